@@ -303,14 +303,19 @@
     scrollTo({top: 0});
     if (link.dataset.to) goTo(link.dataset.to);
   });
-  // The tab is filled by the server: the element is shown when it is there.
+  // The tab is filled by the server: the element is shown when it is there, in an opened fold.
   const goTo = (selector, tries = 200) => {
     const found = document.querySelector(selector);
+    for (let fold = found?.closest("details:not([open])"); fold; fold = fold.parentElement.closest("details:not([open])")) fold.open = true;
     if (found?.getClientRects().length) {
-      found.scrollIntoView({block: "center"});
+      found.scrollIntoView({block: found.offsetHeight < innerHeight ? "center" : "start"});
       found.focus({preventScroll: true});
     } else if (tries) setTimeout(() => goTo(selector, tries - 1), 50);
   };
+  // A page opened anew by [data-go] with [data-to] ends at that element, which may take as long as opening a study.
+  const ahead = sessionStorage.getItem("eh-to");
+  sessionStorage.removeItem("eh-to");
+  if (ahead) goTo(ahead, 2400);
   // A button that presses another one: [data-click="#eh-share"].
   document.addEventListener("click", (event) => document.querySelector(event.target.closest("[data-click]")?.dataset.click ?? "#none")?.click());
 
@@ -321,6 +326,7 @@
     const url = new URL(location.href);
     for (const name of [...url.searchParams.keys()]) if (!ALWAYS.includes(name)) url.searchParams.delete(name);
     for (const [name, value] of Object.entries({tab: "results", ...JSON.parse(link.dataset.go)})) url.searchParams.set(name, value);
+    if (link.dataset.to) sessionStorage.setItem("eh-to", link.dataset.to);
     location.assign(url);
   });
 

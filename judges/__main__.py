@@ -135,7 +135,7 @@ def _add_describe_command(commands: Any) -> None:
 
 
 def _report_alignment(store: Store, study: str, judge: str, prompt: str) -> str:
-    from metrics.summary.alignment_text import alignment_text  # measures need pandas
+    from metrics.summary.alignment.alignment_text import alignment_text  # measures need pandas
 
     return alignment_text(store, study, judge, prompt)
 

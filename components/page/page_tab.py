@@ -29,7 +29,7 @@ from components.results.controls.results_parts_tab import (
     split_values,
 )
 from components.results.overview.run_outcome import run_outcome_html
-from components.results.remedies.improve_panel import act_on_prompt
+from components.results.remedies.improve_actions import act_on_prompt
 from components.results.remedies.pilots import pilot_file
 from components.results.view_drawing import study_finding
 from components.run import tab as run_tab

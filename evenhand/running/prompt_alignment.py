@@ -1,4 +1,4 @@
-"""Improve a prompt from corrected comparisons: candidates asked on held-out items, as a table."""
+"""Improve a prompt from corrections: candidates asked on held-out items, as a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from judges.planning.plan import Plan
     from studies.store.store import Store
 
-COLUMNS: Final = ("agreement", "difference", "flips", "first_share", "length_excess", "unusable")
+COLUMNS: Final = ("agreement", "difference", "flips", "first_share", "distance", "length_excess",
+                  "unusable")  # fmt: skip
+"""Estimates in the table; those that no prompt of the study has are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,7 @@ def align(
         missing_calls,
         prepare_task,
     )
-    from metrics.summary.alignment_text import alignment_text
+    from metrics.summary.alignment.alignment_text import alignment_text
     from metrics.summary.measured_study import read_stored_study
     from studies.store.store import Store
 
@@ -123,15 +125,17 @@ def _plan_of(study: JudgedStudy | str | Path, store: Store) -> Plan:
 
 
 def _table(section: dict[str, Any]) -> pd.DataFrame:
+    found = section.get("candidates", {})
+    columns = [name for name in COLUMNS if any(name in line for line in found.values())]
     rows = {}
-    for name, line in section.get("candidates", {}).items():
+    for name, line in found.items():
         row: dict[str, Any] = {"kind": line["kind"], "status": line["status"]}
-        for column in COLUMNS:
+        for column in columns:
             got = line.get(column) or {"value": None, "low": None, "high": None}
             row |= {
                 column: got["value"],
                 f"{column}_low": got["low"],
                 f"{column}_high": got["high"],
             }
-        rows[name] = row
+        rows[name] = {**row, "calls": line["calls"], "tokens": line.get("tokens")}
     return pd.DataFrame.from_dict(rows, orient="index")

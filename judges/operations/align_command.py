@@ -1,4 +1,4 @@
-"""Command `align`: improve a prompt from corrected comparisons, in two steps.
+"""Command `align`: improve a prompt from corrections, in two steps.
 
 The first call writes the candidates as files and prints them with the price; the second, with
 --ask, asks them on the hold-out and prints the comparison. With --adopt, a candidate becomes the
@@ -42,17 +42,24 @@ from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import prompt_path
 from judges.security import key_consents
 from studies.people.label_split import SEED, candidate_study
+from studies.people.study_labels import PAIRS
 from studies.spec.study import load_study
 from studies.store.store import Store
 
 WITH_RULES: Final = frozenset({"rules", "both"})
+_MISTAKES: Final = {
+    "pairs": "decided against the label",
+    "pass": "with another verdict than the label",
+    "score": "with a score more than one step from the label",
+}
+"""Kind of labels -> words for a mistake."""
 Report = Callable[[Store, str, str, str], str]
 """Function of store, study, judge and prompt that returns the comparison as text."""
 
 
 def add_align_command(commands: Any, report: Report) -> None:
     """Add the command `align`; `report` writes the comparison of the candidates."""
-    summary = "improve a prompt from corrected comparisons, and show the gain on held-out items"
+    summary = "improve a prompt from corrections, and show the gain on held-out items"
     sub = commands.add_parser("align", help=summary, description=summary)
     sub.add_argument("study", type=Path, help="a study file (YAML) that has been run")
     sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
@@ -118,16 +125,16 @@ def _kinds(text: str) -> list[str]:
 
 
 def _print_task(task: AlignTask) -> None:
-    split, looks = task.split, len(task.split.looks)
+    split, looks, kind = task.split, len(task.split.looks), task.labels.kind
+    cases = "comparisons" if kind == PAIRS else "answers"
     print(
         f"{task.plan.study.name}: {task.judge.name} with {task.prompt.name}\n"
         f"  split     learn {len(split.learn)} items, hold-out {len(split.hold_out)} items, seed "
         f"{split.seed}; hold-out looked at {looks} times\n"
-        f"  mistakes  {sum(case.wrong > 0 for case in task.cases)} of {len(task.cases)} learn "
-        "comparisons decided against the label"
+        f"  mistakes  {len(task.mistakes)} of {len(task.cases)} learn {cases} {_MISTAKES[kind]}"
     )
     if task.labels.disputed:
-        print(f"  disputed  {len(task.labels.disputed)} comparisons have votes without a majority")
+        print(f"  disputed  {len(task.labels.disputed)} {cases} have votes without a majority")
     if split.missing:
         print(f"  labels    {split.missing} more labelled items are needed for a recommendation")
 

@@ -1,5 +1,4 @@
-"""Improve a prompt from corrected comparisons: candidates from the learn items, asked on the
-hold-out.
+"""Improve a prompt from corrections: candidates from the learn items, asked on the hold-out.
 
 The rules' writer and the candidates are asked by the engine like any study: same plan, store,
 budget and retries. Replies of today's prompt that are stored already are used again.
@@ -7,7 +6,6 @@ budget and retries. Replies of today's prompt that are stored already are used a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
@@ -16,13 +14,21 @@ from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
+from judges.operations.learn_cases import (
+    MAX_CASES,
+    LearnCase,
+    choose_examples,
+    describe_cases,
+    example_messages,
+    judged_cases,
+    label_kind,
+    learn_cases,
+)
 from judges.operations.prompt_candidates import (
     EXAMPLES,
     Candidate,
-    LearnCase,
+    Examples,
     WrittenRules,
-    choose_examples,
-    learn_cases,
     make_candidate,
     read_rules,
 )
@@ -35,33 +41,25 @@ from studies.people.label_split import (
     SEED,
     LabelSplit,
     Look,
-    PairKey,
-    StudyLabels,
     candidate_study,
-    pair_key,
     record_look,
     split_labels,
-    with_known_answers,
     writer_study,
 )
+from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, with_known_answers
 from studies.spec.study import Study
 from studies.spec.study_fields import TwinSpec
 from studies.store.store import Store
 
 RULES_PROMPT: Final = "improve-rules"
 Named = TypeVar("Named", JudgeSpec, Prompt)
-PAIR_PROTOCOLS: Final = ("pairwise", "five-level")
-MAX_CASES: Final = 12
-"""Maximum number of mistakes that the rules' writer reads."""
-CASE_CHARACTERS: Final = 600
-"""Length to which the texts of a case are cut for the rules' writer."""
 RULE_TOKENS: Final = 1024
 
 
 @dataclass(frozen=True)
 class AlignTask:
     """A judge and prompt of a study with its labelled items in two parts. `cases` are the labelled
-    comparisons of learn, with the judge's mistakes."""
+    comparisons, or single answers, of learn, with the judge's mistakes."""
 
     plan: Plan
     judge: JudgeSpec
@@ -74,7 +72,7 @@ class AlignTask:
     def mistakes(self) -> tuple[LearnCase, ...]:
         """Learn cases that the judge decided against the label, most often first."""
         wrong = [case for case in self.cases if case.wrong]
-        return tuple(sorted(wrong, key=lambda case: -case.wrong))
+        return tuple(sorted(wrong, key=lambda case: (-case.wrong, -case.gap)))
 
 
 def prepare_task(
@@ -87,26 +85,32 @@ def prepare_task(
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
     spec = _find(study.judges, judge, "judge")
     chosen = _find(plan.prompts, prompt, "prompt")
-    if chosen.protocol not in PAIR_PROTOCOLS:
-        raise PlanError(
-            f"prompt {chosen.name!r} does not compare two answers; only prompts that compare two "
-            "answers can be improved from corrections"
-        )
-    labels, split = split_labels(store, study.name, seed)
-    if not labels.comparisons:
-        disputed = f"; {len(labels.disputed)} have votes without a majority" * bool(labels.disputed)
-        raise PlanError(
-            f"no comparison of this study has a known better answer{disputed}. Correct some in "
-            "Vote, or add `human` to the items"
-        )
+    labels, split = split_labels(store, study.name, seed, label_kind(chosen))
+    if not labels.cases:
+        raise PlanError(_no_labels(labels))
     items = {item.id: item for item in plan.items}
-    wrong, judged = _count_mistakes(store, study.name, spec.name, chosen.name, labels)
     learn = labels.on(split.learn)
-    if learn and not any((one.item, one.first, one.second) in judged for one in learn):
+    judged = judged_cases(store, study.name, spec.name, chosen.name, learn)
+    if learn.cases and not judged:
         raise PlanError(
             f"{spec.name} has no verdict with {chosen.name} on the learn items; run the study first"
         )
-    return AlignTask(plan, spec, chosen, labels, split, tuple(learn_cases(items, learn, wrong)))
+    return AlignTask(plan, spec, chosen, labels, split, tuple(learn_cases(items, learn, judged)))
+
+
+def _no_labels(labels: StudyLabels) -> str:
+    """Sentence on a study without labels of the kind that its prompt needs."""
+    disputed = f"; {len(labels.disputed)} have votes without a majority" * bool(labels.disputed)
+    if labels.kind == PAIRS:
+        return (
+            f"no comparison of this study has a known better answer{disputed}. Correct some in "
+            "Vote, or add `human` to the items"
+        )
+    what = "pass or fail as its label" if labels.kind == PASS_FAIL else "a score as its label"
+    return (
+        f"no answer of this study has {what}{disputed}. Judge some in Vote, or add `labels` to the "
+        "items"
+    )
 
 
 def _find(among: Sequence[Named], name: str, what: str) -> Named:
@@ -117,48 +121,12 @@ def _find(among: Sequence[Named], name: str, what: str) -> Named:
     raise PlanError(f"no {what} named {name!r} in this study. It has: {known}")
 
 
-def _count_mistakes(
-    store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
-) -> tuple[Counter[PairKey], set[PairKey]]:
-    """Count the verdicts against the label, by item and pair; also return the pairs with a usable
-    verdict."""
-    winners = {(one.item, one.first, one.second): one.winner for one in labels.comparisons}
-    wrong: Counter[PairKey] = Counter()
-    judged = set()
-    for judgement in store.judgements(name):
-        ask, verdict = judgement.ask, judgement.verdict
-        key = pair_key(ask)
-        if key is None or (ask.judge, ask.prompt) != (judge, prompt) or ask.noise:
-            continue
-        if key in winners and judgement.readable and verdict and verdict.pick is not None:
-            judged.add(key)
-            picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
-            wrong[key] += picked != winners[key]
-    return wrong, judged
-
-
 # ------------------------------------------------------------------------------ rules
 
 
 def describe_mistakes(task: AlignTask) -> str:
     """Write the mistakes on learn items as the text that the rules' writer reads."""
-    parts = []
-    for number, case in enumerate(task.mistakes[:MAX_CASES], 1):
-        one = case.label
-        lines = [f"Case {number}", f"Question: {_cut(case.item.instruction)}"]
-        lines += [
-            f"Answer {place}: {_cut(case.item.answer(name))}"
-            for place, name in enumerate((one.first, one.second), 1)
-        ]
-        right = 1 if one.winner == one.first else 2
-        how = "in both orders" if case.wrong > 1 else "in one of two orders"
-        lines.append(f"Right verdict: answer {right} is better. The judge said otherwise {how}.")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= CASE_CHARACTERS else f"{text[:CASE_CHARACTERS]} …"
+    return describe_cases(task.mistakes, task.labels.kind)
 
 
 def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
@@ -201,19 +169,26 @@ def build_candidates(
     examples: int = EXAMPLES,
 ) -> list[Candidate]:
     """Build one candidate of each kind from the learn items."""
-    chosen = choose_examples(task.cases, examples, task.split.seed)
+    chosen = choose_examples(task.cases, examples, task.split.seed, task.prompt)
+    study, prefilled = task.plan.study, task.judge.read == "probabilities"
+    turns = example_messages(task.prompt, chosen, prefilled=prefilled, study=study)
+    shown = Examples(tuple(turns), tuple(case.item.id for case in chosen))
+    if "criteria" in kinds and not criteria and "criteria" in task.prompt.variables:
+        raise PlanError(
+            f"criteria: {task.prompt.name} shows the criteria of the study already; give others, "
+            "or leave this candidate out"
+        )
     read = tuple(dict.fromkeys(case.item.id for case in task.mistakes[:MAX_CASES]))
     return [
         make_candidate(
             task.prompt,
             kind,
             rules=rules,
-            criteria=criteria or task.plan.study.criteria,
-            examples=chosen if kind in ("examples", "both") else (),
+            criteria=criteria or study.criteria,
+            examples=shown,
             learnt=read if kind in ("rules", "both") and writer else (),
             writer=writer,
             seed=task.split.seed,
-            prefilled=task.judge.read == "probabilities",
         )
         for kind in kinds
     ]
@@ -222,15 +197,15 @@ def build_candidates(
 def candidate_plan(
     task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
 ) -> Plan:
-    """Build the plan that asks today's prompt and the candidates on the labelled hold-out
-    comparisons, in both orders."""
+    """Build the plan that asks today's prompt and the candidates on the labelled hold-out cases:
+    comparisons in both orders, single answers in the arrangements of the study."""
     base = task.plan.study
     held = set(task.split.hold_out)
     labels = task.labels.on(held)
     items = [with_known_answers(item, labels) for item in task.plan.items if item.id in held]
-    kept = tuple(item for item in items if len(item.responses) > 1)
+    kept = tuple(item for item in items if item.responses)
     if not kept:
-        raise PlanError("the hold-out has no labelled comparison; add labels to more items")
+        raise PlanError("the hold-out has no label; add labels to more items")
     today = parse_prompt(task.prompt.yaml)
     prompts = (today, *(one.prompt for one in candidates))
     study = replace(

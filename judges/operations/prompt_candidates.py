@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import datetime
 import json
-import random
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from judges.judge_errors import PlanError, PromptError
-from judges.models.simulation.simulated import verdict_sentence
 from judges.operations.image_descriptions import without_thoughts
-from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import dump_prompt, last_version, save_prompt
-from studies.domain import Item
-from studies.people.label_split import CandidateRecord, LabelledComparison, PairKey
+from studies.people.label_split import CandidateRecord
 from studies.spec.field_reader import load_yaml
 
 KINDS: Final = ("examples", "rules", "criteria", "both")
@@ -33,7 +29,8 @@ RULES_HEAD: Final = "Rules for this task:"
 CRITERIA_HEAD: Final = "Criteria for this task:"
 _BULLET: Final = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+(?=\S)")
 _VERDICT: Final = re.compile(
-    r"\[\[.{1,8}\]\]|\b(?:response|answer|assistant|option) (?:[AB]|[12]) is (?:much )?better\b",
+    r"\[\[.{1,8}\]\]|\b(?:response|answer|assistant|option) (?:[AB]|[12]) is (?:much )?better\b"
+    r"|\b(?:right )?(?:verdict|score|rating|grade): *(?:pass|fail|[0-9CPI])\b",
     re.IGNORECASE,
 )
 _MARK: Final = re.compile(r"\$(?=[a-z_])|\{(?=\s*\{?\s*[a-z_0-9])")
@@ -58,13 +55,14 @@ class WrittenRules:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnCase:
-    """A labelled comparison of a learn item, with the number of its orders in which the judge
-    decided against the label."""
+class Examples:
+    """Corrected cases as messages of a prompt, and the items that they come from."""
 
-    item: Item
-    label: LabelledComparison
-    wrong: int = 0
+    turns: tuple[tuple[str, str], ...] = ()
+    items: tuple[str, ...] = ()
+
+
+NO_EXAMPLES: Final = Examples()
 
 
 # ------------------------------------------------------------------------------ blocks
@@ -115,51 +113,6 @@ def criteria_block(criteria: str) -> str:
     return f"{CRITERIA_HEAD}\n{criteria.strip()}"
 
 
-def choose_examples(cases: Sequence[LearnCase], count: int, seed: int) -> list[LearnCase]:
-    """Choose corrected cases, those with mistakes first, balanced over the two outcomes. Cases with
-    images are left out, because a block has text only."""
-    usable = [case for case in cases if not case.item.images]
-    random.Random(f"examples:{seed}").shuffle(usable)
-    usable.sort(key=lambda case: -case.wrong)
-    sides: list[list[LearnCase]] = [[], []]
-    seen: set[str] = set()
-    for case in usable:
-        if case.item.id not in seen:
-            seen.add(case.item.id)
-            sides[case.label.winner == case.label.second].append(case)
-    chosen: list[LearnCase] = []
-    while len(chosen) < count and any(sides):
-        side = sides[len(chosen) % 2] or sides[(len(chosen) + 1) % 2]
-        chosen.append(side.pop(0))
-    return chosen
-
-
-def example_messages(
-    prompt: Prompt, cases: Sequence[LearnCase], *, prefilled: bool = False
-) -> list[tuple[str, str]]:
-    """Render each case in both orders as the prompt's own question, followed by the right verdict.
-    The right label alternates: in the first round A, B, …, in the second the other order of each.
-    """
-    found = []
-    for round_ in (0, 1):
-        for place, case in enumerate(cases):
-            loser = (
-                case.label.first if case.label.winner == case.label.second else case.label.second
-            )
-            shown = (case.label.winner, loser)
-            if (place + round_) % 2:
-                shown = shown[::-1]
-            labels = slot_labels(prompt, 2, crossed=False)
-            answers = tuple(case.item.answer(name) for name in shown)
-            inputs = PromptInputs(case.item, shown, answers, labels)
-            messages = render_prompt(prompt, inputs, prefilled=prefilled)
-            question = [m["content"] for m in messages if m["role"] == "user"][-1]
-            right = labels[shown.index(case.label.winner)]
-            verdict = verdict_sentence(prompt.format.name, right, labels)
-            found += [("user", as_literal(question)), ("assistant", as_literal(verdict))]
-    return found
-
-
 def add_block(
     prompt: Prompt, kind: str, text: str, examples: Sequence[tuple[str, str]], source: str
 ) -> Prompt:
@@ -173,7 +126,7 @@ def add_block(
         parts = [body, text] if role == "system" else [text, body]
         messages[0] = {role: "\n\n".join(part.rstrip("\n") for part in parts)}
     last = max(k for k, message in enumerate(messages) if "user" in message)
-    messages[last:last] = [{role: body} for role, body in examples]
+    messages[last:last] = [{role: as_literal(body)} for role, body in examples]
     name = f"{parse_prompt(prompt.yaml).name}+{kind}"
     return parse_prompt(
         dump_prompt({**values, "name": name, "source": source, "messages": messages}), name
@@ -186,15 +139,14 @@ def make_candidate(
     *,
     rules: Sequence[str] = (),
     criteria: str = "",
-    examples: Sequence[LearnCase] = (),
+    examples: Examples = NO_EXAMPLES,
     learnt: Sequence[str] = (),
     writer: str = "",
     seed: int = 0,
-    prefilled: bool = False,
     today: datetime.date | None = None,
 ) -> Candidate:
     """Build a candidate of one kind; raise PlanError if its block would be empty."""
-    text, turns = "", []
+    text = ""
     if kind in ("rules", "both"):
         if not rules:
             raise PlanError(f"{kind}: there are no rules; write some, or leave this candidate out")
@@ -206,17 +158,16 @@ def make_candidate(
                 "candidate out"
             )
         text = as_literal(criteria_block(criteria))
-    if kind in ("examples", "both"):
-        if not examples:
-            raise PlanError(f"{kind}: no learn item can be shown as an example")
-        turns = example_messages(prompt, examples, prefilled=prefilled)
-    items = tuple(dict.fromkeys([case.item.id for case in examples if turns] + list(learnt)))
+    shown = examples if kind in ("examples", "both") else NO_EXAMPLES
+    if kind in ("examples", "both") and not shown.turns:
+        raise PlanError(f"{kind}: no learn item can be shown as an example")
+    items = tuple(dict.fromkeys([*shown.items, *learnt]))
     base = parse_prompt(prompt.yaml)
     day = (today or datetime.date.today()).isoformat()
     by = f", written by {writer}" if writer and rules and kind != "criteria" else ""
     origin = f"learnt from {len(items)} items: {', '.join(items)}" if items else "the user's own"
     source = f"{base.name} version {base.version} + {kind}{by}; {origin}; seed {seed}; {day}"
-    made = add_block(prompt, kind, text, turns, source)
+    made = add_block(prompt, kind, text, shown.turns, source)
     return Candidate(made, CandidateRecord(made.name, kind, made.sha, items, writer if by else ""))
 
 
@@ -287,16 +238,3 @@ def undo_adoption(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
             f"nothing to undo: {candidate.name} is not the newest version of its prompt"
         )
     return save_prompt(today.yaml, folder)
-
-
-def learn_cases(
-    items: Mapping[str, Item],
-    labels: Sequence[LabelledComparison],
-    wrong: Mapping[PairKey, int],
-) -> list[LearnCase]:
-    """List the labelled comparisons of the learn items with the judge's mistakes on them."""
-    cases = [LearnCase(items[one.item], one) for one in labels if one.item in items]
-    return [
-        replace(case, wrong=wrong.get((case.label.item, case.label.first, case.label.second), 0))
-        for case in cases
-    ]

@@ -140,7 +140,7 @@ def max_t_of_all_pairs(
     members = len(pairs) * len(measures)
     if members > MAX_BOOTSTRAP_FAMILY:
         return float(norm.isf(0.025 / members))
-    columns = [one for measure in measures for one in _pair_totals(evidence, measure, pairs)]
+    columns = [one for measure in measures for one in pair_totals(evidence, measure, pairs)]
     with_interval = [one for one in columns if _raw_difference(one).low is not None]
     return _critical_value(with_interval, rng, rounds) if with_interval else Z95
 
@@ -168,7 +168,7 @@ def _estimate_families(
 ) -> list[list[Contrast]]:
     pairs = [pair for group in groups for pair in group]
     _check_pairs(pairs, evidence.cells)
-    columns = [_pair_totals(evidence, measure, pairs) for measure in measures]
+    columns = [pair_totals(evidence, measure, pairs) for measure in measures]
     found, start = [], 0
     for group in groups:
         end = start + len(group)
@@ -201,9 +201,10 @@ def _check_pairs(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence[CellK
         raise ValueError(f"No verdicts are recorded for {named}. Known: {known}")
 
 
-def _pair_totals(
+def pair_totals(
     evidence: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
 ) -> list[PairedTotals]:
+    """Return the item totals of a measure for pairs of cells, on the items that both have."""
     tally = measure.tally(evidence)
     cell, item, sums = sum_by_cell_item(tally)
     filled = sums[:, -1] > 0
@@ -302,14 +303,14 @@ def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contra
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
         low = raw.value - (raw.value - raw.low) * ratio
         high = raw.value + (raw.high - raw.value) * ratio
-        most = _largest_difference(one.measure)
+        most = largest_difference(one.measure)
         raw = replace(raw, low=max(raw.low, -most), high=min(raw.high, most))
         adjusted = replace(adjusted, low=max(low, -most), high=min(high, most))
     left, right = _side_values(one)
     return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)
 
 
-def _largest_difference(measure: PairedMeasure) -> float:
+def largest_difference(measure: PairedMeasure) -> float:
     """Largest possible difference of a measure between two cells: 1 for shares."""
     return 1.0 if measure.kind == "share" else measure.bounds[1] - measure.bounds[0]
 

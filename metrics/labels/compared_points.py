@@ -17,7 +17,7 @@ NO_SCORE_NOTE: Final = "the prompts declare no scale for scores"
 NO_LABEL_NOTE: Final = "no verdict has a label"
 
 
-def _point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
+def point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
     """Usable pass/fail verdicts if `passes`, else usable scores, without noise-floor repeats. Added
     columns: `value` (score; 1 for a pass, 0 for a fail) and `right` (label; nan if there is none).
     """
@@ -30,18 +30,18 @@ def _point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
 
 
 def _pass_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = _point_rows(evidence, passes=True)
+    rows = point_rows(evidence, passes=True)
     return build_tally(rows, rows["value"] >= 0.5, 1)
 
 
 def _right_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = _point_rows(evidence, passes=True)
+    rows = point_rows(evidence, passes=True)
     rows = row_selection.select_rows(rows, rows["right"].notna())
     return build_tally(rows, (rows["value"] >= 0.5) == (rows["right"] >= 0.5), 1)
 
 
 def _level_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = _point_rows(evidence, passes=False)
+    rows = point_rows(evidence, passes=False)
     ends = np.asarray([_scale_ends(name) for name in rows["labels"].cat.categories], np.float64)
     ends = ends.reshape(-1, 2)[rows["labels"].cat.codes.to_numpy()]
     known = np.asarray(np.isfinite(ends).all(axis=1), np.bool_)
@@ -56,7 +56,7 @@ def _scale_ends(labels: object) -> tuple[float, float]:
 
 
 def _near_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = _point_rows(evidence, passes=False)
+    rows = point_rows(evidence, passes=False)
     rows = row_selection.select_rows(rows, rows["right"].notna())
     return build_tally(rows, (rows["value"] - rows["right"]).abs() <= 1 + 1e-9, 1)
 

@@ -26,7 +26,7 @@ from studies.frames.twin_rows import select_twin_rows
 from studies.texts.style_features import Styles, count_styles
 
 if TYPE_CHECKING:
-    from metrics.summary.alignment_section import AlignmentInputs
+    from metrics.summary.alignment.alignment_section import AlignmentInputs
 
 HEADER_BYTES: Final = 65_536
 SQLITE_HEADER: Final = b"SQLite format 3\x00"
@@ -72,7 +72,7 @@ class MeasuredStudy:
             styles=self.styles,
         )
         if self.alignment is not None:
-            from metrics.summary.alignment_section import alignment_section
+            from metrics.summary.alignment.alignment_section import alignment_section
 
             section = alignment_section(self.frame, self.alignment)
             result["alignment"] = to_plain_data(section)
@@ -110,7 +110,7 @@ def read_stored_study(
     path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
 ) -> MeasuredStudy:
     """Read a study from its store; without a name, the only study in the store."""
-    from metrics.summary.alignment_section import read_alignment_inputs
+    from metrics.summary.alignment.alignment_section import read_alignment_inputs
     from metrics.summary.study_inputs import remedy_inputs, stored_styles
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks

@@ -282,7 +282,8 @@ def compared_twins(
             common, at, to = np.intersect1d(a.items, b.items, return_indices=True)
             if len(common):
                 sums = np.concatenate([a.sums[at], b.sums[to]], axis=1)
-                measure = replace(one.measure, kind="mean", bounds=(-1.0, 1.0))
+                span = one.measure.bounds[1] - one.measure.bounds[0]
+                measure = replace(one.measure, kind="mean", bounds=(-span, span))
                 found[name] = PairedTotals(measure, left, right, common, sums, _beyond_floor)
     return found
 

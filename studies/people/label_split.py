@@ -1,4 +1,4 @@
-"""Labelled comparisons of a study, and their items in two parts: learn and hold-out.
+"""Labelled items of a study in two parts: learn and hold-out.
 
 New prompts may use items of *learn* only; *hold-out* shows which prompt is better. The parts are
 drawn once, by a seed, and stored with the study. An item never changes its part; items labelled
@@ -10,62 +10,21 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from studies.domain import (
-    BY_DESIGN,
-    HUMAN_PREFIX,
-    QUESTION_META,
-    Ask,
-    Item,
-    Judgement,
-    Preference,
-)
-from studies.frames.truth import better_answer
+from studies.domain import QUESTION_META, Item
+from studies.people.study_labels import LabelKind, StudyLabels, read_labels
 from studies.store.queries.alignment_queries import read_alignment, write_alignment
 from studies.store.store import Store
 
-PairKey = tuple[str, str, str]
-"""An item and two contestants, in alphabetical order."""
 SEED: Final = 7
 LEAST_HOLD_OUT: Final = 30
 """Number of labelled items on the hold-out below which no prompt is recommended."""
 LEAST_LEARN: Final = 10
 """Number of labelled items left to learn from before the hold-out gets more than half."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledComparison:
-    """Two answers to an item of which one is known to be better; `first` is the contestant whose
-    name sorts first. `votes` is the number of people who voted, 0 for an answer known by design."""
-
-    item: str
-    first: str
-    second: str
-    winner: str
-    votes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class StudyLabels:
-    """The labelled comparisons of a study, and those on which people voted without a majority."""
-
-    comparisons: tuple[LabelledComparison, ...]
-    disputed: tuple[PairKey, ...]
-    """Item and both contestants of each comparison whose votes have no majority."""
-
-    @property
-    def items(self) -> tuple[str, ...]:
-        """Items with at least one labelled comparison, in the order of the study."""
-        return tuple(dict.fromkeys(one.item for one in self.comparisons))
-
-    def on(self, items: Iterable[str]) -> tuple[LabelledComparison, ...]:
-        """Return the labelled comparisons of some items."""
-        wanted = set(items)
-        return tuple(one for one in self.comparisons if one.item in wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +58,14 @@ class LabelSplit:
     hold_out: tuple[str, ...]
     looks: tuple[Look, ...] = ()
 
+    def of(self, items: Iterable[str]) -> LabelSplit:
+        """Return the split of some items only, such as those with labels of one kind."""
+        wanted = set(items)
+        learn, held = (
+            tuple(one for one in part if one in wanted) for part in (self.learn, self.hold_out)
+        )
+        return replace(self, learn=learn, hold_out=held)
+
     @property
     def missing(self) -> int:
         """Number of labelled items that the hold-out lacks for a recommendation."""
@@ -120,74 +87,29 @@ def writer_study(name: str, prompt: str, writer: str) -> str:
     return f"{name}: rules for {prompt} by {writer}"
 
 
-def improved_study(store: Store, study: str) -> str:
-    """Return the study whose prompt the calls of `study` improve; empty for any other study."""
+@dataclass(frozen=True, slots=True)
+class ImprovedPrompt:
+    """The study, judge and prompt that the calls of another study improve."""
+
+    study: str
+    judge: str
+    prompt: str
+
+
+def improved_study(store: Store, study: str) -> ImprovedPrompt | None:
+    """Return the study, judge and prompt that the calls of `study` improve; None for any other
+    study."""
     for name in store.study_files():
-        if study.startswith(f"{name}: ") and (split := stored_split(store, name)) is not None:
-            looked = {candidate_study(name, one.judge, one.prompt) for one in split.looks}
-            if study in looked or study.startswith(f"{name}: rules for "):
-                return name
-    return ""
-
-
-# ------------------------------------------------------------------------------ labels
-
-
-def read_labels(store: Store, name: str) -> StudyLabels:
-    """List the comparisons of two answers whose better answer is known: by design, else by more
-    than half of the votes."""
-    return label_comparisons(store.items(name), store.asks(name), store.judgements(name))
-
-
-def pair_key(ask: Ask) -> PairKey | None:
-    """Return the item and both contestants of an ask, in alphabetical order; None if it does not
-    compare two different answers."""
-    if len(ask.shown) != 2 or ask.shown[0] == ask.shown[1]:
-        return None
-    first, second = sorted(ask.shown)
-    return ask.item, first, second
-
-
-def label_comparisons(
-    items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement]
-) -> StudyLabels:
-    """Label the pairs of answers that judges are asked about or people voted on."""
-    votes: dict[PairKey, dict[str, str]] = defaultdict(dict)
-    pairs = {key: None for ask in asks if (key := pair_key(ask)) and ask.item in items}
-    for judgement in judgements:
-        ask, verdict = judgement.ask, judgement.verdict
-        key = pair_key(ask)
-        if key is None or ask.item not in items:
+        if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue
-        pairs[key] = None  # recorded verdicts have no asks
-        if not ask.judge.startswith(HUMAN_PREFIX):
-            continue
-        if judgement.readable and verdict is not None and verdict.pick is not None:
-            picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
-            votes[key].setdefault(ask.judge, picked)  # a person's first vote counts
-    found, disputed = [], []
-    for key in pairs:
-        item, first, second = key
-        designed = [p for p in items[item].human if p.judge == BY_DESIGN]
-        winner = better_answer(designed, first, second)
-        if winner in (first, second):
-            found.append(LabelledComparison(item, first, second, str(winner)))
-        elif cast := votes.get(key):
-            picked, most = Counter(cast.values()).most_common(1)[0]
-            if 2 * most > len(cast) and picked != "tie":
-                found.append(LabelledComparison(item, first, second, picked, len(cast)))
-            else:
-                disputed.append(key)
-    return StudyLabels(tuple(found), tuple(disputed))
-
-
-def with_known_answers(item: Item, labels: Sequence[LabelledComparison]) -> Item:
-    """Return an item with the labelled answers only, and their labels as known answers."""
-    own = [one for one in labels if one.item == item.id]
-    names = {name for one in own for name in (one.first, one.second)}
-    known = tuple(Preference(BY_DESIGN, (one.first, one.second), one.winner) for one in own)
-    responses = {name: text for name, text in item.responses.items() if name in names}
-    return replace(item, responses=responses, human=known, checks=())
+        for one in split.looks:
+            if study == candidate_study(name, one.judge, one.prompt):
+                return ImprovedPrompt(name, one.judge, one.prompt)
+        rules = f"{name}: rules for "
+        if study.startswith(rules):
+            prompt, _, writer = study.removeprefix(rules).rpartition(" by ")
+            return ImprovedPrompt(name, writer, prompt)
+    return None
 
 
 # ------------------------------------------------------------------------------ the split
@@ -207,12 +129,13 @@ def draw_split(
     side |= {question_of(items, one): "hold_out" for one in split.hold_out}
     known = {*split.learn, *split.hold_out}
     new = [one for one in labelled if one not in known]
+    own = split.of(labelled)
     questions = sorted({question_of(items, one) for one in new} - set(side))
     random.Random(f"labels:{split.seed}:{len(known)}").shuffle(questions)
-    count = len(known) + len(new)
+    count = len(own.learn) + len(own.hold_out) + len(new)
     wanted = max((count + 1) // 2, min(LEAST_HOLD_OUT, count - LEAST_LEARN))
     sizes = Counter(question_of(items, one) for one in new)
-    held = len(split.hold_out) + sum(sizes[one] for one in sizes if side.get(one) == "hold_out")
+    held = len(own.hold_out) + sum(sizes[one] for one in sizes if side.get(one) == "hold_out")
     for question in questions:
         side[question] = "hold_out" if held < wanted else "learn"
         held += sizes[question] if side[question] == "hold_out" else 0
@@ -236,15 +159,17 @@ def stored_split(store: Store, name: str) -> LabelSplit | None:
     return None if text is None else _split_from(json.loads(text))
 
 
-def split_labels(store: Store, name: str, seed: int = SEED) -> tuple[StudyLabels, LabelSplit]:
-    """Read the labels of a study, and store its split with all labelled items."""
-    items = store.items(name)
-    labels = label_comparisons(items, store.asks(name), store.judgements(name))
+def split_labels(
+    store: Store, name: str, seed: int = SEED, kind: LabelKind = "pairs"
+) -> tuple[StudyLabels, LabelSplit]:
+    """Read the labels of one kind, and store the study's split with all their items. The split
+    returned has only items with such labels."""
+    labels = read_labels(store, name, kind)
     before = stored_split(store, name)
-    split = draw_split(items, labels.items, before, seed)
+    split = draw_split(store.items(name), labels.items, before, seed)
     if split != before and store.owns(name):
         write_alignment(store, name, json.dumps(asdict(split), ensure_ascii=False))
-    return labels, split
+    return labels, split.of(labels.items)
 
 
 def record_look(

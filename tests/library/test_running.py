@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,32 @@ def test_a_prompt_is_improved_by_rules_that_remove_a_weakness(tmp_path: Path) ->
     assert len(paths) > 12 and all(find_record(path) for path in paths)
     with pytest.raises(StudyError, match="run it first"):
         eh.align(eh.study(table, name="texts"))
+
+
+def test_a_pass_fail_prompt_is_improved_on_labelled_answers(tmp_path: Path) -> None:
+    """The table has no columns of comparisons, and every estimate has a record."""
+    items = [
+        {"id": f"q{n}", "instruction": f"question {n}", "responses": {"bot": f"word {n % 2}"},
+         "labels": [{"contestant": "bot", "value": "pass" if n % 2 else "fail"}]}
+        for n in range(60)
+    ]  # fmt: skip
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(one) + "\n" for one in items))
+    (tmp_path / "study.yaml").write_text(
+        "name: checks\ndata: {source: items.jsonl}\nprompts: [pass-fail]\n"
+    )
+
+    @eh.judge(name="lenient")
+    def lenient(messages: list[dict[str, Any]]) -> str:
+        ruled = "Zero fails." in str(messages[0]["content"])
+        return f"Verdict: {'FAIL' if ruled and 'word 0' in messages[-1]['content'] else 'PASS'}"
+
+    store = tmp_path / "run.db"
+    done = eh.run(tmp_path / "study.yaml", [lenient], store=store, progress=False)
+    found = eh.align(done, judges=[lenient], rules=["Zero fails."], examples=0, progress=False)
+    assert found.recommendation.startswith("Adopt pass-fail+rules: +")
+    assert found.table.loc["pass-fail+rules", "agreement"] == 1.0
+    assert not {"flips", "first_share", "distance"} & set(found.table.columns)
+    assert list(found.table["calls"]) == [30, 30]
+    at = ("alignment", "judges", "lenient", "pass-fail")
+    paths = [(*at, *path) for path in estimate_paths(found.section)]
+    assert len(paths) > 8 and all(find_record(path) for path in paths)

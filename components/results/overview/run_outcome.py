@@ -18,7 +18,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
 from components.results.view.steps_and_menus import NextStep, step_rows
 from metrics.catalogue.position_records import EFFECT
-from studies.people.label_split import improved_study
+from studies.people.label_split import ImprovedPrompt, improved_study
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -103,10 +103,10 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
     no better answer is known, ask people; ask more questions; share. After calls that improve a
     prompt: back to the study of this prompt."""
-    if base := improved_study(filtered.store, filtered.name):
+    if found := improved_study(filtered.store, filtered.name):
         told = "the replies are there: edit and try the rules, or see what each candidate changes"
-        opens = {"data-go": json.dumps({"study": base, "view": remedies_tab.NAME})}
-        return [NextStep(f"Back to {base}", told, "Improve the prompt", opens)]
+        opens = {"data-go": json.dumps(_back(filtered, found)), "data-to": remedies_tab.IMPROVED}
+        return [NextStep(f"Back to {found.study}", told, "Improve the prompt", opens)]
     flips = sum(row.flips for row in compared_pairs(bias))
     steps = []
     if flips:
@@ -132,6 +132,16 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(NextStep("Ask more questions", told, "Study", {"data-tab": "study"}))
     report = "report, tables for a paper, data and a link; none of them contains an API key"
     return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
+
+
+def _back(filtered: FilteredStudy, found: ImprovedPrompt) -> dict[str, str]:
+    """Address of the card of an improved prompt; judge and prompt are named if there are others."""
+    base = filtered.store.study(found.study)
+    judges = [one.name for one in base.judges]
+    where = {"study": found.study, "view": remedies_tab.NAME}
+    if len(judges) > 1 and found.judge in judges:
+        where["judge"] = found.judge
+    return {**where, "prompt": found.prompt} if len(base.prompts) > 1 else where
 
 
 def _next_html(steps: list[NextStep]) -> Markup:

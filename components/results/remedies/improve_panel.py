@@ -2,74 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
-from components.html.tables.value_table import ROUND_PERCENT, STYLES
+from components.html.tables.value_table import ROUND_PERCENT, SCORE, STYLES
 from components.html.templates import macros
-from components.results.pass_fail.scores.computed import has_comparisons
-from components.results.remedies.computed import RemedyResults, load_remedies
-from judges.operations.align_command import adopt_asked, undo_asked
-from judges.operations.align_prompt import (
-    AlignTask,
-    build_candidates,
-    candidate_plan,
-    prepare_task,
-    writer_plan,
-)
-from judges.operations.prompt_candidates import (
-    EXAMPLES,
-    adopted_version,
-    block_text,
-    read_rules,
-)
-from judges.planning.plan import assign_owner, load_stored_plan, save_plan
+from components.results.remedies.improve_actions import saved_prompts, shown_cell, written_rules
+from judges.operations.prompt_candidates import EXAMPLES, adopted_version, block_text
 from judges.rendering.prompt import Prompt, parse_prompt
-from judges.rendering.prompt_library import last_version, prompts_folder
-from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
-from metrics.remedies.alignment.learn_mistakes import judge_mistakes
-from metrics.remedies.alignment.prompt_advice import PromptAdvice
-from metrics.summary.alignment_section import (
+from judges.rendering.prompt_library import last_version
+from metrics.estimation import row_selection
+from metrics.summary.alignment.alignment_section import (
     LookResult,
     candidate_result,
     read_alignment_inputs,
 )
-from metrics.summary.alignment_text import status_words, twin_words
+from metrics.summary.alignment.alignment_text import shown_effects, status_words, twin_words
+from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable
+from metrics.summary.alignment.learn_mistakes import JudgeMistakes, judge_mistakes
+from metrics.summary.alignment.prompt_advice import PromptAdvice
+from metrics.summary.alignment.side_effects import label_kind_of
 from studies.domain import Estimate
-from studies.errors import StudyError
 from studies.people.label_split import (
     LEAST_HOLD_OUT,
     LabelSplit,
     Look,
-    PairKey,
-    StudyLabels,
     candidate_study,
     draw_split,
-    read_labels,
-    record_look,
     stored_split,
-    writer_study,
+)
+from studies.people.study_labels import (
+    PAIRS,
+    SCORES,
+    CaseKey,
+    LabelKind,
+    StudyLabels,
+    read_labels,
 )
 from studies.store.store import Store
 
 TEMPLATE: Final = "results/remedies/improve.html"
-MAX_COMPARISONS: Final = 20_000
-"""Number of labelled comparisons above which the card is not drawn: reading them takes seconds."""
+MAX_LINKS: Final = 8
+"""Number of disputed labels that have a link."""
 HOW: Final = (
     "Labelled items are split once, by seed, into learn and hold-out; the parts are stored with "
     "the study and never reshuffled. Candidates are today's prompt with one more block, made "
-    "from learn items only. Agreement is the credit of one call (right 1, tie ½, wrong 0), the "
-    "mean of both orders. Differences are paired by item and adjusted for all candidates "
-    "(max-t) and for the number of looks at the hold-out (Bonferroni). A candidate that gains "
-    "and significantly adds flips, position, length or unusable replies is not recommended. "
-    "Length is the share of verdicts for the longer answer minus the share of known answers "
-    "that are the longer one."
+    "from learn items only. Agreement: of a comparison, the credit of one call (right 1, tie ½, "
+    "wrong 0), the mean of both orders; of a single answer, a verdict equal to the label, or a "
+    "score at most one step from it. Differences are paired by item and adjusted for all "
+    "candidates (max-t) and for the number of looks at the hold-out (Bonferroni). A candidate that "
+    "gains and significantly adds flips, position, length, unusable replies, distance of scores "
+    "from the labels, or an effect of twins is not recommended. Length: the share of verdicts for "
+    "the longer answer minus the share of known answers that are the longer one; for single "
+    "answers, the mean verdict on those longer than the median minus that on the others, at equal "
+    "labels."
 )
 
 
@@ -79,12 +69,10 @@ class ImproveCard:
 
     judge: str
     prompt: str
-    comparisons: int
-    truth: str
-    truth_words: str
+    labels: StudyLabels
     split: LabelSplit
     mistakes: list[tuple[str, Estimate]]
-    disputed: tuple[PairKey, ...]
+    disputed: tuple[CaseKey, ...]
     mistaken: int
     calls: int
     owned: bool
@@ -101,6 +89,42 @@ class ImproveCard:
     block_of: str = ""
     least: int = LEAST_HOLD_OUT
     examples: int = EXAMPLES
+
+    @property
+    def pairs(self) -> bool:
+        return self.labels.kind == PAIRS
+
+    @property
+    def cases(self) -> int:
+        return len(self.labels.cases)
+
+    @property
+    def noun(self) -> str:
+        return "comparison" if self.pairs else "answer"
+
+    @property
+    def truth(self) -> str:
+        """Words for the labels: "have …"."""
+        if self.pairs:
+            return "a majority of people" if self.labels.by_people else "a known better answer"
+        return "a verdict of people" if self.labels.by_people else "a label"
+
+    @property
+    def measured(self) -> str:
+        """Words for the agreement in the table."""
+        if self.labels.kind == SCORES:
+            return "% of scores at most one step from the label"
+        truth = "the majority of people" if self.labels.by_people else "known answers"
+        return f"% agreement with {truth if self.pairs else 'the labels'}"
+
+    @property
+    def disputed_links(self) -> list[tuple[str, dict[str, str]]]:
+        """Items of the first disputed cases, and the parameters that open each in Inspect."""
+        names = ("item", "contestant", "against")
+        return [
+            (key[0], {"tab": "inspect", **dict(zip(names, key, strict=False))})
+            for key in self.disputed[:MAX_LINKS]
+        ]
 
     @property
     def learn(self) -> int:
@@ -131,43 +155,42 @@ class ImproveCard:
         return self.advice is not None
 
 
-def labels_and_split(store: Store, name: str) -> tuple[StudyLabels, LabelSplit]:
-    """Labels of a study and its split: the stored one with items labelled since, not stored yet."""
+def labels_and_split(store: Store, name: str, kind: LabelKind) -> tuple[StudyLabels, LabelSplit]:
+    """Labels of one kind and the split of their items: the stored one with items labelled since,
+    not stored yet."""
+
+    def drawn(labels: StudyLabels) -> LabelSplit:
+        split = draw_split(store.items(name), labels.items, stored_split(store, name))
+        return split.of(labels.items)
 
     def work() -> tuple[StudyLabels, LabelSplit]:
-        labels = read_labels(store, name)
-        return labels, draw_split(store.items(name), labels.items, stored_split(store, name))
+        labels = read_labels(store, name, kind)
+        return labels, drawn(labels)
 
-    found: tuple[StudyLabels, LabelSplit] = store.memoised(name, ("labels_and_split",), work)
+    found: tuple[StudyLabels, LabelSplit] = store.memoised(name, ("labels_and_split", kind), work)
     stored = stored_split(store, name)
     if stored is not None and stored.looks != found[1].looks:
-        return found[0], draw_split(store.items(name), found[0].items, stored)
+        return found[0], drawn(found[0])
     return found
 
 
-def build_card(results: RemedyResults) -> tuple[ImproveCard, Markup] | None:
+def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     """Build the card of the judge and prompt shown, and the table of its latest candidates; None
-    if the better answer of no comparison is known."""
-    filtered = results.filtered
-    store, name = filtered.store, filtered.name
-    if results.cell is None or not 0 < results.comparisons <= MAX_COMPARISONS:
+    without labels."""
+    store, name, cell = filtered.store, filtered.name, shown_cell(filtered)
+    if cell is None:
         return None
-    labels, split = labels_and_split(store, name)
-    judge, prompt = results.judge, results.prompt
-    learn = labels.on(split.learn)
-    found = judge_mistakes(filtered.stored_frame, judge, prompt, learn)
-    mistakes: list[tuple[str, Estimate]] = []
-    if found is not None:
-        mistakes = [("all verdicts", found.all)]
-        mistakes += [(f"better answer shown {k}", one) for k, one in found.by_position.items()]
-        mistakes += list(found.by_category.items())
+    judge, prompt = cell
+    frame = filtered.stored_frame
+    own = row_selection.select_rows(frame, (frame["judge"] == judge) & (frame["prompt"] == prompt))
+    labels, split = labels_and_split(store, name, label_kind_of(own))
+    found = judge_mistakes(own, judge, prompt, labels.on(split.learn))
     known = {spec.name for spec in filtered.study.judges}
     blocked = "" if judge in known else (
         f"{judge} is recorded and cannot be asked here; add it in Study, step Judges, to try "
         "candidates."
     )  # fmt: skip
-    written = _written_rules(store, name, judge, prompt)
-    by_people = any(one.votes for one in labels.comparisons)
+    written = written_rules(store, name, judge, prompt)
     inputs = read_alignment_inputs(store, name) if split.looks else None
     result = None if inputs is None else candidate_result(inputs, judge, prompt)
     shown, more = EMPTY, {}
@@ -175,26 +198,45 @@ def build_card(results: RemedyResults) -> tuple[ImproveCard, Markup] | None:
         latest, table, advice = result
         shown = EMPTY if table is None else candidates_table(table, latest)
         more = _result_values(store, name, latest.look, advice)
+    orders = 2 if labels.kind == PAIRS else int(own["orders"].max()) if len(own) else 1
     card = ImproveCard(
         judge=judge,
         prompt=prompt,
-        comparisons=len(labels.comparisons),
-        truth="a majority of people" if by_people else "a known better answer",
-        truth_words="the majority of people" if by_people else "known answers",
+        labels=labels,
         split=split,
-        mistakes=mistakes,
+        mistakes=_mistake_rows(found),
         disputed=labels.disputed,
         mistaken=round((found.all.value or 0) * found.all.n) if found is not None else 0,
-        calls=2 * len(labels.on(split.hold_out)),
+        calls=max(orders, 1) * len(labels.on(split.hold_out).cases),
         owned=store.owns(name) and not store.read_only,
         blocked=blocked,
         rules="\n".join(written[0]),
         writer=judge if written[0] else "",
         problem=written[1],
-        criteria=filtered.study.criteria,
+        criteria=_own_criteria(filtered, prompt),
         **more,
     )
     return card, shown
+
+
+def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
+    """Names and shares of the mistakes by kind."""
+    if found is None:
+        return []
+    rows = [("all verdicts", found.all)]
+    rows += [(f"better answer shown {name}", one) for name, one in found.by_position.items()]
+    rows += [(f"label {name}", one) for name, one in found.by_label.items()]
+    return [*rows, *found.by_category.items()]
+
+
+def _own_criteria(filtered: FilteredStudy, prompt: str) -> str:
+    """Criteria of the study for the form; empty if the prompt shows them already."""
+    plain = prompt.partition("@")[0]
+    texts = filtered.store.planned_prompts(filtered.name)
+    shows = any(
+        one.name == plain and "criteria" in one.variables for one in map(parse_prompt, texts)
+    )
+    return "" if shows else filtered.study.criteria
 
 
 def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
@@ -208,17 +250,12 @@ def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) ->
         found["block"] = tuple(block_text(prompts[shown], today).splitlines())
         found["block_of"] = shown
         if advice.advice == "adopt":
-            last = last_version(today.name, _folder(store)) or today
+            last = last_version(today.name, saved_prompts(store)) or today
             found["adopt_kind"] = kinds[shown]
             found["adopt"] = f"{today.name}@{max(last.version, today.version) + 1}"
-            if adopted_version(prompts[shown], today, _folder(store)) is not None:
+            if adopted_version(prompts[shown], today, saved_prompts(store)) is not None:
                 found["adopted"] = f"{today.name}@{last.version}"
     return found
-
-
-def _folder(store: Store) -> Path:
-    """Folder of the prompts that were saved on the page."""
-    return prompts_folder(store.folder / "store")
 
 
 def _asked_prompts(store: Store, name: str, look: Look) -> dict[str, Prompt]:
@@ -227,29 +264,33 @@ def _asked_prompts(store: Store, name: str, look: Look) -> dict[str, Prompt]:
     return {one.name: one for one in parsed}
 
 
-def _written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tuple[str, ...], str]:
-    """Return the rules that the judge wrote before, and the problem of its reply, if any."""
-    study = writer_study(name, prompt, judge)
-    if study not in store.study_files():
-        return (), ""
-    cases = store.items(study)["mistakes"].instruction
-    for reply in store.judgements(study):
-        if reply.status == "ok":
-            got = read_rules(reply.reply, cases)
-            return got.rules, got.problem
-        return (), f"{judge} wrote no rules: {reply.detail or reply.status}"
-    return (), ""
+AGREEMENT: Final = measure_column("candidate_agreement", "agreement", "Agreement")
+EFFECT_COLUMNS: Final = {
+    "flips": ("Flips", ROUND_PERCENT),
+    "first_share": ("First position", ROUND_PERCENT),
+    "length_excess": ("Length, points", STYLES["points"]),
+    "distance": ("Distance", SCORE),
+}
+"""Key of a side effect -> head and number format of its column."""
 
 
-COLUMNS: Final = (
-    TypedColumn("", lambda line: line.agreement, axis=Axis()),
-    measure_column("candidate_agreement", "agreement", "Agreement"),
-    measure_column("candidate_difference", "difference", "Difference"),
-    TypedColumn("Flips", lambda line: line.effects["flips"], ROUND_PERCENT),
-    TypedColumn("First position", lambda line: line.effects["first_share"], ROUND_PERCENT),
-    TypedColumn("Length, points", lambda line: line.effects["length_excess"], STYLES["points"]),
-)
-STATUS: Final = TypedColumn("", lambda line: "" if line.status == "today" else status_words(line))
+def _effect_column(key: str) -> TypedColumn:
+    head, style = EFFECT_COLUMNS[key]
+    return TypedColumn(head, lambda line: line.effects[key], style)
+
+
+def _columns(table: CandidateTable) -> list[TypedColumn]:
+    """Columns of agreement, difference and the side effects that apply."""
+    agreement = AGREEMENT
+    if table.kind == SCORES:
+        agreement = replace(AGREEMENT, head="Within one step of the label, %")
+    columns = [
+        TypedColumn("", lambda line: line.agreement, axis=Axis()),
+        agreement,
+        measure_column("candidate_difference", "difference", "Difference"),
+    ]
+    columns += [_effect_column(one.key) for one in shown_effects(table)]
+    return columns
 
 
 def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
@@ -265,79 +306,27 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
             return ValueRow(line.prompt, line, note="today")
         return ValueRow(f"+ {line.prompt.rpartition('+')[2]}", line)
 
-    more = [TypedColumn("Tokens", tokens, tip="mean tokens of a call, prompt and reply")]
+    more = [
+        TypedColumn("Calls", lambda line: result.calls(line.prompt), tip="calls on the hold-out"),
+        TypedColumn("Tokens", tokens, tip="mean tokens of a call, prompt and reply"),
+    ]
     if result.twins:
         tip = "largest effect beyond its floor, 95 % CI adjusted for all families and prompts"
         more.append(TypedColumn("Twins", lambda line: twin_words(line.prompt, result), tip=tip))
-    columns = (*COLUMNS, *more, STATUS)
+
+    def status(line: CandidateLine) -> str:
+        return "" if line.status == "today" else status_words(line, table)
+
+    columns = (*_columns(table), *more, TypedColumn("", status))
     return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
 
 def draw_improve(filtered: FilteredStudy) -> Markup | None:
-    """Draw the card, and above it the result of the latest look; None without a known better
-    answer."""
-    found = build_card(load_remedies(filtered)) if has_comparisons(filtered) else None
+    """Draw the card, and above it the result of the latest look; None without labels."""
+    found = build_card(filtered)
     if found is None:
         return None
     card, table = found
     template = macros(TEMPLATE)
     drawn: Markup = template.improve(card)
     return drawn if card.advice is None else template.result(card, table) + drawn
-
-
-# ------------------------------------------------------------------------------ actions
-
-
-def act_on_prompt(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
-    """Do what a button of the card asks. Return the name of a study that now waits in Run (empty
-    if none), and a message for the user (empty if none)."""
-    store, name = filtered.store, filtered.name
-    if not store.owns(name) or store.read_only:
-        raise StudyError(f"only the owner of {name!r} can improve its prompts")
-    results = load_remedies(filtered)
-    task = prepare_task(load_stored_plan(store, name), store, results.judge, results.prompt)
-    asked = str(send.get("improve", ""))
-    if asked in ("adopt", "undo"):
-        change = adopt_asked if asked == "adopt" else undo_asked
-        saved = change(task, store, str(send.get("kind", "")), _folder(store))
-        return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
-    if asked == "write":
-        plan = writer_plan(task, task.judge, task.plan.study.budget_usd)
-        plan = assign_owner(plan, store)
-        save_plan(plan, store)
-        return plan.study.name, ""
-    if asked == "try":
-        fields = send.get("fields")
-        return _save_candidates(store, task, fields if isinstance(fields, Mapping) else {}), ""
-    return "", ""
-
-
-def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -> str:
-    """Save the study of the candidates, whose calls then wait in Run, and record the look."""
-    name = task.plan.study.name
-    rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
-    rules = [line for line in rules if line]
-    criteria = str(fields.get("criteria", "")).strip()
-    kinds = ["examples"] + (["rules", "both"] if rules else []) + (["criteria"] if criteria else [])
-    written = _written_rules(store, name, task.judge.name, task.prompt.name)[0]
-    writer = task.judge.name if written and tuple(rules) == written else ""
-    made = build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
-    plan = assign_owner(candidate_plan(task, made, task.plan.study.budget_usd), store)
-    unseen = _is_unseen(store, name, task)
-    save_plan(plan, store)
-    look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in made))
-    record_look(store, name, look, replaces_unseen=unseen)
-    return plan.study.name
-
-
-def _is_unseen(store: Store, name: str, task: AlignTask) -> bool:
-    """Whether no candidate of the latest look for this judge and prompt has a reply."""
-    split = stored_split(store, name)
-    last = split.last_look(task.judge.name, task.prompt.name) if split is not None else None
-    if last is None:
-        return False
-    names = {one.name for one in last.candidates}
-    study = candidate_study(name, task.judge.name, task.prompt.name)
-    if study not in store.study_files():
-        return True
-    return not any(one.ask.prompt in names for one in store.judgements(study))

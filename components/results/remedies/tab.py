@@ -33,6 +33,8 @@ from metrics.remedies.recommendation import points
 from metrics.remedies.rule_names import rule_words
 
 NAME: Final = "Remedies"
+IMPROVED: Final = "#eh-improve-body:has(.eh-improve)"
+"""Element with the card "Improve the prompt" and its result, once it is drawn."""
 CALLS, DOLLARS = "Calls", "Dollars"
 FRONTIER_TITLE: Final = "Price and agreement of each remedy"
 RISK_TITLE: Final = "Are decisions more often right if fewer comparisons are decided?"
@@ -371,23 +373,27 @@ POINTS: Final = Panel(
     json_keys=("point_remedies.*.*",),
 )
 PAIRS: Final = PanelGroup(
+    (PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"), BEST_RULES),
+    row=False,
+    css="eh-kind",
+    name="remedies_of_pairs",
+    visible=has_comparisons,
+)
+"""First panels that need comparisons of answers."""
+MORE_PAIRS: Final = PanelGroup(
     (
-        PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"),
-        BEST_RULES,
-        folded("Improve the prompt", IMPROVE),
         folded("All rules, verdict patterns, pilots", RULES, LOWER),
         folded("Budget", BUDGET),
         folded("Decide fewer, be right more often", RISK),
     ),
     row=False,
     css="eh-kind",
-    name="remedies_of_pairs",
+    name="more_remedies_of_pairs",
     visible=has_comparisons,
 )
-"""Panels that need comparisons of answers."""
 VIEW: Final = View(
     NAME,
-    (PAIRS, POINTS),
+    (PAIRS, POINTS, folded("Improve the prompt", IMPROVE), MORE_PAIRS),
     finding,
     kpis=lambda _: EMPTY,
     report=remedies_report,

@@ -13,13 +13,8 @@ import yaml
 from judges.__main__ import main
 from judges.judge_errors import PlanError, PromptError
 from judges.operations.align_prompt import build_candidates, candidate_plan, prepare_task
-from judges.operations.prompt_candidates import (
-    as_literal,
-    choose_examples,
-    example_messages,
-    read_candidate,
-    read_rules,
-)
+from judges.operations.learn_cases import choose_examples, example_messages
+from judges.operations.prompt_candidates import as_literal, read_candidate, read_rules
 from judges.planning.plan import asks_of, load_stored_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.people.label_split import stored_split

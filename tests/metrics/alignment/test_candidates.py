@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.remedies.alignment.candidate_table import compare_candidates
-from metrics.remedies.alignment.learn_mistakes import judge_mistakes
-from metrics.remedies.alignment.prompt_advice import advise, items_needed
-from metrics.summary.alignment_section import (
+from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
     candidate_data,
     candidate_result,
 )
-from metrics.summary.alignment_text import render_result
-from metrics.twins.twin_effects import NOT_SHOWN, SHOWN, TwinEffect
+from metrics.summary.alignment.alignment_text import render_result
+from metrics.summary.alignment.candidate_table import compare_candidates
+from metrics.summary.alignment.learn_mistakes import judge_mistakes
+from metrics.summary.alignment.prompt_advice import advise, items_needed
+from metrics.twins.twin_effects import twin_effects
 from studies.domain import Estimate
-from studies.people.label_split import (
-    CandidateRecord,
-    LabelledComparison,
-    LabelSplit,
-    Look,
-    StudyLabels,
-)
+from studies.people.label_split import CandidateRecord, LabelSplit, Look
+from studies.people.study_labels import LabelledComparison, StudyLabels
+from studies.texts.twin_families import CONTROLS
 from tests.metrics.frames import build
+from tests.metrics.twins.simulated_twins import duel_frame
 from tests.page_words import says
 from tests.soak.alignment_studies import (
     BLUNT,
@@ -75,34 +73,77 @@ def test_adopt_names_the_gain_and_what_became_better() -> None:
     assert says(advice.sentence, "not seen", "fewer flips")
 
 
-def twin_effect(prompt: str, family: str, value: float, finding: str = SHOWN) -> TwinEffect:
-    none = Estimate(0.0, -0.1, 0.1, 60, 30, "share")
-    effect = Estimate(value, value - 0.1, value + 0.1, 60, 30, "share")
-    return TwinEffect("j", prompt, family, "duel", effect, none, effect, effect, 0, finding)
+def twins_of(prompts: dict[str, dict[str, float]], items: int = 60) -> pd.DataFrame:
+    """Duels with twins of one judge: prompt -> family -> preference in logits."""
+    parts = [
+        duel_frame(items, pulls, np.random.default_rng(k))
+        .assign(prompt=name)
+        .astype({"prompt": str})
+        for k, (name, pulls) in enumerate(prompts.items())
+    ]
+    return pd.concat(parts, ignore_index=True).astype({"prompt": "category"})
 
 
-def test_twins_that_move_only_the_recommended_prompt_are_named() -> None:
-    looks = (Look("j", "p0", (CandidateRecord("p1", "rules", "s"),)),)
-    twins = {
-        "p0": [twin_effect("p0", "citation", 0.2), twin_effect("p0", "crowd", 0.05, NOT_SHOWN)],
-        "p1": [twin_effect("p1", "crowd", 0.31), twin_effect("p1", "citation", 0.25)],
-    }
+def test_a_candidate_whose_twin_effect_grows_is_not_adopted_and_the_twin_is_named() -> None:
+    """p1 gains agreement and loses flips in both; only growing effects of twins decide."""
     frame = hold_out_frame([WEAK, CURED], 60, seed=1)
-    result = LookResult(looks[0], frame, {("j", "p1"): 88.0}, twins)
-    inputs = AlignmentInputs(LabelSplit(7, (), (), looks), StudyLabels((), ()), (result,))
+    for pulls, advice in (
+        ({"p0": {}, "p1": {"longer-3": 2.5}}, "do not adopt"),
+        ({"p0": {"longer-3": 2.5}, "p1": {"longer-3": 2.5}}, "adopt"),
+        ({"p0": {"longer-3": 2.5}, "p1": {}}, "adopt"),
+        ({"p0": {}, "p1": {"cut": 2.5}}, "adopt"),  # a control is no bias
+    ):
+        table = compare_candidates(frame, "j", "p0", ["p1"], twins=twins_of(pulls))
+        assert table is not None
+        found = advise(table)
+        assert (found.advice, found.prompt) == (advice, "p1")
+        named = "twins.longer-3" in table.candidates[0].worse
+        assert named == (advice == "do not adopt") == ("the twin longer-3" in found.sentence
+                                                       and "but" in found.sentence)  # fmt: skip
+    plain = compare_candidates(frame, "j", "p0", ["p1"])
+    assert plain is not None and not any("twins" in key for key in plain.candidates[0].changes)
+
+
+def test_the_change_of_a_twin_effect_is_the_difference_of_both_effects() -> None:
+    """Oracle: the effects as estimated for each prompt alone."""
+    frame = hold_out_frame([WEAK, CURED], 60, seed=1)
+    twins = twins_of({"p0": {"citation": 0.5}, "p1": {"longer-3": 1.5}})
+    effects = {
+        (one.prompt, one.family): one.beyond_floor.value for one in twin_effects(twins, frame)
+    }
+    table = compare_candidates(frame, "j", "p0", ["p1"], twins=twins)
+    assert table is not None
+    changes = table.candidates[0].changes
+    for family in ("longer-3", "citation", "crowd", "markdown", "confident"):
+        gap = effects["p1", family] - effects["p0", family]
+        one = changes[f"twins.{family}"]
+        assert one.change.value == pytest.approx(gap)
+        assert (one.now, one.was) == pytest.approx((effects["p1", family], effects["p0", family]))
+
+
+def test_twins_and_calls_stand_in_the_printed_table_and_in_the_json() -> None:
+    looks = (Look("j", "p0", (CandidateRecord("p1", "rules", "s"),)),)
+    frame, twins = (
+        hold_out_frame([WEAK, CURED], 60, seed=1),
+        twins_of({"p0": {}, "p1": {"crowd": 2.5}}),
+    )
+    effects = twin_effects(twins, frame)
+    by_prompt = {p: [one for one in effects if one.prompt == p] for p in ("p0", "p1")}
+    result = LookResult(looks[0], frame, {("j", "p1"): 88.0}, by_prompt, twins)
+    inputs = AlignmentInputs(LabelSplit(7, (), (), looks), {}, (result,))
     found = candidate_result(inputs, "j", "p0")
     assert found is not None
     _, table, advice = found
-    assert advice.advice == "adopt" and table is not None
-    assert says(advice.others, "not shown", "today: crowd (+31 points [21, 41])")
-    assert "citation" not in advice.others
+    assert table is not None and advice.advice == "do not adopt"
     printed = render_result(inputs, *found)
-    assert says(printed, "citation", "+20 points [10, 30]") and says(printed, "crowd", "+31 points")
+    assert (
+        says(printed, "calls", "tokens", "largest twin effect") and "adds twins (crowd)" in printed
+    )
     assert "largest twin" not in render_result(inputs, replace(result, twins={}), table, advice)
     section = candidate_data(table.lines[1], result)
-    assert {family: one.value for family, one in section["twins"].items()} == {
-        "crowd": 0.31, "citation": 0.25,
-    }  # fmt: skip
+    assert section["calls"] == 120 and section["worse"] == ["twins.crowd"]
+    assert set(section["twin_changes"]) == set(section["twins"]) - set(CONTROLS)
+    assert "twin_changes" not in candidate_data(table.lines[0], result)
 
 
 def test_a_candidate_that_only_adds_bias_is_not_adopted_and_its_bias_is_named() -> None:
@@ -168,11 +209,14 @@ def test_items_needed_follow_the_square_of_the_gain() -> None:
 def test_mistakes_are_counted_by_position_and_category_against_the_labels() -> None:
     rows = verdicts(range(3), "p", "00", category="art") + verdicts(range(3, 4), "p", "11")
     frame: pd.DataFrame = build(rows)
-    labels = [LabelledComparison(f"q{k}", "x", "y", "x") for k in range(4)]
+    labels = StudyLabels(
+        tuple(LabelledComparison(f"q{k}", "x", "y", "x") for k in range(4)), disputed=()
+    )
     got = judge_mistakes(frame, "j", "p", labels)
     assert got is not None
     assert got.all.value == pytest.approx(4 / 8)
     assert got.by_category["art"].value == pytest.approx(3 / 6)
     assert got.by_position["first"].value == pytest.approx(1 / 4)
     assert got.by_position["second"].value == pytest.approx(3 / 4)
-    assert judge_mistakes(frame, "j", "p", []) is None
+    assert judge_mistakes(frame, "j", "p", StudyLabels((), ())) is None
+    assert set(got.data()) == {"all", "by_category", "by_position"}

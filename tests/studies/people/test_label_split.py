@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from evenhand.recorded_demo import FILES
-from studies.domain import Item
+from studies.domain import AnswerLabel, Ask, Item, Judgement, Verdict
 from studies.people.label_split import (
     CandidateRecord,
     LabelSplit,
     Look,
     draw_split,
-    read_labels,
     record_look,
     split_labels,
     stored_split,
 )
+from studies.people.study_labels import (
+    StudyLabels,
+    label_answers,
+    read_labels,
+    with_known_answers,
+)
 from studies.store.store import Store
+from studies.texts.twin_families import twin_name
 from tests.voted_studies import Sheet
 
 
@@ -105,3 +111,71 @@ def test_the_split_is_stored_and_the_same_candidates_are_no_second_look(store: S
     assert kept is not None and kept.looks[0].candidates == (rules,)
     store.delete_study("kept")
     assert stored_split(store, "kept") is None
+
+
+# ---- single answers ------------------------------------------------------------------------------
+
+
+def answer_labels(
+    labels: dict[str, list[tuple[object, str]]], votes: dict[str, dict[str, float]], kind: str
+) -> StudyLabels:
+    """Labels of one answer x to each item: labels are (value, source), votes are by person."""
+    items = {
+        name: Item(name, "?", {"x": "1"}, labels=tuple(
+            AnswerLabel("x", value, source) for value, source in labels.get(name, ())))
+        for name in {**labels, **votes}
+    }  # fmt: skip
+    options = ("fail", "pass") if kind == "pass" else tuple("12345")
+    asks = [Ask(f"j{name}", name, "j", "p", ("x",), options) for name in items]
+    asks.append(Ask("twin", next(iter(items)), "j", "p", (twin_name("x", "crowd"),), options))
+    cast = [
+        Judgement(Ask(f"{who}{name}", name, f"human:{who}", "vote", ("x",), options), "ok",
+                  Verdict(scores=(score,)))
+        for name, by in votes.items()
+        for who, score in by.items()
+    ]  # fmt: skip
+    return label_answers(items, asks, cast, kind)
+
+
+def test_labels_of_answers_count_before_votes_and_even_ones_are_disputed() -> None:
+    got = answer_labels(
+        {"q1": [("fail", "gold"), ("pass", "ann"), ("pass", "bob")], "q2": [(3.0, "gold")],
+         "q3": [("pass", "ann"), ("fail", "bob")]},
+        {"q1": {"eve": 1.0}, "q4": {"ann": 1.0, "bob": 1.0, "eve": 0.0},
+         "q5": {"ann": 1.0, "bob": 0.0}},
+        "pass",
+    )  # fmt: skip
+    found = [(one.item, one.value, one.votes) for one in got.answers]
+    assert found == [("q1", 0.0, 0), ("q4", 1.0, 3)], "q2 has a score, no pass or fail"
+    assert got.disputed == (("q3", "x"), ("q5", "x")) and got.by_people
+
+
+def test_labels_of_scores_are_means_and_never_disputed() -> None:
+    got = answer_labels(
+        {"q1": [(2.0, "ann"), (5.0, "bob")], "q2": [("pass", "gold")]},
+        {"q3": {"ann": 1.0, "bob": 4.0}},
+        "score",
+    )
+    assert [(one.item, one.value) for one in got.answers] == [("q1", 3.5), ("q3", 2.5)]
+    assert got.disputed == ()
+
+
+def test_held_out_answers_keep_their_labels_and_nothing_else() -> None:
+    got = answer_labels({"q1": [("fail", "ann")]}, {}, "pass")
+    item = Item("q1", "?", {"x": "1", "y": "2"}, labels=(AnswerLabel("y", "pass"),))
+    kept = with_known_answers(item, got)
+    assert dict(kept.responses) == {"x": "1"}
+    assert kept.labels == (AnswerLabel("x", "fail"),)
+
+
+def test_items_of_another_kind_of_label_keep_their_part() -> None:
+    """Sixty items with labelled comparisons are split. Forty with labelled answers, twenty of them
+    new, join without moving any; of the forty, thirty are held out as far as the new ones reach."""
+    items = items_of(100)
+    names = list(items)
+    first = draw_split(items, names[:60], None)
+    both = draw_split(items, names[40:80], first)
+    assert both.of(names[:60]) == first
+    before, own = first.of(names[40:60]), both.of(names[40:80])
+    assert len(own.hold_out) == min(30, len(before.hold_out) + 20)
+    assert sum(sizes(own)) == 40 and sum(sizes(both)) == 80

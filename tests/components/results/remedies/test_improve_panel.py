@@ -16,24 +16,21 @@ from components.filtering.filters import Filter
 from components.html.templates import macros
 from components.results.bias.computed import load_bias
 from components.results.overview.run_outcome import next_steps
-from components.results.remedies.computed import load_remedies
-from components.results.remedies.improve_panel import (
-    TEMPLATE,
-    act_on_prompt,
-    build_card,
-    draw_improve,
-)
-from components.results.remedies.tab import NAME, VIEW
+from components.results.remedies.improve_actions import act_on_prompt
+from components.results.remedies.improve_panel import TEMPLATE, build_card, draw_improve
+from components.results.remedies.tab import IMPROVED, NAME, VIEW
 from components.results.view.steps_and_menus import NextStep
 from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
 from judges.rendering.prompt import load_prompt
-from metrics.summary.alignment_section import read_alignment_inputs
+from metrics.summary.alignment.alignment_section import read_alignment_inputs
 from studies.people.label_split import stored_split
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.operations.test_align import WeakJudge, run_first, write_study
+from tests.judges.operations.test_align_answers import LenientJudge, passes
+from tests.judges.operations.test_align_answers import write_study as write_answers
 from tests.judges.small_studies import run_through
 from tests.page_words import says
 
@@ -63,8 +60,8 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 
     writer, _ = act_on_prompt(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
-    assert "A higher number of q" in str(draw_improve(shown))
-    back = {"data-go": json.dumps({"study": "small", "view": "Remedies"})}
+    assert "A higher number" in str(draw_improve(shown))
+    back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
     fields = {"rules": "- A higher number of q is better.", "criteria": ""}
@@ -106,7 +103,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     assert "Disputed" not in str(draw_improve(shown))
-    cards = build_card(load_remedies(shown))
+    cards = build_card(shown)
     assert cards is not None
     drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
     assert says(drawn, "1 comparison", "neither part")
@@ -123,3 +120,42 @@ def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     assert "<script>" not in str(draw_improve(shown))
     with pytest.raises(PlanError, match="not asked"):
         act_on_prompt(shown, {"improve": "adopt", "kind": "magic"})
+
+
+@pytest.fixture
+def lenient_store(tmp_path: Path) -> Iterator[Store]:
+    """A run study of 60 labelled answers whose judge passes everything unless it has rules."""
+    with JudgeServer(behaviour=LenientJudge()) as server:
+        run_first(write_answers(tmp_path, server.base_url, passes))
+        store = Store(tmp_path / "e.db")
+        yield store
+        store.close()
+
+
+def test_single_answers_from_the_card_to_an_adopted_version(
+    lenient_store: Store, tmp_path: Path
+) -> None:
+    shown = FilteredStudy(lenient_store, "small")
+    card = str(draw_improve(shown))
+    assert says(card, "60 answers", "have a label")
+    assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
+    fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
+    name, _ = act_on_prompt(shown, {"improve": "try", "fields": fields})
+    run_through(load_stored_plan(lenient_store, name), lenient_store)
+    drawn = str(render_view(lenient_store, "small", NAME, Filter(), VIEW.first_values)["improve"])
+    assert says(drawn, "Adopt pass-fail+", "points") and says(drawn, "agreement", "labels")
+    assert "Length, points" in drawn and "Flips" not in drawn and "First position" not in drawn
+    kind = re.findall(r"Adopt pass-fail\+(\w+)", drawn)[0]
+    _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
+    assert "pass-fail@2" in told and (tmp_path / "prompts" / "pass-fail-v2.yaml").exists()
+    _, told = act_on_prompt(shown, {"improve": "undo", "kind": kind})
+    assert "pass-fail@3" in told
+
+
+def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> None:
+    found = build_card(FilteredStudy(lenient_store, "small"))
+    assert found is not None
+    drawn = str(macros(TEMPLATE).improve(replace(found[0], disputed=(("i3", "x"),))))
+    (link,) = re.findall(r'data-go="([^"]*)"', drawn)
+    assert json.loads(unescape(link)) == {"tab": "inspect", "item": "i3", "contestant": "x"}
+    assert "1 answer with votes" in drawn

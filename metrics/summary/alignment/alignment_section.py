@@ -4,29 +4,24 @@ they were not made from."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from metrics.remedies.alignment.candidate_table import (
+from metrics.remedies.order_grid import Cell
+from metrics.summary.alignment.candidate_table import (
     CandidateLine,
     CandidateTable,
     compare_candidates,
 )
-from metrics.remedies.alignment.learn_mistakes import judge_mistakes
-from metrics.remedies.alignment.prompt_advice import PromptAdvice, advise, too_few_labels
-from metrics.remedies.order_grid import Cell
-from metrics.twins.twin_effects import SHOWN, TwinEffect, twin_effects
-from metrics.twins.twin_sentence import moving_effects, points
-from studies.people.label_split import (
-    LabelSplit,
-    Look,
-    StudyLabels,
-    candidate_study,
-    read_labels,
-    stored_split,
-)
+from metrics.summary.alignment.learn_mistakes import judge_mistakes
+from metrics.summary.alignment.prompt_advice import PromptAdvice, advise, too_few_labels
+from metrics.summary.alignment.side_effects import TWIN_KEY, label_kind_of
+from metrics.twins.twin_effects import TwinEffect, twin_effects
+from metrics.twins.twin_sentence import moving_effects
+from studies.people.label_split import LabelSplit, Look, candidate_study, stored_split
+from studies.people.study_labels import LabelKind, StudyLabels, read_labels
 from studies.store.queries.judge_spending import mean_call_tokens
 from studies.store.store import Store
 
@@ -36,12 +31,23 @@ Json = dict[str, Any]
 @dataclass(frozen=True)
 class LookResult:
     """The latest look for a judge and prompt: its candidates, the frame of their replies, the
-    tokens of a call by judge and prompt, and the effects of twins by prompt, largest first."""
+    tokens of a call by judge and prompt, the effects of twins by prompt, largest first, and the
+    frame of the verdicts on twins."""
 
     look: Look
     frame: pd.DataFrame
     tokens: Mapping[Cell, float] = field(default_factory=dict)
     twins: Mapping[str, Sequence[TwinEffect]] = field(default_factory=dict)
+    twin_frame: pd.DataFrame | None = None
+
+    @property
+    def kind(self) -> LabelKind:
+        """Kind of the verdicts: comparisons, pass or fail, or scores."""
+        return label_kind_of(self.frame)
+
+    def calls(self, prompt: str) -> int:
+        """Number of calls with a prompt on the hold-out, without those on twins."""
+        return int((self.frame["prompt"].astype(str) == prompt).sum())
 
     def call_tokens(self, prompt: str) -> float | None:
         """Mean tokens of a call with a prompt; None if the judge did not report them."""
@@ -50,11 +56,15 @@ class LookResult:
 
 @dataclass(frozen=True)
 class AlignmentInputs:
-    """The stored split of a study's labelled items, its labels and its looks."""
+    """The stored split of a study's labelled items, its labels by kind, and its looks."""
 
     split: LabelSplit
-    labels: StudyLabels
+    labels: Mapping[LabelKind, StudyLabels]
     results: tuple[LookResult, ...] = ()
+
+    def split_of(self, kind: LabelKind) -> LabelSplit:
+        """Return the split of the items with labels of one kind."""
+        return self.split.of(self.labels[kind].items) if kind in self.labels else self.split
 
 
 def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
@@ -69,54 +79,38 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
         study = candidate_study(name, judge, prompt)
         if study in present:
             frame, tokens = store.frame(study), mean_call_tokens(store, study)
-            found = twin_effects(store.frame(study, "only"), frame)
+            twins = store.frame(study, "only")
+            found = twin_effects(twins, frame)
             by_prompt = {
                 name: moving_effects([one for one in found if one.prompt == name])
                 for name in {one.prompt for one in found}
             }
-            results.append(LookResult(look, frame, tokens, by_prompt))
-    return AlignmentInputs(split, read_labels(store, name), tuple(results))
+            results.append(LookResult(look, frame, tokens, by_prompt, twins if found else None))
+    kinds = dict.fromkeys(one.kind for one in results)
+    labels = {kind: read_labels(store, name, kind) for kind in kinds}
+    return AlignmentInputs(split, labels, tuple(results))
 
 
 def candidate_result(
     inputs: AlignmentInputs, judge: str, prompt: str
 ) -> tuple[LookResult, CandidateTable | None, PromptAdvice] | None:
     """Compare the candidates of the latest look for a judge and prompt; None without a look. The
-    table is None if no comparison has usable replies in both orders."""
+    table is None if today's prompt has too few usable replies."""
     found = [o for o in inputs.results if (o.look.judge, o.look.prompt) == (judge, prompt)]
     if not found:
         return None
     result = found[0]
     names = [one.name for one in result.look.candidates]
     today = prompt.partition("@")[0]  # the candidates' study has one version of the prompt
-    table = compare_candidates(result.frame, judge, today, names, len(inputs.split.looks))
-    if table is None:
-        return result, table, too_few_labels(0)
-    advice = advise(table)
-    if advice.prompt is not None and (moved := _new_twin_effects(result, today, advice.prompt)):
-        advice = replace(advice, others=" ".join(filter(None, (moved, advice.others))))
-    return result, table, advice
-
-
-def _new_twin_effects(result: LookResult, today: str, prompt: str) -> str:
-    """Sentence on the twins that move the judge with a prompt and are not shown to move it with
-    today's prompt; empty if there are none."""
-
-    def shown(name: str) -> dict[str, TwinEffect]:
-        return {one.family: one for one in result.twins.get(name, ()) if one.finding == SHOWN}
-
-    before = shown(today)
-    new = [one for family, one in shown(prompt).items() if family not in before]
-    if not new:
-        return ""
-    named = ", ".join(f"{one.family} ({points(one.adjusted)})" for one in new[:3])
-    return f"With it, twins move the judge that are not shown to move it today: {named}."
+    table = compare_candidates(
+        result.frame, judge, today, names, len(inputs.split.looks), result.twin_frame
+    )
+    return result, table, too_few_labels(0) if table is None else advise(table)
 
 
 def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
     """Build the section `alignment` as nested dictionaries of estimates."""
     split = inputs.split
-    learn = inputs.labels.on(split.learn)
     judges: Json = {}
     for one in inputs.results:
         judge, prompt = one.look.judge, one.look.prompt
@@ -127,8 +121,9 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
         if table is not None:
             values["items"] = table.items
             values["candidates"] = {line.prompt: candidate_data(line, one) for line in table.lines}
+        learn = inputs.labels[one.kind].on(split.learn)
         if (mistakes := judge_mistakes(frame, judge, prompt, learn)) is not None:
-            values["mistakes"] = mistakes
+            values["mistakes"] = mistakes.data()
         judges.setdefault(judge, {})[prompt] = values
     return {
         "split": {
@@ -137,7 +132,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
             "hold_out": len(split.hold_out),
             "looks": len(split.looks),
             "missing": split.missing,
-            "disputed": len(inputs.labels.disputed),
+            "disputed": sum(len(one.disputed) for one in inputs.labels.values()),
         },
         "judges": judges,
     }
@@ -149,13 +144,20 @@ def candidate_data(line: CandidateLine, result: LookResult) -> Json:
     found: Json = {
         "kind": kinds.get(line.prompt, "today"),
         "status": line.status,
+        "calls": result.calls(line.prompt),
         "agreement": line.agreement,
         **line.effects,
         "worse": list(line.worse),
         "better": list(line.better),
     }
     if line.difference is not None:
-        found |= {"difference": line.difference, "changes": line.changes}
+        moved = {key: one.change for key, one in line.changes.items()}
+        own = {key: one for key, one in moved.items() if not key.startswith(TWIN_KEY)}
+        found |= {"difference": line.difference, "changes": own}
+        if len(own) < len(moved):
+            found["twin_changes"] = {
+                key.removeprefix(TWIN_KEY): moved[key] for key in moved if key not in own
+            }
     if twins := result.twins.get(line.prompt):
         found["twins"] = {one.family: one.adjusted for one in twins}
     tokens = result.call_tokens(line.prompt)

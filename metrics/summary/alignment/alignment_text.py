@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
-from metrics.remedies.alignment.prompt_advice import PromptAdvice
+from collections.abc import Sequence
+from typing import Final
+
 from metrics.remedies.recommendation import gain_text, points
-from metrics.summary.alignment_section import (
+from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
     candidate_result,
     read_alignment_inputs,
 )
+from metrics.summary.alignment.candidate_table import (
+    CandidateLine,
+    CandidateTable,
+    agreement_words,
+)
+from metrics.summary.alignment.prompt_advice import PromptAdvice
+from metrics.summary.alignment.side_effects import SideEffect, effect_name
 from metrics.twins.twin_effects import SHOWN
 from metrics.twins.twin_sentence import points as twin_points
 from studies.domain import Estimate
 from studies.errors import StudyError
 from studies.store.store import Store
 
-HEADS = ("prompt", "agreement", "difference to today", "flips", "first", "length", "tokens",
-         "largest twin effect", "")  # fmt: skip
+SHORT: Final = {"first_share": "first", "length_excess": "length"}
+"""Key of a side effect -> its head in the table, if shorter than its name."""
+HIDDEN: Final = frozenset({"unusable"})
+"""Side effects without a column; they are named where they became worse."""
 
 
 def alignment_text(store: Store, study: str, judge: str, prompt: str) -> str:
@@ -37,15 +47,20 @@ def render_result(
     advice: PromptAdvice,
 ) -> str:
     """Format a comparison of candidates: a line for each prompt, the split, the recommendation."""
-    rows: list[tuple[str, ...]] = [HEADS]
+    rows: list[tuple[str, ...]] = []
     if table is not None:
-        rows += [_cells(line, result) for line in table.lines]
-    if not result.twins:
-        rows = [(*row[:-2], row[-1]) for row in rows]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        effects = shown_effects(table)
+        heads = [SHORT.get(one.key, one.name) for one in effects]
+        twins = ("largest twin effect",) * bool(result.twins)
+        agreement = agreement_words(table.kind)
+        start = ("prompt", agreement, "difference to today", *heads, "calls", "tokens")
+        rows = [(*start, *twins, "")]
+        rows += [_cells(line, result, table, effects) for line in table.lines]
+    columns = len(rows[0]) if rows else 0
+    widths = [max(len(row[k]) for row in rows) for k in range(columns)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
              for row in rows]  # fmt: skip
-    split = inputs.split
+    split = inputs.split_of(result.kind)
     times = {1: "once", 2: "twice"}.get(len(split.looks), f"{len(split.looks)} times")
     lines.append(
         f"Split: learn {len(split.learn)} items, hold-out {len(split.hold_out)} items, seed "
@@ -54,19 +69,34 @@ def render_result(
     return "\n".join([*lines, advice.sentence, *([advice.others] if advice.others else [])])
 
 
-def _cells(line: CandidateLine, result: LookResult) -> tuple[str, ...]:
+def shown_effects(table: CandidateTable) -> list[SideEffect]:
+    """Side effects that have a column in the table."""
+    return [one for one in table.effects if one.key not in HIDDEN]
+
+
+def _cells(
+    line: CandidateLine, result: LookResult, table: CandidateTable, effects: Sequence[SideEffect]
+) -> tuple[str, ...]:
     tokens = result.call_tokens(line.prompt)
+    twins = (twin_words(line.prompt, result),) * bool(result.twins)
     return (
         line.prompt,
         _percent(line.agreement, interval=True),
         "–" if line.difference is None else gain_text(line.difference).replace(" points", ""),
-        _percent(line.effects["flips"]),
-        _percent(line.effects["first_share"]),
-        points(line.effects["length_excess"].value, 0),
+        *(_value(line.effects[one.key], one) for one in effects),
+        f"{result.calls(line.prompt):,}",
         "–" if tokens is None else f"{tokens:,.0f}",
-        twin_words(line.prompt, result),
-        status_words(line),
+        *twins,
+        status_words(line, table),
     )
+
+
+def _value(got: Estimate, effect: SideEffect) -> str:
+    if effect.measure.unit == "share":
+        return _percent(got)
+    if effect.measure.unit == "score":
+        return "–" if got.value is None else f"{got.value:.2f}"
+    return points(got.value, 0)
 
 
 def twin_words(prompt: str, result: LookResult) -> str:
@@ -78,12 +108,11 @@ def twin_words(prompt: str, result: LookResult) -> str:
     return "–" if not effects else "none shown"
 
 
-def status_words(line: CandidateLine) -> str:
+def status_words(line: CandidateLine, table: CandidateTable) -> str:
     """Short words for the status of a line: "gains", "adds flips", "loses", "not shown"."""
-    names = {"flips": "flips", "first_share": "first position", "length_excess": "length",
-             "unusable": "unusable replies"}  # fmt: skip
     if line.status == "adds bias":
-        return f"adds {' and '.join(names[key] for key in line.worse)}"
+        names = [effect_name(key, table.effects) for key in line.worse]
+        return f"adds {' and '.join(names)}"
     return line.status
 
 

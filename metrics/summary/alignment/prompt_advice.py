@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from metrics.estimation.intervals import student_t_quantile
-from metrics.remedies.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.remedies.recommendation import gain_text, points
+from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable
+from metrics.summary.alignment.side_effects import TWIN_KEY
 from studies.domain import Estimate
 from studies.people.label_split import LEAST_HOLD_OUT
 
@@ -16,14 +17,6 @@ POWER_QUANTILE: Final = 0.8416
 """Normal quantile of the probability, 80 %, with which a gain should be found."""
 SMALL_GAIN: Final = 0.05
 """Smallest gain for which the number of labelled items needed is stated."""
-FEWER: Final = {
-    "flips": "fewer flips",
-    "first_share": "less weight on the first position",
-    "length_excess": "less weight on length",
-    "unusable": "fewer unusable replies",
-}
-"""Key of a side effect -> words for a better value."""
-
 Advice = Literal["adopt", "do not adopt", "not enough labels"]
 
 
@@ -47,12 +40,12 @@ def advise(table: CandidateTable) -> PromptAdvice:
     gaining = [one for one in table.candidates if one.status == "gains"]
     if gaining:
         best = max(gaining, key=_gain)
-        return PromptAdvice("adopt", best.prompt, _adopt(best), _others(table, best))
+        return PromptAdvice("adopt", best.prompt, _adopt(best, table), _others(table, best))
     bad = [one for one in table.candidates if one.status in ("adds bias", "loses", "no replies")]
     open_ones = [one for one in table.candidates if one.status == "not shown"]
     if bad and not open_ones:
         worst = max(bad, key=_gain)
-        sentence = f"Do not adopt {_against(worst, table.today)}."
+        sentence = f"Do not adopt {_against(worst, table)}."
         return PromptAdvice("do not adopt", worst.prompt, sentence, _others(table, worst))
     return _not_shown(table, open_ones)
 
@@ -72,9 +65,9 @@ def _gain(line: CandidateLine) -> float:
     return -1.0 if value is None else value
 
 
-def _adopt(best: CandidateLine) -> str:
+def _adopt(best: CandidateLine, table: CandidateTable) -> str:
     assert best.difference is not None
-    also = " and ".join(FEWER[name] for name in best.better)
+    also = " and ".join(_better(key, table) for key in best.better)
     more = f", with {also}" if also else ""
     return f"Adopt {best.prompt}: {gain_text(best.difference)} on items it has not seen{more}."
 
@@ -82,17 +75,17 @@ def _adopt(best: CandidateLine) -> str:
 def _others(table: CandidateTable, chosen: CandidateLine) -> str:
     """Sentence on the candidates besides the chosen one; empty if there are none."""
     rest = [one for one in table.candidates if one is not chosen]
-    parts = [_against(one, table.today) for one in rest if one.status != "not shown"]
+    parts = [_against(one, table) for one in rest if one.status != "not shown"]
     same = [one.prompt for one in rest if one.status == "not shown"]
     parts += [f"{' and '.join(same)}: no gain shown"] if same else []
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _against(line: CandidateLine, today: CandidateLine) -> str:
+def _against(line: CandidateLine, table: CandidateTable) -> str:
     """Name a candidate with its gain or loss and the bias that it adds."""
     if line.status == "no replies" or line.difference is None:
         return f"{line.prompt}: {line.agreement.note}"
-    named = [_worse(key, line, today) for key in line.worse]
+    named = [_worse(key, line, table) for key in line.worse]
     gain = gain_text(line.difference)
     if not named:
         return f"{line.prompt}: {gain}"
@@ -102,17 +95,25 @@ def _against(line: CandidateLine, today: CandidateLine) -> str:
     return f"{line.prompt}: {start}, but {' and '.join(named)}"
 
 
-def _worse(key: str, line: CandidateLine, today: CandidateLine) -> str:
+def _better(key: str, table: CandidateTable) -> str:
+    if key.startswith(TWIN_KEY):
+        return f"a smaller effect of the twin {key.removeprefix(TWIN_KEY)}"
+    return next(one.better for one in table.effects if one.key == key)
+
+
+def _worse(key: str, line: CandidateLine, table: CandidateTable) -> str:
     """Words for a side effect that became worse: "it flips 37 % instead of 22 %"."""
-    now, was = line.effects[key].value or 0.0, today.effects[key].value or 0.0
-    if key == "length_excess":
-        return f"length moves it by {points(now)} points instead of {points(was)}"
-    start = {
-        "flips": "it flips",
-        "first_share": "it chooses the first position in",
-        "unusable": "its unusable replies are",
-    }[key]
-    return f"{start} {100 * now:.0f} % instead of {100 * was:.0f} %"
+    one = line.changes[key]
+    if key.startswith(TWIN_KEY):
+        now, was = (_twin_text(value or 0.0, one.change) for value in (one.now, one.was))
+        return f"the twin {key.removeprefix(TWIN_KEY)} moves it by {now} instead of {was}"
+    effect = next(one for one in table.effects if one.key == key)
+    values = (line.effects[key].value or 0.0, table.today.effects[key].value or 0.0)
+    return effect.worse.format(*map(effect.text, values))
+
+
+def _twin_text(value: float, change: Estimate) -> str:
+    return f"{points(value, 0)} points" if change.unit == "share" else f"{value:+.2f}"
 
 
 def _not_shown(table: CandidateTable, lines: list[CandidateLine]) -> PromptAdvice:

@@ -1,0 +1,124 @@
+"""Actions of the card "Improve the prompt": write rules, try candidates, adopt one, undo it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.remedies.computed import load_remedies
+from components.results.remedies.point_remedies_panel import load_point_remedies
+from judges.operations.align_command import adopt_asked, undo_asked
+from judges.operations.align_prompt import (
+    AlignTask,
+    build_candidates,
+    candidate_plan,
+    prepare_task,
+    writer_plan,
+)
+from judges.operations.prompt_candidates import read_rules
+from judges.planning.plan import assign_owner, load_stored_plan, save_plan
+from judges.rendering.prompt_library import prompts_folder
+from studies.errors import StudyError
+from studies.people.label_split import (
+    Look,
+    candidate_study,
+    record_look,
+    stored_split,
+    writer_study,
+)
+from studies.store.store import Store
+
+MAX_CASES: Final = 20_000
+"""Number of labelled cases above which the card is not drawn: reading them takes seconds."""
+
+
+def shown_cell(filtered: FilteredStudy) -> tuple[str, str] | None:
+    """Judge and prompt that the card is about: those of the remedies for comparisons, else those
+    with the most labelled single answers; None without labels, or with too many to read."""
+    if has_comparisons(filtered):
+        results = load_remedies(filtered)
+        if results.cell is not None:
+            few = 0 < results.comparisons <= MAX_CASES
+            return (results.judge, results.prompt) if few else None
+    for cell, found in load_point_remedies(filtered).items():
+        return cell if found.rules[0].value.n <= MAX_CASES else None
+    return None
+
+
+def saved_prompts(store: Store) -> Path:
+    """Folder of the prompts that were saved on the page."""
+    return prompts_folder(store.folder / "store")
+
+
+def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tuple[str, ...], str]:
+    """Return the rules that the judge wrote before, and the problem of its reply, if any."""
+    study = writer_study(name, prompt, judge)
+    if study not in store.study_files():
+        return (), ""
+    cases = store.items(study)["mistakes"].instruction
+    for reply in store.judgements(study):
+        if reply.status == "ok":
+            got = read_rules(reply.reply, cases)
+            return got.rules, got.problem
+        return (), f"{judge} wrote no rules: {reply.detail or reply.status}"
+    return (), ""
+
+
+def act_on_prompt(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
+    """Do what a button of the card asks. Return the name of a study that now waits in Run (empty
+    if none), and a message for the user (empty if none)."""
+    store, name = filtered.store, filtered.name
+    if not store.owns(name) or store.read_only:
+        raise StudyError(f"only the owner of {name!r} can improve its prompts")
+    cell = shown_cell(filtered)
+    if cell is None:
+        raise StudyError(f"{name!r} has no labels to improve a prompt from")
+    task = prepare_task(load_stored_plan(store, name), store, *cell)
+    asked = str(send.get("improve", ""))
+    if asked in ("adopt", "undo"):
+        change = adopt_asked if asked == "adopt" else undo_asked
+        saved = change(task, store, str(send.get("kind", "")), saved_prompts(store))
+        return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
+    if asked == "write":
+        plan = writer_plan(task, task.judge, task.plan.study.budget_usd)
+        plan = assign_owner(plan, store)
+        save_plan(plan, store)
+        return plan.study.name, ""
+    if asked == "try":
+        fields = send.get("fields")
+        return _save_candidates(store, task, fields if isinstance(fields, Mapping) else {}), ""
+    return "", ""
+
+
+def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -> str:
+    """Save the study of the candidates, whose calls then wait in Run, and record the look."""
+    name = task.plan.study.name
+    rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
+    rules = [line for line in rules if line]
+    criteria = str(fields.get("criteria", "")).strip()
+    kinds = ["examples"] + (["rules", "both"] if rules else []) + (["criteria"] if criteria else [])
+    written = written_rules(store, name, task.judge.name, task.prompt.name)[0]
+    writer = task.judge.name if written and tuple(rules) == written else ""
+    made = build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
+    plan = assign_owner(candidate_plan(task, made, task.plan.study.budget_usd), store)
+    unseen = _is_unseen(store, name, task)
+    save_plan(plan, store)
+    look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in made))
+    record_look(store, name, look, replaces_unseen=unseen)
+    return plan.study.name
+
+
+def _is_unseen(store: Store, name: str, task: AlignTask) -> bool:
+    """Whether no candidate of the latest look for this judge and prompt has a reply."""
+    split = stored_split(store, name)
+    last = split.last_look(task.judge.name, task.prompt.name) if split is not None else None
+    if last is None:
+        return False
+    names = {one.name for one in last.candidates}
+    study = candidate_study(name, task.judge.name, task.prompt.name)
+    if study not in store.study_files():
+        return True
+    return not any(one.ask.prompt in names for one in store.judgements(study))

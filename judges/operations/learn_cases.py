@@ -1,0 +1,325 @@
+"""Cases to learn from: labelled comparisons or single answers of the learn items, with the judge's
+mistakes on them; as examples in a prompt, and as a text for the rules' writer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from judges.judge_errors import PlanError
+from judges.models.simulation.simulated import verdict_sentence
+from judges.rendering.messages import (
+    PromptInputs,
+    point_arrangements,
+    render_prompt,
+    rubric_criteria,
+    slot_labels,
+)
+from judges.rendering.prompt import Prompt
+from judges.verdicts.point_readers import option_values
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
+from studies.domain import Item, Verdict
+from studies.frames.arrangement import parse_arrangement
+from studies.people.study_labels import (
+    PASS_FAIL,
+    CaseKey,
+    Label,
+    LabelKind,
+    LabelledAnswer,
+    LabelledComparison,
+    StudyLabels,
+    case_key,
+)
+from studies.spec.study import Study
+from studies.store.store import Store
+
+PAIR_PROTOCOLS: Final = ("pairwise", "five-level")
+MAX_CASES: Final = 12
+"""Maximum number of mistakes that the rules' writer reads."""
+CASE_CHARACTERS: Final = 600
+"""Length to which the texts of a case are cut for the rules' writer."""
+ONE_STEP: Final = 1 + 1e-9
+"""Largest distance of a score from its label that is no mistake."""
+Turn = tuple[str, str]
+"""Role and text of a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledVerdicts:
+    """Verdicts of a judge on one labelled case: how many, how many of them are mistakes, and for a
+    single answer the sum of the scores (pass 1, fail 0)."""
+
+    calls: int = 0
+    wrong: int = 0
+    total: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return self.total / max(self.calls, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnCase:
+    """A labelled comparison or answer of a learn item, with the judge's verdicts on it."""
+
+    item: Item
+    label: Label
+    verdicts: LabelledVerdicts = LabelledVerdicts()
+
+    @property
+    def wrong(self) -> int:
+        """Number of verdicts against the label; a score counts if it is more than one step off."""
+        return self.verdicts.wrong
+
+    @property
+    def gap(self) -> float:
+        """Distance of the mean score of one answer to its label; 0 for a comparison."""
+        if isinstance(self.label, LabelledComparison) or not self.verdicts.calls:
+            return 0.0
+        return abs(self.verdicts.mean - self.label.value)
+
+
+def label_kind(prompt: Prompt) -> LabelKind:
+    """Return the kind of labels from which a prompt can be improved."""
+    if prompt.protocol in PAIR_PROTOCOLS:
+        return "pairs"
+    if prompt.protocol == "single":
+        return "pass" if prompt.verdict == PASS_FAIL_FORMAT else "score"
+    raise PlanError(
+        f"prompt {prompt.name!r} neither compares two answers nor judges one; only such prompts "
+        "can be improved from corrections"
+    )
+
+
+def learn_cases(
+    items: Mapping[str, Item], labels: StudyLabels, judged: Mapping[CaseKey, LabelledVerdicts]
+) -> list[LearnCase]:
+    """List the labelled cases of the learn items with the judge's verdicts on them."""
+    cases = [LearnCase(items[one.item], one) for one in labels.cases if one.item in items]
+    return [
+        replace(case, verdicts=judged.get(case.label.key, LabelledVerdicts())) for case in cases
+    ]
+
+
+def judged_cases(
+    store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
+) -> dict[CaseKey, LabelledVerdicts]:
+    """Count a judge's usable verdicts on labelled cases, and those against the label."""
+    known = {one.key: one for one in labels.cases}
+    found: dict[CaseKey, LabelledVerdicts] = {}
+    for judgement in store.judgements(name):
+        ask, verdict = judgement.ask, judgement.verdict
+        key = case_key(ask)
+        if key not in known or (ask.judge, ask.prompt) != (judge, prompt) or ask.noise:
+            continue
+        if key is None or not judgement.readable or verdict is None:
+            continue
+        label = known[key]
+        if isinstance(label, LabelledComparison):
+            if verdict.pick is None:
+                continue
+            picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
+            wrong, score = picked != label.winner, 0.0
+        elif verdict.scores:
+            wrong, score = _is_mistake(verdict, label, labels.kind), verdict.scores[0]
+        else:
+            continue
+        before = found.get(key, LabelledVerdicts())
+        found[key] = LabelledVerdicts(before.calls + 1, before.wrong + wrong, before.total + score)
+    return found
+
+
+def _is_mistake(verdict: Verdict, label: LabelledAnswer, kind: LabelKind) -> bool:
+    """Whether pass or fail is not the label, or a score is more than one step from it."""
+    score = verdict.scores[0]
+    if kind == PASS_FAIL:
+        return (score >= 0.5) != (label.value >= 0.5)
+    return abs(score - label.value) > ONE_STEP
+
+
+# ------------------------------------------------------------------------------ the writer's text
+
+
+def describe_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
+    """Write mistakes as the text that the rules' writer reads."""
+    parts = []
+    for number, case in enumerate(cases[:MAX_CASES], 1):
+        lines = [f"Case {number}", f"Question: {_cut(case.item.instruction)}"]
+        parts.append("\n".join([*lines, *_describe(case, kind)]))
+    return "\n\n".join(parts)
+
+
+def _describe(case: LearnCase, kind: LabelKind) -> list[str]:
+    one = case.label
+    if isinstance(one, LabelledComparison):
+        answers = [
+            f"Answer {place}: {_cut(case.item.answer(name))}"
+            for place, name in enumerate((one.first, one.second), 1)
+        ]
+        right = 1 if one.winner == one.first else 2
+        how = "in both orders" if case.wrong > 1 else "in one of two orders"
+        return [
+            *answers,
+            f"Right verdict: answer {right} is better. The judge said otherwise {how}.",
+        ]
+    answer = f"Answer: {_cut(case.item.answer(one.contestant))}"
+    if kind == PASS_FAIL:
+        verdict, said = ("pass", "fail") if one.value else ("fail", "pass")
+        return [answer, f"Right verdict: {verdict}. The judge said {said}."]
+    return [answer, f"Right score: {one.value:g}. The judge's score: {case.verdicts.mean:g}."]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CASE_CHARACTERS else f"{text[:CASE_CHARACTERS]} …"
+
+
+# ------------------------------------------------------------------------------ examples
+
+
+def choose_examples(
+    cases: Sequence[LearnCase], count: int, seed: int, prompt: Prompt | None = None
+) -> list[LearnCase]:
+    """Choose corrected cases, mistakes first, balanced over the labels: the two outcomes of a
+    comparison, pass and fail, or the levels of a score; single answers also over mistakes and right
+    verdicts. Cases with images are left out, because a block has text only."""
+    usable = [case for case in cases if not case.item.images and _can_be_shown(case, prompt)]
+    random.Random(f"examples:{seed}").shuffle(usable)
+    usable.sort(key=lambda case: (-case.wrong, -case.gap))
+    groups: dict[int, list[LearnCase]] = {}
+    seen: set[str] = set()
+    for case in usable:
+        if case.item.id not in seen:
+            seen.add(case.item.id)
+            groups.setdefault(_level(case), []).append(case)
+    waiting = [_by_outcome(groups[level]) for level in _from_both_ends(sorted(groups))]
+    chosen: list[LearnCase] = []
+    while len(chosen) < count and any(waiting):
+        places = [(len(chosen) + k) % len(waiting) for k in range(len(waiting))]
+        chosen.append(next(waiting[place] for place in places if waiting[place]).pop(0))
+    return chosen
+
+
+def _can_be_shown(case: LearnCase, prompt: Prompt | None) -> bool:
+    """Whether the right reply is known: for a rubric, the level of every criterion must be."""
+    if isinstance(case.label, LabelledComparison) or prompt is None or not prompt.rubric:
+        return True
+    return bool(case.label.levels)
+
+
+def _level(case: LearnCase) -> int:
+    """Group of a case by its label: the winner of a comparison, or the label to whole steps."""
+    one = case.label
+    if isinstance(one, LabelledComparison):
+        return int(one.winner == one.second)
+    return round(one.value)
+
+
+def _from_both_ends(levels: list[int]) -> list[int]:
+    """Order levels as lowest, highest, second lowest, …, so that few examples span the scale."""
+    ends = zip(levels, reversed(levels), strict=True)
+    return list(dict.fromkeys(level for pair in ends for level in pair))
+
+
+def _by_outcome(cases: list[LearnCase]) -> list[LearnCase]:
+    """Alternate mistakes and right verdicts on single answers, a mistake first. Comparisons keep
+    their order: each is shown in both orders."""
+    if any(isinstance(case.label, LabelledComparison) for case in cases):
+        return cases
+    sides = [c for c in cases if c.wrong], [c for c in cases if not c.wrong]
+    mixed = [case for pair in zip(*sides, strict=False) for case in pair]
+    return mixed + [case for side in sides for case in side[len(mixed) // 2 :]]
+
+
+def example_messages(
+    prompt: Prompt,
+    cases: Sequence[LearnCase],
+    *,
+    prefilled: bool = False,
+    study: Study | None = None,
+) -> list[Turn]:
+    """Render each case as the prompt's own question, followed by the right verdict.
+
+    A comparison is shown in both orders; the right label alternates: in the first round A, B, …, in
+    the second the other order of each. A single answer is shown once; the arrangements of options
+    and criteria of the study take turns.
+    """
+    found = []
+    for round_ in (0, 1):
+        for place, case in enumerate(cases):
+            if isinstance(case.label, LabelledComparison):
+                found.append(_pair_example(prompt, case, (place + round_) % 2 == 1))
+            elif round_ == 0:
+                found.append(_answer_example(prompt, case, place, study))
+    turns = []
+    for inputs, verdict in found:
+        messages = render_prompt(prompt, inputs, prefilled=prefilled)
+        question = [m["content"] for m in messages if m["role"] == "user"][-1]
+        turns += [("user", question), ("assistant", verdict)]
+    return turns
+
+
+def _pair_example(prompt: Prompt, case: LearnCase, turned: bool) -> tuple[PromptInputs, str]:
+    """Inputs of a comparison with the winner first (second if `turned`), and its right verdict."""
+    one = case.label
+    assert isinstance(one, LabelledComparison)
+    loser = one.first if one.winner == one.second else one.second
+    shown = (loser, one.winner) if turned else (one.winner, loser)
+    labels = slot_labels(prompt, 2, crossed=False)
+    answers = tuple(case.item.answer(name) for name in shown)
+    right = labels[shown.index(one.winner)]
+    inputs = PromptInputs(case.item, shown, answers, labels)
+    return inputs, verdict_sentence(prompt.format.name, right, labels)
+
+
+def _answer_example(
+    prompt: Prompt, case: LearnCase, place: int, study: Study | None
+) -> tuple[PromptInputs, str]:
+    """Inputs of a single answer, and its right verdict."""
+    one = case.label
+    assert isinstance(one, LabelledAnswer)
+    criteria = study.criteria if study else ""
+    labels = slot_labels(prompt, 1, crossed=False)
+    if study is not None and prompt.options:
+        offered = point_arrangements(prompt, study.options, study.criteria_order, criteria)
+        labels = offered[place % len(offered)]
+    inputs = PromptInputs(
+        case.item,
+        (one.contestant,),
+        (case.item.answer(one.contestant),),
+        labels,
+        criteria=criteria,
+        rubric=tuple(rubric_criteria(prompt, criteria).items()),
+    )
+    return inputs, right_reply(prompt, labels, one)
+
+
+def right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAnswer) -> str:
+    """Write the right verdict on one answer in the form that the prompt asks for; a score between
+    two options is that of the nearer one."""
+    if not prompt.options:
+        return _SCORE_LINES[prompt.verdict](label.value)
+    offered = parse_arrangement(labels)
+    names = dict(zip(offered.options, offered.names, strict=True))
+    values = option_values(prompt.options)
+
+    def name_of(value: float) -> str:
+        return names[min(values, key=lambda option: abs(values[option] - value))]
+
+    if prompt.rubric:
+        levels = dict(label.levels)
+        return "\n".join(
+            f"{name}: {name_of(levels.get(name, label.value))}" for name in offered.criteria
+        )
+    if prompt.verdict == PASS_FAIL_FORMAT:
+        return f"Verdict: {name_of(label.value).upper()}"
+    return f"Score: {name_of(label.value)}"
+
+
+_SCORE_LINES: Final = {
+    "rating": lambda value: f"Rating: [[{value:g}]]",
+    "result-n": lambda value: f"[RESULT] {round(value)}",
+    "grade-letter": lambda value: f"GRADE: {'C' if value > 0.75 else 'P' if value > 0.25 else 'I'}",
+}
+"""Verdict format with scores -> function that writes a score."""

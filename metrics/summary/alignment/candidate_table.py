@@ -1,0 +1,219 @@
+"""Candidates for a better prompt, compared with today's prompt on the hold-out items.
+
+A candidate is today's prompt with one more block of text. Agreement is, for comparisons, the half
+credit of one call against the known better answer, the mean of both orders; for single answers, the
+share of verdicts equal to the label (pass or fail) or at most one step from it (scores).
+Differences are paired by item. What else changes is measured on the same items (side_effects.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.contrasts import paired_contrasts
+from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation.measures import GroupedFrame
+from metrics.labels.compared_points import NEAR_LABEL, RIGHT_BY_LABEL
+from metrics.remedies.known_winners import DESIGN
+from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.rule_sets import single_rule
+from metrics.remedies.rule_table import estimate_rules
+from metrics.summary.alignment.side_effects import (
+    SEED,
+    EffectChange,
+    SideEffect,
+    effect_changes,
+    effect_values,
+    for_looks,
+    label_kind_of,
+    labelled_answers,
+    side_effects,
+)
+from studies.domain import Estimate
+from studies.frames.point_columns import GOLD_COLUMN, pass_fail_rows
+from studies.people.study_labels import PAIRS, PASS_FAIL, LabelKind
+
+NO_REPLIES: Final = "fewer than half of its comparisons have usable replies in both orders"
+NO_VERDICTS: Final = "fewer than half of the labelled answers have usable replies"
+MIN_COMPLETE: Final = 0.5
+"""Share of the labelled answers on which a prompt needs usable verdicts to be compared."""
+Status = Literal["today", "gains", "adds bias", "loses", "not shown", "no replies"]
+
+
+@dataclass(frozen=True)
+class CandidateLine:
+    """One line of the table: a prompt on the hold-out.
+
+    `difference` is the agreement minus that of today's prompt, with an interval that holds for all
+    candidates and looks at once; None for today's prompt. `effects` is key of a side effect ->
+    value, `changes` key of a side effect or of a twin's effect -> change from today.
+    """
+
+    prompt: str
+    status: Status
+    agreement: Estimate
+    difference: Estimate | None
+    effects: Mapping[str, Estimate]
+    changes: Mapping[str, EffectChange] = field(default_factory=dict)
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        """Keys of the side effects that became significantly worse."""
+        return tuple(key for key, one in self.changes.items() if one.sign > 0)
+
+    @property
+    def better(self) -> tuple[str, ...]:
+        """Keys of the side effects that became significantly better."""
+        return tuple(key for key, one in self.changes.items() if one.sign < 0)
+
+
+@dataclass(frozen=True)
+class CandidateTable:
+    """Today's prompt and its candidates on the same hold-out cases. `items` is the number of items
+    on which all of them have usable replies, `looks` the number of looks so far."""
+
+    judge: str
+    today: CandidateLine
+    candidates: tuple[CandidateLine, ...]
+    items: int
+    looks: int
+    kind: LabelKind = "pairs"
+    effects: tuple[SideEffect, ...] = ()
+    """Side effects that apply to verdicts of this kind."""
+
+    @property
+    def lines(self) -> tuple[CandidateLine, ...]:
+        """All lines, today's prompt first."""
+        return (self.today, *self.candidates)
+
+
+@dataclass(frozen=True)
+class _Agreements:
+    """Agreement of each prompt on the items that all have, and the difference of each candidate to
+    today's prompt, adjusted for all candidates."""
+
+    items: int
+    values: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+
+
+def compare_candidates(
+    frame: pd.DataFrame,
+    judge: str,
+    today: str,
+    candidates: Sequence[str],
+    looks: int = 1,
+    twins: pd.DataFrame | None = None,
+) -> CandidateTable | None:
+    """Compare candidates with today's prompt on the hold-out cases of a frame; None if today's
+    prompt has too few usable verdicts. `twins` has the verdicts on twins of the same items.
+
+    The intervals of the differences are adjusted for all candidates (max-t) and for the number of
+    looks at the hold-out (Bonferroni).
+    """
+    own = row_selection.select_rows(
+        frame, (frame["judge"].astype(str) == judge) & frame["prompt"].isin([today, *candidates])
+    )
+    kind = label_kind_of(own)
+    find = _pair_agreements if kind == PAIRS else _answer_agreements
+    found = find(own, judge, today, candidates)
+    if found is None:
+        return None
+    effects = side_effects(kind, own)
+    values = effect_values(own, effects, (today, *candidates))
+    present = list(found.differences)
+    changes = effect_changes(own, twins, judge, today, present, effects, looks)
+    lines = [
+        _line(name, found, values[name], changes.get(name, {}), looks, kind) for name in candidates
+    ]
+    first = CandidateLine(today, "today", found.values[today], None, values[today])
+    return CandidateTable(judge, first, tuple(lines), found.items, max(looks, 1), kind, effects)
+
+
+def _pair_agreements(
+    own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
+) -> _Agreements | None:
+    """Half credit of one call on the comparisons that all prompts have in both orders."""
+    study = study_remedies(own, (judge,), DESIGN)
+    cells = {prompt: cell for cell, (_, prompt) in enumerate(study.cells)}
+    if today not in cells or not study.grid.size:
+        return None
+    present = [today, *(name for name in candidates if name in cells)]
+    rules = [single_rule(study.grid, cells[name]) for name in present]
+    lines = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
+    table = dict(zip(present, lines, strict=True))
+    differences = {name: one.adjusted for name, one in table.items() if one.adjusted is not None}
+    values = {name: one.agreement for name, one in table.items()}
+    return _Agreements(study.grid.item_codes[1], values, differences)
+
+
+def _answer_agreements(
+    own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
+) -> _Agreements | None:
+    """Agreement with labels on the answers that all prompts have a usable verdict on."""
+    measure = RIGHT_BY_LABEL if pass_fail_rows(own).any() else NEAR_LABEL
+    rows = labelled_answers(GroupedFrame(own))
+    answer, answers = row_selection.group_codes(rows, ("item", "first"))
+    prompt = rows["prompt"].astype(str).to_numpy()
+    read = {
+        name: np.bincount(answer[prompt == name], minlength=answers) > 0
+        for name in (today, *candidates)
+    }
+    least = MIN_COMPLETE * _labelled_count(own)
+    present = [name for name, has in read.items() if has.any() and has.sum() >= least]
+    if today not in present:
+        return None
+    common = np.logical_and.reduce([read[name] for name in present])
+    rows = row_selection.select_rows(rows, common[answer] & np.isin(prompt, present))
+    values = {key[0]: one for key, one in measure.by_cell(GroupedFrame(rows, ["prompt"])).items()}
+    pairs = [((name,), (today,)) for name in present if name != today]
+    if not len(rows):
+        return None
+    rng = np.random.default_rng(SEED)
+    contrasts = paired_contrasts(rows, ["prompt"], [measure], rng, pairs)
+    items = len(np.unique(row_selection.item_codes(rows)))
+    return _Agreements(items, values, {one.left[0]: one.adjusted for one in contrasts})
+
+
+def _labelled_count(own: pd.DataFrame) -> int:
+    """Number of labelled answers that were asked about, with or without a usable verdict."""
+    known = own[GOLD_COLUMN].notna().to_numpy() if GOLD_COLUMN in own else np.zeros(len(own), bool)
+    rows = row_selection.select_rows(own, known)
+    return row_selection.group_codes(rows, ("item", "first"))[1]
+
+
+def _line(
+    name: str,
+    found: _Agreements,
+    effects: Mapping[str, Estimate],
+    changes: Mapping[str, EffectChange],
+    looks: int,
+    kind: LabelKind,
+) -> CandidateLine:
+    if name not in found.differences:
+        unknown = unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
+        return CandidateLine(name, "no replies", unknown, unknown, effects, changes)
+    difference = for_looks(found.differences[name], looks)
+    line = CandidateLine(name, "not shown", found.values[name], difference, effects, changes)
+    low, high = difference.low, difference.high
+    status: Status = "not shown"
+    if high is not None and high < 0:
+        status = "loses"
+    elif line.worse:
+        status = "adds bias"
+    elif low is not None and low > 0:
+        status = "gains"
+    return CandidateLine(name, status, found.values[name], difference, effects, changes)
+
+
+def agreement_words(kind: LabelKind) -> str:
+    """Words for the agreement that a table shows."""
+    if kind == PAIRS:
+        return "agreement"
+    return "agreement with labels" if kind == PASS_FAIL else "scores within one step of the label"

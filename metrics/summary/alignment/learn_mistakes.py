@@ -1,0 +1,101 @@
+"""Mistakes of a judge on labelled cases, by kind: category, and position of the better answer or
+label. They are shown before a prompt is changed, because often the labels are at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import proportion
+from metrics.labels.labelled_rows import usable_scores
+from studies.domain import FAIL, PASS, Estimate
+from studies.frames.frame_codes import NO_PICK, SEP
+from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels
+
+
+@dataclass(frozen=True)
+class JudgeMistakes:
+    """Shares of a judge's verdicts against the labels: of all verdicts, by category, and, for
+    comparisons, by the position in which the better answer was shown (first, second), for single
+    answers by label. A score is a mistake if it is more than one step from the label."""
+
+    all: Estimate
+    by_category: Mapping[str, Estimate]
+    by_position: Mapping[str, Estimate] = field(default_factory=dict)
+    by_label: Mapping[str, Estimate] = field(default_factory=dict)
+
+    def data(self) -> dict[str, object]:
+        """Return the shares for the JSON; those that do not apply are left out."""
+        parts = {"by_position": self.by_position, "by_label": self.by_label}
+        kept = {name: part for name, part in parts.items() if part}
+        return {"all": self.all, "by_category": self.by_category, **kept}
+
+
+def label_frame(frame: pd.DataFrame, labels: StudyLabels) -> pd.DataFrame:
+    """Return the rows on labelled comparisons, with the labels as truth."""
+    winners = {
+        (one.item, SEP.join((one.first, one.second))): one.winner for one in labels.comparisons
+    }
+    keys = zip(frame["item"].astype(str), frame["comparison"].astype(str), strict=True)
+    winner = [winners.get(key, "") for key in keys]
+    truth = [
+        NO_PICK if not name else shown.split(SEP).index(name)
+        for name, shown in zip(winner, frame["shown"].astype(str), strict=True)
+    ]
+    marked = frame.assign(truth=np.array(truth, np.int8))
+    return row_selection.select_rows(marked, np.array(truth) != NO_PICK)
+
+
+def judge_mistakes(
+    frame: pd.DataFrame, judge: str, prompt: str, labels: StudyLabels
+) -> JudgeMistakes | None:
+    """Count the verdicts of a judge against the labels; None if it has no usable verdict on them.
+    A tie is a mistake: the label names a better answer."""
+    own = (frame["judge"].astype(str) == judge) & (frame["prompt"].astype(str) == prompt)
+    rows = row_selection.select_rows(frame, own)
+    if labels.kind != PAIRS:
+        return _answer_mistakes(row_selection.select_readable(rows), labels)
+    rows = label_frame(row_selection.select_picks(rows), labels)
+    if not len(rows):
+        return None
+    truth = rows["truth"].to_numpy()
+    wrong = rows["pick"].to_numpy() != truth
+    places = {
+        place: _share(rows, wrong, truth == slot) for slot, place in enumerate(("first", "second"))
+    }
+    return _mistakes(rows, wrong, by_position={k: one for k, one in places.items() if one.n})
+
+
+def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes | None:
+    known = {one.key: one.value for one in labels.answers}
+    keys = zip(rows["item"].astype(str), rows["shown"].astype(str), strict=True)
+    label = np.array([known.get(key, np.nan) for key in keys], np.float64)
+    score = usable_scores(rows)
+    used = np.isfinite(label) & np.isfinite(score)
+    rows, label, score = row_selection.select_rows(rows, used), label[used], score[used]
+    if not len(rows):
+        return None
+    passes = labels.kind == PASS_FAIL
+    wrong = (score >= 0.5) != (label >= 0.5) if passes else np.abs(score - label) > 1 + 1e-9
+    level = np.round(label)
+    names = {1.0: PASS, 0.0: FAIL} if passes else {float(k): f"{k:g}" for k in np.unique(level)}
+    by_label = {name: _share(rows, wrong, level == value) for value, name in names.items()}
+    return _mistakes(rows, wrong, by_label={name: one for name, one in by_label.items() if one.n})
+
+
+def _mistakes(
+    rows: pd.DataFrame, wrong: row_selection.Mask, **parts: Mapping[str, Estimate]
+) -> JudgeMistakes:
+    category = rows["category"].astype(str).to_numpy()
+    names = [name for name in sorted(set(category)) if name]
+    named = {str(name): _share(rows, wrong, category == name) for name in names}
+    return JudgeMistakes(_share(rows, wrong, np.ones(len(rows), np.bool_)), named, **parts)
+
+
+def _share(rows: pd.DataFrame, wrong: row_selection.Mask, keep: row_selection.Mask) -> Estimate:
+    part = row_selection.select_rows(rows, keep)
+    return proportion(wrong[keep].astype(np.float64), row_selection.item_codes(part))

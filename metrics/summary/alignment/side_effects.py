@@ -1,0 +1,283 @@
+"""Measures besides agreement that a better prompt should not worsen: flips, first position, length,
+distance from the labels, unusable replies, and the effects of twins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.contrasts import (
+    Contrast,
+    PairedTotals,
+    adjust_family,
+    largest_difference,
+    pair_totals,
+)
+from metrics.estimation.intervals import Floats, safe_divide, unknown_estimate
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.estimation.multiple_comparisons import simultaneous_interval
+from metrics.estimation.score_scale import frame_scale
+from metrics.labels.compared_points import point_rows
+from metrics.position.position_measures import CONFLICT, FIRST_SHARE
+from metrics.remedies.recommendation import points
+from metrics.twins.twin_effects import compared_twins
+from studies.domain import Estimate
+from studies.frames.point_columns import pass_fail_rows
+from studies.people.study_labels import PAIRS, PASS_FAIL, SCORES, LabelKind
+from studies.texts.twin_families import FAMILIES
+
+SEED: Final = 7
+TWIN_KEY: Final = "twins."
+"""Start of the key of a twin's effect; the name of its family follows."""
+NO_SPREAD: Final = 1e-9
+
+
+# ------------------------------------------------------------------------------ measures
+
+
+def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Verdicts for the longer answer minus known answers that are the longer one."""
+    rows = row_selection.select_pairs(evidence.comparable_picks)
+    if len(rows) == 0 or "length_0" not in rows:
+        return build_tally(rows.iloc[:0], 0, 0)
+    gap = rows["length_0"].to_numpy(np.int64) - rows["length_1"].to_numpy(np.int64)
+    pick, truth = rows["pick"].to_numpy(), rows["truth"].to_numpy()
+    counted = (pick >= 0) & (truth >= 0) & (gap != 0) & (rows["length_0"] >= 0).to_numpy()
+    longer = np.where(gap > 0, 0, 1)
+    return build_tally(rows, counted * ((pick == longer) * 1.0 - (truth == longer)), counted)
+
+
+def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Sums for the mean verdict on answers longer than the median minus that on the others, at
+    equal labels; if none is longer, those of the median length are the long ones."""
+    rows = labelled_answers(evidence)
+    if "length_0" not in rows or not len(rows):
+        return _length_sums(rows.iloc[:0], *[np.zeros(0)] * 3)
+    rows = row_selection.select_rows(rows, rows["length_0"] >= 0)
+    length = rows["length_0"].to_numpy()
+    middle = rows.drop_duplicates(["item", "first"])["length_0"].median()
+    long = length > middle if (length > middle).any() else length >= middle
+    value, label = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
+    span = frame_scale(rows).including(value, label).span or 1.0
+    return _length_sums(rows, value / span, label / span, long)
+
+
+def labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
+    """Usable verdicts on single answers with a label: columns `value` and `right`."""
+    parts = [point_rows(evidence, passes) for passes in (True, False)]
+    rows = parts[0] if len(parts[0]) else parts[1]
+    return row_selection.select_rows(rows, rows["right"].notna())
+
+
+def _length_sums(rows: pd.DataFrame, value: Floats, label: Floats, long: object) -> MeasureTally:
+    one = np.asarray(long, np.float64)
+    products = (value * one, one, value, value * label, label, label**2, label * one)
+    return MeasureTally(rows, build_tally(rows, *products, 1).sums, _long_minus_short)
+
+
+def _long_minus_short(totals: Floats) -> Floats:
+    """Least-squares coefficient of "longer than the median" beside that of the label."""
+    vx, x, v, vy, y, yy, yx, n = np.moveaxis(totals, -1, 0)
+    with np.errstate(all="ignore"):
+        sxx, syy, syx = x - x * x / n, yy - y * y / n, yx - y * x / n
+        svx, svy = vx - v * x / n, vy - v * y / n
+        det = sxx * syy - syx**2
+    plain = safe_divide(svx, np.where(sxx > NO_SPREAD, sxx, 0.0))
+    held = safe_divide(svx * syy - svy * syx, np.where(det > NO_SPREAD, det, 0.0))
+    return np.asarray(np.where(syy > NO_SPREAD, held, plain), np.float64)
+
+
+def _distance_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = labelled_answers(evidence)
+    return build_tally(rows, (rows["value"] - rows["right"]).abs(), 1)
+
+
+def _unusable_tally(evidence: GroupedFrame) -> MeasureTally:
+    frame = evidence.frame
+    rows = row_selection.select_rows(frame, ~frame["noise"].to_numpy(np.bool_))
+    return build_tally(rows, ~row_selection.evidence_mask(rows), 1)
+
+
+PAIR_LENGTH: Final = Measure(
+    "length_excess", "difference of shares", _pair_length_tally, "mean", (-1.0, 1.0),
+    empty="no answers of different length",
+)  # fmt: skip
+ANSWER_LENGTH: Final = Measure(
+    "length_excess", "difference of shares", _answer_length_tally, "other", (-1.0, 1.0),
+    empty="no answers of different length",
+)  # fmt: skip
+UNUSABLE: Final = Measure("unusable", "share", _unusable_tally, empty="no calls")
+
+
+def _distance(frame: pd.DataFrame) -> Measure:
+    """Mean distance of scores from their labels; the scale of the scores bounds it."""
+    rows = labelled_answers(GroupedFrame(frame))
+    values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
+    span = frame_scale(frame).including(*values).span
+    return Measure("distance", "score", _distance_tally, "mean", (0.0, span), empty="no labels")
+
+
+# ------------------------------------------------------------------------------ side effects
+
+
+@dataclass(frozen=True, slots=True)
+class SideEffect:
+    """A measure besides agreement: its key in the JSON, its name, the words for a better value and
+    for a worse one, its estimator, and its value without bias (None: lower is better)."""
+
+    key: str
+    name: str
+    better: str
+    worse: str
+    measure: Measure
+    neutral: float | None = None
+
+    def text(self, value: float) -> str:
+        """A value as in sentences: "37 %", "+12.0", or a score."""
+        if self.measure.unit == "share":
+            return f"{100 * value:.0f} %"
+        return f"{value:.2f}" if self.measure.unit == "score" else points(value)
+
+
+LENGTH_WORDS: Final = ("length", "less weight on length")
+UNUSABLE_EFFECT: Final = SideEffect(
+    "unusable", "unusable replies", "fewer unusable replies",
+    "its unusable replies are {} instead of {}", UNUSABLE,
+)  # fmt: skip
+PAIR_EFFECTS: Final = (
+    SideEffect("flips", "flips", "fewer flips", "it flips {} instead of {}", CONFLICT),
+    SideEffect("first_share", "first position", "less weight on the first position",
+               "it chooses the first position in {} instead of {}", FIRST_SHARE, 0.5),
+    SideEffect("length_excess", *LENGTH_WORDS, "length moves it by {} points instead of {}",
+               PAIR_LENGTH, 0.0),
+    UNUSABLE_EFFECT,
+)  # fmt: skip
+ANSWER_EFFECTS: Final = (
+    SideEffect("length_excess", *LENGTH_WORDS, "length moves it by {} points instead of {}",
+               ANSWER_LENGTH, 0.0),
+    UNUSABLE_EFFECT,
+)  # fmt: skip
+
+
+def side_effects(kind: LabelKind, frame: pd.DataFrame) -> tuple[SideEffect, ...]:
+    """Return the side effects that apply to verdicts of one kind."""
+    if kind == PAIRS:
+        return PAIR_EFFECTS
+    if kind == PASS_FAIL:
+        return ANSWER_EFFECTS
+    distance = SideEffect(
+        "distance", "distance from the labels", "scores nearer to the labels",
+        "its scores are {} from the labels instead of {}", _distance(frame),
+    )  # fmt: skip
+    return (distance, *ANSWER_EFFECTS)
+
+
+def effect_name(key: str, effects: Sequence[SideEffect]) -> str:
+    """Name of a side effect, or of a twin's effect, in a table: "flips", "twins (citation)"."""
+    if key.startswith(TWIN_KEY):
+        return f"twins ({key.removeprefix(TWIN_KEY)})"
+    return next(one.name for one in effects if one.key == key)
+
+
+def label_kind_of(frame: pd.DataFrame) -> LabelKind:
+    """Return the kind of verdicts in a frame: comparisons, pass or fail, or scores."""
+    if not len(frame) or (frame["options"] != 1).any():
+        return PAIRS
+    return PASS_FAIL if pass_fail_rows(frame).any() else SCORES
+
+
+# ------------------------------------------------------------------------------ changes
+
+
+@dataclass(frozen=True, slots=True)
+class EffectChange:
+    """A side effect of a candidate and of today's prompt on the items that both have, and their
+    difference, adjusted for all side effects, candidates and looks. `sign` is 1 if it became
+    significantly worse, −1 if significantly better, else 0."""
+
+    now: float | None
+    was: float | None
+    change: Estimate
+    sign: int
+
+
+def effect_values(
+    frame: pd.DataFrame, effects: Sequence[SideEffect], prompts: Sequence[str]
+) -> dict[str, dict[str, Estimate]]:
+    """Return prompt -> key of a side effect -> value."""
+    evidence = GroupedFrame(frame, ["prompt"])
+    found = {one.key: one.measure.by_cell(evidence) for one in effects}
+    missing = unknown_estimate("no verdicts")
+    return {
+        name: {key: cells.get((name,), missing) for key, cells in found.items()} for name in prompts
+    }
+
+
+def effect_changes(
+    frame: pd.DataFrame,
+    twins: pd.DataFrame | None,
+    judge: str,
+    today: str,
+    present: Sequence[str],
+    effects: Sequence[SideEffect],
+    looks: int,
+) -> dict[str, dict[str, EffectChange]]:
+    """Return candidate -> key of a side effect or twin -> its change, adjusted as one family."""
+    if not present:
+        return {}
+    evidence = GroupedFrame(frame, ["prompt"])
+    pairs = [((name,), (today,)) for name in present]
+    family: list[tuple[str, str, PairedTotals]] = [
+        (name, one.key, totals)
+        for one in effects
+        for name, totals in zip(present, pair_totals(evidence, one.measure, pairs), strict=True)
+    ]
+    for name in present:
+        family += [(name, key, totals) for key, totals in _twin_totals(
+            frame, twins, (judge, name), (judge, today)).items()]  # fmt: skip
+    rng = np.random.default_rng(SEED)
+    contrasts = adjust_family([totals for *_, totals in family], rng)
+    neutral = {one.key: one.neutral for one in effects}
+    found: dict[str, dict[str, EffectChange]] = {name: {} for name in present}
+    for (name, key, totals), one in zip(family, contrasts, strict=True):
+        adjusted = for_looks(one.adjusted, looks, largest_difference(totals.measure))
+        found[name][key] = _change(key, one, adjusted, neutral)
+    return found
+
+
+def _twin_totals(
+    frame: pd.DataFrame, twins: pd.DataFrame | None, one: tuple[str, str], two: tuple[str, str]
+) -> dict[str, PairedTotals]:
+    """Return key of a twin's effect -> totals of two prompts; controls are no bias."""
+    found = {} if twins is None else compared_twins(twins, frame, one, two)
+    kept = {name: totals for name, totals in found.items() if FAMILIES[name].group != "control"}
+    return {f"{TWIN_KEY}{name}": totals for name, totals in kept.items()}
+
+
+def for_looks(adjusted: Estimate, looks: int, most: float = 1.0) -> Estimate:
+    """Widen an interval for the number of looks (Bonferroni)."""
+    return adjusted if looks <= 1 else simultaneous_interval(adjusted, looks, bounds=(-most, most))
+
+
+def _change(
+    key: str, one: Contrast, adjusted: Estimate, neutral: Mapping[str, float | None]
+) -> EffectChange:
+    now, was, low, high = one.left_value, one.right_value, adjusted.low, adjusted.high
+    sign = 0
+    if low is not None and high is not None and not low <= 0 <= high:
+        rose = low > 0
+        twin = FAMILIES.get(key.removeprefix(TWIN_KEY)) if key.startswith(TWIN_KEY) else None
+        level = 0.0 if twin is not None else neutral[key]
+        if twin is not None and twin.must_lose:  # only a twin that wins is a bias
+            larger = (now if rose else was) or 0.0
+            sign = 0 if larger <= 0 else 1 if rose else -1
+        elif level is None:
+            sign = 1 if rose else -1
+        elif now is not None and was is not None:
+            sign = 1 if abs(now - level) > abs(was - level) else -1
+    return EffectChange(now, was, adjusted, sign)

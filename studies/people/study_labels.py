@@ -1,0 +1,252 @@
+"""Labels of a study's cases: the better of two answers, pass or fail, or the score of one answer.
+
+A label is known by design (gold), else it is the verdict of people: more than half of the votes,
+or the mean of their scores.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from studies.domain import (
+    BY_DESIGN,
+    FAIL,
+    HUMAN_PREFIX,
+    PASS,
+    AnswerLabel,
+    Ask,
+    Item,
+    Judgement,
+    Preference,
+)
+from studies.frames.arrangement import parse_arrangement
+from studies.frames.truth import better_answer, right_levels, right_verdicts
+from studies.store.store import Store
+
+LabelKind = Literal["pairs", "pass", "score"]
+"""Verdict that a label is about: the better of two answers, pass or fail, or a score."""
+PAIRS: Final = "pairs"
+PASS_FAIL: Final = "pass"
+SCORES: Final = "score"
+CaseKey = tuple[str, ...]
+"""An item and the contestants judged, in alphabetical order: two, or one for a single answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledComparison:
+    """Two answers to an item of which one is known to be better; `first` is the contestant whose
+    name sorts first. `votes` is the number of people who voted, 0 for an answer known by design."""
+
+    item: str
+    first: str
+    second: str
+    winner: str
+    votes: int = 0
+
+    @property
+    def key(self) -> CaseKey:
+        return self.item, self.first, self.second
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswer:
+    """One answer with its right verdict: 1 for pass, 0 for fail, or a score. `levels` are the right
+    levels of a rubric's criteria. `votes` is the number of people who voted, 0 for a label of the
+    data."""
+
+    item: str
+    contestant: str
+    value: float
+    votes: int = 0
+    levels: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def key(self) -> CaseKey:
+        return self.item, self.contestant
+
+
+Label = LabelledComparison | LabelledAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLabels:
+    """The labels of one kind in a study, and the cases on which people voted without a majority."""
+
+    cases: tuple[Label, ...]
+    disputed: tuple[CaseKey, ...]
+    kind: LabelKind = "pairs"
+
+    @property
+    def comparisons(self) -> tuple[LabelledComparison, ...]:
+        return tuple(one for one in self.cases if isinstance(one, LabelledComparison))
+
+    @property
+    def answers(self) -> tuple[LabelledAnswer, ...]:
+        return tuple(one for one in self.cases if isinstance(one, LabelledAnswer))
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Items with at least one label, in the order of the study."""
+        return tuple(dict.fromkeys(one.item for one in self.cases))
+
+    @property
+    def by_people(self) -> bool:
+        """Whether a label comes from votes of people."""
+        return any(one.votes for one in self.cases)
+
+    def on(self, items: Iterable[str]) -> StudyLabels:
+        """Return the labels of some items."""
+        wanted = set(items)
+        return replace(self, cases=tuple(one for one in self.cases if one.item in wanted))
+
+
+def read_labels(store: Store, name: str, kind: LabelKind = "pairs") -> StudyLabels:
+    """List the labels of one kind: those known by design, else those by people."""
+    items, asks, judgements = store.items(name), store.asks(name), store.judgements(name)
+    if kind == PAIRS:
+        return label_comparisons(items, asks, judgements)
+    return label_answers(items, asks, judgements, kind)
+
+
+def case_key(ask: Ask) -> CaseKey | None:
+    """Return the item and the contestants of an ask, in alphabetical order; None if it judges
+    neither one answer nor two different ones."""
+    if len(set(ask.shown)) != len(ask.shown) or len(ask.shown) not in (1, 2):
+        return None
+    return ask.item, *sorted(ask.shown)
+
+
+def label_comparisons(
+    items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement]
+) -> StudyLabels:
+    """Label the pairs of answers that judges are asked about or people voted on."""
+    votes: dict[CaseKey, dict[str, str]] = defaultdict(dict)
+    pairs = {key: None for ask in asks if (key := _pair_key(ask)) and ask.item in items}
+    for judgement in judgements:
+        ask, verdict = judgement.ask, judgement.verdict
+        key = _pair_key(ask)
+        if key is None or ask.item not in items:
+            continue
+        pairs[key] = None  # recorded verdicts have no asks
+        if not ask.judge.startswith(HUMAN_PREFIX):
+            continue
+        if judgement.readable and verdict is not None and verdict.pick is not None:
+            picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
+            votes[key].setdefault(ask.judge, picked)  # a person's first vote counts
+    found, disputed = [], []
+    for key in pairs:
+        item, first, second = key
+        designed = [p for p in items[item].human if p.judge == BY_DESIGN]
+        winner = better_answer(designed, first, second)
+        if winner in (first, second):
+            found.append(LabelledComparison(item, first, second, str(winner)))
+        elif cast := votes.get(key):
+            picked, most = Counter(cast.values()).most_common(1)[0]
+            if 2 * most > len(cast) and picked != "tie":
+                found.append(LabelledComparison(item, first, second, picked, len(cast)))
+            else:
+                disputed.append(key)
+    return StudyLabels(tuple(found), tuple(disputed))
+
+
+def _pair_key(ask: Ask) -> CaseKey | None:
+    key = case_key(ask)
+    return key if key is not None and len(key) == 3 else None
+
+
+def label_answers(
+    items: Mapping[str, Item],
+    asks: Iterable[Ask],
+    judgements: Iterable[Judgement],
+    kind: LabelKind,
+) -> StudyLabels:
+    """Label the single answers that judges are asked about or people voted on, as in the column
+    `gold` of a frame: by their labels in the data, else by people's votes."""
+    answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
+    votes: dict[CaseKey, dict[str, Judgement]] = defaultdict(dict)
+    for judgement in judgements:
+        key = _answer_key(judgement.ask, items)
+        if key is None:
+            continue
+        answers[key] = None
+        passes = parse_arrangement(judgement.ask.labels).is_pass_fail
+        verdict = judgement.verdict
+        if not judgement.ask.judge.startswith(HUMAN_PREFIX) or passes != (kind == PASS_FAIL):
+            continue
+        if judgement.readable and verdict is not None and verdict.scores:
+            votes[key].setdefault(judgement.ask.judge, judgement)
+    found, disputed = [], []
+    for key in answers:
+        label = _data_label(items[key[0]], key[1], kind)
+        cast = list(votes.get(key, {}).values())
+        label = label or (_voted_label(key, cast, kind) if cast else None)
+        if label is not None:
+            found.append(label)
+        elif cast or _has_labels(items[key[0]], key[1], kind):
+            disputed.append(key)
+    return StudyLabels(tuple(found), tuple(disputed), kind)
+
+
+def _answer_key(ask: Ask, items: Mapping[str, Item]) -> CaseKey | None:
+    """Return the item and the contestant of an ask about one answer of the data; None for others,
+    such as twins."""
+    item = items.get(ask.item)
+    if item is None or len(ask.shown) != 1 or ask.shown[0] not in item.responses:
+        return None
+    return ask.item, ask.shown[0]
+
+
+def _data_label(item: Item, contestant: str, kind: LabelKind) -> LabelledAnswer | None:
+    value = right_verdicts(item.labels).get(contestant)
+    if value is None or isinstance(value, str) != (kind == PASS_FAIL):
+        return None
+    number = float(value == PASS) if isinstance(value, str) else value
+    levels = tuple(right_levels(item.labels).get(contestant, {}).items())
+    return LabelledAnswer(item.id, contestant, number, levels=levels if kind == SCORES else ())
+
+
+def _has_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
+    """Whether an answer has pass/fail labels, which are then even."""
+    own = [one.value for one in item.labels if one.contestant == contestant]
+    return kind == PASS_FAIL and any(value in (PASS, FAIL) for value in own)
+
+
+def _voted_label(key: CaseKey, cast: list[Judgement], kind: LabelKind) -> LabelledAnswer | None:
+    """Majority of pass and fail (None if even), or mean of the scores and of each level."""
+    item, contestant = key
+    given = [one.verdict.scores for one in cast if one.verdict is not None]
+    mean = sum(scores[0] for scores in given) / len(given)
+    if kind == PASS_FAIL:
+        even = abs(mean - 0.5) < 1e-9
+        return None if even else LabelledAnswer(item, contestant, float(mean > 0.5), len(cast))
+    levels: dict[str, list[float]] = {}
+    for one, scores in zip(cast, given, strict=True):
+        criteria = parse_arrangement(one.ask.labels).criteria
+        for name, level in zip(criteria, scores[1:], strict=False):
+            levels.setdefault(name, []).append(level)
+    means = tuple((name, sum(some) / len(some)) for name, some in levels.items())
+    return LabelledAnswer(item, contestant, mean, len(cast), means)
+
+
+def with_known_answers(item: Item, labels: StudyLabels) -> Item:
+    """Return an item with the labelled answers only, and their labels as known answers."""
+    pairs = [one for one in labels.comparisons if one.item == item.id]
+    answers = [one for one in labels.answers if one.item == item.id]
+    names = {name for one in pairs for name in (one.first, one.second)}
+    names |= {one.contestant for one in answers}
+    known = tuple(Preference(BY_DESIGN, (one.first, one.second), one.winner) for one in pairs)
+    right = tuple(
+        AnswerLabel(one.contestant, _label_value(one, labels.kind), levels=one.levels)
+        for one in answers
+    )
+    responses = {name: text for name, text in item.responses.items() if name in names}
+    return replace(item, responses=responses, human=known, checks=(), labels=right)
+
+
+def _label_value(label: LabelledAnswer, kind: LabelKind) -> float | Literal["pass", "fail"]:
+    if kind != PASS_FAIL:
+        return label.value
+    return "pass" if label.value else "fail"
