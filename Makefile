@@ -199,7 +199,7 @@ clean:
 # The example board, from the recorded demo. The identity is that of the embedded weights that were asked.
 board: $(VENV)/.run
 	@rm -rf build/board
-	@$(BIN)/python -m components board build assets/demo/second.yaml assets/demo/twins.yaml assets/demo/pairs.yaml \
+	@$(BIN)/python -m components board build assets/demo/second.yaml assets/demo/twins.yaml assets/demo/pairs.yaml assets/board/simulated.yaml \
 	  --out build/board --title "Judges on the probe set" --by Evenhand \
 	  --identity embedded=embedded:0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387
 	@$(BIN)/python -m components board verify build/board
