@@ -1250,7 +1250,7 @@
 (() => {
   const {evenhand} = window;
   if (evenhand.ballot) return;
-  const NAME = "evenhand-voter", SENT = 8000, SETTLE = 250;   // ms: when a lost answer is given up; when a new ballot takes keys
+  const NAME = "evenhand-voter", SENT = 8000, SETTLE = 250, BEGIN = 60000, AGAIN = 1500;   // ms: when a lost answer is given up; when a new ballot takes keys; how long and how often Begin is sent
   const narrow = matchMedia("(max-width: 760px)"), query = new URL(location.href).searchParams;
   evenhand.blind = Boolean(query.get("blind"));
   if (evenhand.blind) document.body.classList.add("eh-blind");
@@ -1272,6 +1272,7 @@
 
   evenhand.ballot = (element, trigger, watch) => {
     let sent = 0, came = 0, place = null, side = 0, read = new Set(), levels = [];   // levels: of a rubric, by criterion
+    let begun = 0, later = 0;                                   // Begin is sent again until a ballot comes: Gradio may not listen yet
     const root = () => element.querySelector(".eh-vote"), all = (selector) => [...element.querySelectorAll(selector)];
     const send = (act) => {
       if (sent && Date.now() - sent < SENT) return;            // one act at a time: the next ballot is on its way
@@ -1282,6 +1283,13 @@
       element.classList.add("sent");
       const rubric = act.act === "vote" && element.querySelector("[data-level]") ? {levels} : {};
       trigger("select", {...act, ...rubric, ballot: state ? JSON.parse(state) : null, comment, harmful, voter: voter()});
+    };
+    const begin = () => {
+      clearTimeout(later);
+      if (!begun || !element.isConnected || !element.querySelector("[name=voter]") || Date.now() - begun > BEGIN) { begun = 0; return; }
+      sent = 0;
+      send({act: "show"});
+      later = setTimeout(begin, AGAIN);
     };
     // On a phone the buttons open when every answer has been on screen.
     const show = () => {
@@ -1301,6 +1309,7 @@
     const settle = () => {
       sent = 0;
       element.classList.remove("sent");
+      if (element.querySelector(".said")) begun = 0;            // an answer that says why there is no ballot
       const state = root()?.dataset.ballot ?? "";
       if (state !== place) {                                    // Gradio changes attributes; what a reader typed or scrolled is a property
         place = state; came = Date.now(); side = 0; read = new Set([0]);
@@ -1327,7 +1336,8 @@
     element.addEventListener("submit", (event) => {
       event.preventDefault();
       rename(event.target.elements.voter.value.trim());
-      send({act: "show"});
+      begun = Date.now();
+      begin();
     });
     document.addEventListener("keydown", (event) => {
       if (!element.isConnected || !visible(element) || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event.target)) return;
