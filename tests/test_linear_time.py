@@ -14,8 +14,8 @@ from typing import Final
 
 import pytest
 
-from components.html.matrix_heads import break_name
 from components.html.markup import escape_plot, inline_markup
+from components.html.matrix_heads import break_name
 from components.inspect.injection_marks import mark_suspects
 from components.inspect.word_diff import word_difference
 from components.results.protocol.paper_tables import short_model

@@ -217,11 +217,11 @@ def _deciding_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     if not others:
         return f"{told}."
     also = join_names([row.name for row in others]) if len(others) <= NAMED_ROWS else ""
-    also = also or f"{number_word(len(others))} more {noun}s"
+    also = also or f"{number_word(len(others))} more {noun}s".capitalize()
     verb = "flips" if len(others) == 1 else "flip"
     return (
-        f"{told} (flips one way exceed the others by over 50 points). {also[0].upper()}{also[1:]} "
-        f"{verb} most pairs too; without repeats, this may be noise."
+        f"{told} (flips one way exceed the others by over 50 points). {also} {verb} "
+        "most pairs too; without repeats, this may be noise."
     )
 
 

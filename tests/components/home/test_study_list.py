@@ -211,3 +211,10 @@ def test_days_are_relative():
     assert day_text(now - 86_400, now) == "yesterday"
     assert day_text(now - 7 * 86_400, now) == "9 Nov"
     assert day_text(now - 400 * 86_400, now).endswith("2025")
+
+
+def test_votes_of_people_are_counted_apart_from_the_calls(store):
+    six_items().save(store)
+    frame = store.frame("voted", "with")
+    votes = int(frame["judge"].str.startswith("human:").sum())
+    assert votes and f"{len(frame) - votes} + {votes} votes" in studies_html(store, [])

@@ -257,3 +257,19 @@ def test_a_matrix_of_every_scale_can_be_saved_as_a_picture():
     assert set(kinds) == set(get_args(get_type_hints(ColourScale)["kind"]))
     tokens = set(re.findall(r"(--[\w-]+):", (assets / "style.css").read_text()))
     assert {name for stops in kinds.values() for name in re.findall(r'"(.*?)"', stops)} <= tokens
+
+
+@pytest.mark.parametrize(
+    ("names", "upright"),
+    [
+        (["brief-letters", "brief-numbers"], False),
+        (["a", "b", "c", "d", "e", "f"], False),
+        (["brief-letters", "brief-numbers", "brief-examples", "brief-warning"], True),
+        (["counterfactual", "common-sense", "x"], True),
+    ],
+)
+def test_heads_that_are_too_wide_for_a_phone_run_upwards(names, upright):
+    html = matrix_html(names, ["All"], {}, CONSISTENCY_SCALE)
+    tall = html[html.index("eh-heat tall") :]
+    assert ("eh-heat tall upright" in tall) is upright
+    assert ('<th scope="col"><span>' in tall) is upright
