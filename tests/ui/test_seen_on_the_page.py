@@ -8,7 +8,14 @@ from urllib.parse import quote
 
 import pytest
 
-from components.study.plan.demo_studies import DEMO_STUDIES, LARGER_STUDY, SINGLE_STUDY
+from components.study.plan.demo_studies import (
+    DEMO_STUDIES,
+    LARGER_STUDY,
+    PAIRS_STUDY,
+    SINGLE_STUDY,
+)
+from studies.sources.load import ASSETS_FOLDER
+from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
 from tests.ui.conftest import open_folds, open_view
 from tests.ui.looks import visible_faults, weak_texts
@@ -144,6 +151,19 @@ def test_the_live_demo_starts_by_three_keys_and_keeps_the_focus(visit):
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-demo=running]")
     until(lambda: page.evaluate("document.activeElement.textContent").startswith("Follow"))
+
+
+def test_own_data_in_the_form_of_a_recorded_study_begin_a_study_of_their_own(visit, app):
+    page = visit(f"tab=study&study={quote(PAIRS_STUDY)}")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose a file").first.click()
+    chooser.value.set_files(ASSETS_FOLDER / "probe" / "items.jsonl")
+    until(lambda: page.locator("#eh-study input").input_value() == "items")
+    until(lambda: "items.jsonl" in page.locator("h1:visible").first.inner_text())
+    store = Store(app.store)
+    assert store.study(PAIRS_STUDY).data.source == "probe"
+    assert "items" in {line.name for line in store.studies()}
+    store.close()
 
 
 def test_a_key_typed_while_the_form_is_drawn_for_a_new_address_is_kept(visit):
