@@ -683,6 +683,12 @@
     lines.errand.trigger("select", {});
   };
 
+  // A character typed between the field's end and its new beginning goes to the new one.
+  document.addEventListener("keydown", (event) => {
+    if (focusedKey === undefined || event.target !== document.body || event.key.length !== 1 || event.ctrlKey || event.metaKey) return;
+    const field = document.getElementById(focusedKey);
+    if (field) { settleKey(field); field.focus(); }
+  }, true);
   let wanted = "";   // the field that gets the focus once the form shows the chosen tile
   evenhand.form = (element, trigger, watch) => {
     boxes.add(element);
@@ -700,7 +706,7 @@
       commit(target);
     });
     element.addEventListener("keydown", ({key, target}) => { if (key === "Enter" && target.dataset.keyDraft !== undefined) useDraft(target); });
-    element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; focusedKey = target.dataset.key; });
+    element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; focusedKey = target.dataset.key === undefined ? undefined : target.id; });   // by its place: the judge may get another name
     element.addEventListener("focusout", ({relatedTarget}) => { if (relatedTarget) focusedKey = undefined; });
     element.addEventListener("click", (event) => {
       const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold], [data-use-key]");
@@ -723,10 +729,10 @@
       if (inside && focused && active.dataset.field !== focused) [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === focused)?.focus();
       element.querySelectorAll("[data-field]").forEach(settle);
       const next = wanted && !waiting.length && [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === wanted);
-      if (next) { wanted = ""; next.focus(); }
+      if (next) { wanted = ""; if (focusedKey === undefined) next.focus(); }
       dropForeign(element);
       element.querySelectorAll("[data-key]").forEach(settleKey);
-      if (focusedKey !== undefined && document.activeElement === document.body) [...element.querySelectorAll("[data-key]")].find(node => node.dataset.key === focusedKey)?.focus();
+      if (focusedKey !== undefined && document.activeElement === document.body) [...element.querySelectorAll("[data-key]")].find(node => node.id === focusedKey)?.focus();
       element.classList.remove("eh-busy");
       if (running) rest(true);
       mark(element);
