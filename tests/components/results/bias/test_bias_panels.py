@@ -137,7 +137,7 @@ def test_a_judge_that_flips_as_often_without_repeats_is_named_beside_the_one_tha
     assert says(said, "vicuna flips most pairs too", "without repeats", "noise")
     assert "gpt" not in said
     alone = sentences._deciding_sentence(rows[1:], "judge")
-    assert alone == "For bard, the order decides the verdict on most pairs."
+    assert says(alone, "For bard", "order decides") and not says(alone, "too")
 
 
 def test_one_judge_alone_is_named(judged):

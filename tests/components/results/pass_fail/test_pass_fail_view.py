@@ -184,4 +184,4 @@ def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
     names = ("pass_good", "fail_good", "pass_bad", "fail_bad")
     table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
     results = SimpleNamespace(shown=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
-    assert ("small boxes enlarged" in area_note(results)) is enlarged
+    assert says(area_note(results), "small", "enlarged") is enlarged
