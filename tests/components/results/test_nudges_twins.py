@@ -114,7 +114,7 @@ def test_the_summary_names_the_change_that_nudges_name_and_its_unit(study):
     title, _ = twin_panels.twin_finding(study)
     family = title.split(" ", 1)[0]
     words = re.sub(r"<[^>]+>", " ", str(summary_tab.draw_card(study)))
-    assert re.search(rf"Preference for twins: {family}\b.*?\+\d+\.\d points", words, re.DOTALL)
+    assert re.search(rf"twins: {family}\b.*?\+\d+\.\d points", words, re.DOTALL)
 
 
 def test_a_control_that_loses_has_an_interval_without_0(study):
