@@ -33,6 +33,7 @@ from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
+__all__ = ["EndColumn", "MatrixCells", "MatrixColumn", "matrix_html", "scale_html"]
 MIN_INK_ITEMS: Final = 10
 """Number of items below which a coloured cell shows its number in thin type."""
 _MAX_TURNED_ROWS: Final = 6
