@@ -691,6 +691,12 @@
     lines.errand.trigger("select", {});
   };
 
+  // A character typed between the field's end and its new beginning goes to the new one.
+  document.addEventListener("keydown", (event) => {
+    if (focusedKey === undefined || event.target !== document.body || event.key.length !== 1 || event.ctrlKey || event.metaKey) return;
+    const field = document.getElementById(focusedKey);
+    if (field) { settleKey(field); field.focus(); }
+  }, true);
   let wanted = "";   // the field that gets the focus once the form shows the chosen tile
   evenhand.form = (element, trigger, watch) => {
     boxes.add(element);
@@ -708,7 +714,7 @@
       commit(target);
     });
     element.addEventListener("keydown", ({key, target}) => { if (key === "Enter" && target.dataset.keyDraft !== undefined) useDraft(target); });
-    element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; focusedKey = target.dataset.key; });
+    element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; focusedKey = target.dataset.key === undefined ? undefined : target.id; });   // by its place: the judge may get another name
     element.addEventListener("focusout", ({relatedTarget}) => { if (relatedTarget) focusedKey = undefined; });
     element.addEventListener("click", (event) => {
       const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold], [data-use-key]");
@@ -731,10 +737,10 @@
       if (inside && focused && active.dataset.field !== focused) [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === focused)?.focus();
       element.querySelectorAll("[data-field]").forEach(settle);
       const next = wanted && !waiting.length && [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === wanted);
-      if (next) { wanted = ""; next.focus(); }
+      if (next) { wanted = ""; if (focusedKey === undefined) next.focus(); }
       dropForeign(element);
       element.querySelectorAll("[data-key]").forEach(settleKey);
-      if (focusedKey !== undefined && document.activeElement === document.body) [...element.querySelectorAll("[data-key]")].find(node => node.dataset.key === focusedKey)?.focus();
+      if (focusedKey !== undefined && document.activeElement === document.body) [...element.querySelectorAll("[data-key]")].find(node => node.id === focusedKey)?.focus();
       element.classList.remove("eh-busy");
       if (running) rest(true);
       mark(element);
@@ -1258,7 +1264,7 @@
 (() => {
   const {evenhand} = window;
   if (evenhand.ballot) return;
-  const NAME = "evenhand-voter", SENT = 8000, SETTLE = 250;   // ms: when a lost answer is given up; when a new ballot takes keys
+  const NAME = "evenhand-voter", SENT = 8000, SETTLE = 250, BEGIN = 60000, AGAIN = 1500;   // ms: when a lost answer is given up; when a new ballot takes keys; how long and how often Begin is sent
   const narrow = matchMedia("(max-width: 760px)"), query = new URL(location.href).searchParams;
   evenhand.blind = Boolean(query.get("blind"));
   if (evenhand.blind) document.body.classList.add("eh-blind");
@@ -1280,6 +1286,7 @@
 
   evenhand.ballot = (element, trigger, watch) => {
     let sent = 0, came = 0, place = null, side = 0, read = new Set(), levels = [];   // levels: of a rubric, by criterion
+    let begun = 0, later = 0;                                   // Begin is sent again until a ballot comes: Gradio may not listen yet
     const root = () => element.querySelector(".eh-vote"), all = (selector) => [...element.querySelectorAll(selector)];
     const send = (act) => {
       if (sent && Date.now() - sent < SENT) return;            // one act at a time: the next ballot is on its way
@@ -1290,6 +1297,13 @@
       element.classList.add("sent");
       const rubric = act.act === "vote" && element.querySelector("[data-level]") ? {levels} : {};
       trigger("select", {...act, ...rubric, ballot: state ? JSON.parse(state) : null, comment, harmful, voter: voter()});
+    };
+    const begin = () => {
+      clearTimeout(later);
+      if (!begun || !element.isConnected || !element.querySelector("[name=voter]") || Date.now() - begun > BEGIN) { begun = 0; return; }
+      sent = 0;
+      send({act: "show"});
+      later = setTimeout(begin, AGAIN);
     };
     // On a phone the buttons open when every answer has been on screen.
     const show = () => {
@@ -1309,6 +1323,7 @@
     const settle = () => {
       sent = 0;
       element.classList.remove("sent");
+      if (element.querySelector(".said")) begun = 0;            // an answer that says why there is no ballot
       const state = root()?.dataset.ballot ?? "";
       if (state !== place) {                                    // Gradio changes attributes; what a reader typed or scrolled is a property
         place = state; came = Date.now(); side = 0; read = new Set([0]);
@@ -1335,7 +1350,8 @@
     element.addEventListener("submit", (event) => {
       event.preventDefault();
       rename(event.target.elements.voter.value.trim());
-      send({act: "show"});
+      begun = Date.now();
+      begin();
     });
     document.addEventListener("keydown", (event) => {
       if (!element.isConnected || !visible(element) || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event.target)) return;

@@ -14,8 +14,8 @@ from typing import Final
 
 import pytest
 
-from components.html.heatmap import _break_name
 from components.html.markup import escape_plot, inline_markup
+from components.html.matrix_heads import break_name
 from components.inspect.injection_marks import mark_suspects
 from components.inspect.word_diff import word_difference
 from components.results.protocol.paper_tables import short_model
@@ -196,7 +196,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "bare formula": unguard_formula,
     "endpoint": check_address,
     "file name": safe_file_name,
-    "matrix name": _break_name,
+    "matrix name": break_name,
     "bold": inline_markup,
     "plot": escape_plot,
     "model": short_model,

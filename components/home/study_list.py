@@ -97,9 +97,7 @@ def studies_html(
             "line": line,
             "state": study_state(line, running, *_count_unusable(store, line)),
             "asks": question if line.name == asked else "",
-            "calls": count(line.planned)
-            if line.recorded or line.judged == line.planned
-            else f"{count(line.judged)} of {count(line.planned)}",
+            "calls": _calls_text(store, line),
             "judges": _judges_text(store, line.name),
             "day": day_text(line.updated, time.time()),
             "own": store.owns(line.name) and not is_demo(line.name),
@@ -107,6 +105,16 @@ def studies_html(
         for line in lines
     ]
     return html.studies(rows, MAX_ROWS, MAX_NAME)
+
+
+def _calls_text(store: Store, line: StudySummary) -> str:
+    """Number of calls, with people's votes counted apart; of an unfinished study those made."""
+    counts = store.ask_counts(line.name)
+    votes = sum(n for judge, *_, n in counts if judge.startswith(HUMAN_PREFIX))
+    also = f" + {count(votes, 'vote')}" if votes else ""
+    if line.recorded or line.judged == line.planned:
+        return f"{count(line.planned - votes)}{also}"
+    return f"{count(line.judged)} of {count(line.planned)}"
 
 
 def _judges_text(store: Store, name: str) -> str:

@@ -7,7 +7,6 @@ reader.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,35 +21,26 @@ from components.html.format import (
     sample_text,
 )
 from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
+from components.html.matrix_heads import (
+    MatrixColumn,
+    break_name,
+    head_html,
+    name_html,
+    needs_upright,
+)
 from components.html.pieces import wrap
 from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
+__all__ = ["EndColumn", "MatrixCells", "MatrixColumn", "matrix_html", "scale_html"]
 MIN_INK_ITEMS: Final = 10
-"""Number of items below which a coloured cell shows its number in grey."""
+"""Number of items below which a coloured cell shows its number in thin type."""
 _MAX_TURNED_ROWS: Final = 6
 """Maximum rows of a matrix that is transposed on a phone; a larger one scrolls."""
 _CROWDED_COLUMNS: Final = 7
 """Number of columns above which a matrix in a narrow panel shows intervals only on hover."""
 _MANY_COLUMNS: Final = 12
-_SOFT_HYPHEN, _ZERO_WIDTH_SPACE = "\u00ad", "\u200b"
-_SYLLABLE_BREAK: Final = re.compile(
-    r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
-)
-"""Place for a line break in a word: between two consonants with a vowel on each side, if at least
-four letters follow."""
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
-_UNBROKEN: Final = re.compile(rf"[^\s{_SOFT_HYPHEN}/_-]{{12}}(?=[^\s{_SOFT_HYPHEN}/_-])")
-_BREAKS: Final = re.compile(rf"[-_/]|{_ZERO_WIDTH_SPACE}")
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixColumn:
-    """A column of the matrix: its name and a note below it, usually the number of items."""
-
-    name: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +211,15 @@ def _wide_table(
     end: EndColumn | None,
 ) -> Markup:
     gaps = [1] if total and len(columns) > 1 else []
-    heads = [_head_html(column, bold=total and i == 0) for i, column in enumerate(columns)]
-    lines = [(_break_name(row), [made[row, column.name] for column in columns]) for row in rows]
+    upright = needs_upright([column.name for column in columns])
+    heads = [
+        head_html(column, bold=total and i == 0, upright=upright)
+        for i, column in enumerate(columns)
+    ]
+    lines = [(break_name(row), [made[row, column.name] for column in columns]) for row in rows]
     if end is not None:
         gaps.append(len(heads) + len(gaps))
-        heads.append(_head_html(end.head))
+        heads.append(head_html(end.head))
         for row, (_, cells) in zip(rows, lines, strict=True):
             cells.append(_end_cell_html(row, end))
     for gap in gaps:
@@ -234,6 +228,7 @@ def _wide_table(
     kind = "wide" + (" turns" if turns else "")
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
     kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
+    kind += " upright" if upright else ""
     return Matrix(heads, lines, kind, view.label, gaps).html()
 
 
@@ -245,41 +240,17 @@ def _tall_table(
     total: bool,
     end: EndColumn | None,
 ) -> Markup:
-    heads = [_head_html(MatrixColumn(row)) for row in rows]
+    upright = needs_upright(rows)
+    heads = [head_html(MatrixColumn(row), upright=upright) for row in rows]
     lines = [
-        (_name_html(column.name, bold=total and i == 0), [made[row, column.name] for row in rows])
+        (name_html(column.name, bold=total and i == 0), [made[row, column.name] for row in rows])
         for i, column in enumerate(columns)
     ]
     if end is not None:
         lines.append(
-            (_name_html(end.head.name, bold=False), [_end_cell_html(row, end) for row in rows])
+            (name_html(end.head.name, bold=False), [_end_cell_html(row, end) for row in rows])
         )
-    return Matrix(heads, lines, "tall", view.label).html()
-
-
-def _head_html(column: MatrixColumn, bold: bool = False) -> Markup:
-    name = _name_html(column.name, bold)
-    note = fill("<small>{}</small>", column.note) if column.note else ""
-    return fill('<th scope="col">{}{}</th>', name, note)
-
-
-def _name_html(name: str, bold: bool) -> Markup:
-    return fill("<b>{}</b>", _break_name(name)) if bold else _break_name(name)
-
-
-def _break_name(name: str) -> Markup:
-    """HTML of a name that may break after - _ / and inside long words, between syllables where
-    possible."""
-    long = 10 if " " in name else 9  # a name with spaces breaks at a space first
-    out = _LETTERS.sub(
-        lambda word: (
-            _SYLLABLE_BREAK.sub(_SOFT_HYPHEN, word[0]) if len(word[0]) >= long else word[0]
-        ),
-        name,
-    )
-    out = _UNBROKEN.sub(rf"\g<0>{_ZERO_WIDTH_SPACE}", out)
-    out = _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + _ZERO_WIDTH_SPACE, out)
-    return escape(out).replace(_ZERO_WIDTH_SPACE, Markup("<wbr>"))
+    return Matrix(heads, lines, "tall upright" if upright else "tall", view.label).html()
 
 
 def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:

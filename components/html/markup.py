@@ -41,6 +41,7 @@ _UNCHANGED: Final = (Markup, int, float)
 _PLOT_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"}
 _SPECIAL: Final = re.compile("[&<>\"']")
 _PLOT_SPECIAL: Final = re.compile(r"[&<>${]")
+_PERCENT: Final = re.compile(r"(?<=\d) %")
 _BOLD: Final = re.compile(r"\*\*(.+?)\*\*")
 _CODE: Final = re.compile(r"`([^`]+)`")
 _HEADING: Final = re.compile(r" {0,3}#{1,6} +(.*)")
@@ -120,9 +121,9 @@ def link_button(text: str, data: Mapping[str, object]) -> Markup:
 
 
 def inline_markup(text: object) -> Markup:
-    """Escape a sentence, then turn **bold** and `code` into tags. Names from data inside the
-    sentence are escaped too; at worst they appear bold or as code."""
-    out = _BOLD.sub(r"<b>\1</b>", html.escape(str(text)))
+    """Escape a sentence, then turn **bold** and `code` into tags, and keep % beside its number.
+    Names from data inside the sentence are escaped too; at worst they appear bold or as code."""
+    out = _BOLD.sub(r"<b>\1</b>", _PERCENT.sub("\u202f%", html.escape(str(text))))
     return _mark_safe(_CODE.sub(r"<code>\1</code>", out))
 
 

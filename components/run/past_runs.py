@@ -65,7 +65,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
 
 def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> Markup:
     calls = (
-        "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost_text(spent, run)}"
+        "no call" if spent is None else f"{count(spent.calls, 'attempt')}, {_cost_text(spent, run)}"
     )
     if run.state == "running":  # the list is not redrawn during a run
         calls = "in progress"
@@ -96,13 +96,15 @@ def _run_time(run: PastRun) -> Markup:
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
-    """Text on the dollars of a run and, once it has ended, on its calls of unknown cost."""
+    """Text on the dollars of a run and, once it has ended, on its attempts of unknown price."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
     if spent.unknown == spent.calls:
         return "price unknown"
-    told = dollars(spent.cost)
-    return f"{told} and {count(spent.unknown, 'call')} of unknown cost" if spent.unknown else told
+    if not spent.unknown:
+        return dollars(spent.cost)
+    known = f"{dollars(spent.cost)} and " if spent.cost else ""
+    return f"{known}{count(spent.unknown)} of them at an unknown price"
 
 
 def find_past_run(store: Store, run_id: str) -> PastRun | None:
@@ -134,7 +136,7 @@ def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
     calls = sum(account.calls for account in mine)
     cost = RunSpending(calls, sum(a.cost for a in mine), sum(a.unknown for a in mine))
     took = duration(run.ended - run.started) if run.ended is not None else "end not recorded"
-    return f"{run.state}, {took}, {count(calls, 'call')}" + (
+    return f"{run.state}, {took}, {count(calls, 'attempt')}" + (
         f", {_cost_text(cost, run)}" if calls else ""
     )
 

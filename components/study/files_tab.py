@@ -22,7 +22,12 @@ from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import REPORTED_ERRORS, open_recorded_verdicts, use_upload
-from components.study.plan.draft_studies import keep_changes, save_new_study
+from components.study.plan.draft_studies import (
+    MAX_NAME,
+    is_without_calls,
+    keep_changes,
+    save_new_study,
+)
 from components.study.plan.example_files import example_text
 from components.study.plan.study_preview import build_preview
 from judges.rendering.prompt_library import import_judge_prompts, save_prompt
@@ -35,9 +40,12 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
     _bind_records(tab, header, tabs, store)
 
 
-def open_new_study(store: Store, text: str, state: FormState, tested: Any) -> list[Any]:
-    """Save a study file as a new study; return values for `form_outputs` and for the study menu."""
-    name, made = save_new_study(text, store)
+def open_new_study(
+    store: Store, text: str, state: FormState, tested: Any, called: str = ""
+) -> list[Any]:
+    """Save a study file as a new study, by the name in the file or `called`; return values for
+    `form_outputs` and for the study menu."""
+    name, made = save_new_study(text, store, called)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
 
@@ -94,8 +102,9 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
         except REPORTED_ERRORS as error:
             said = replace(state, notice_html=notice_html("bad", title, hide_hashes(str(error))))
             return [*form_updates(text, said, tested, "", store, before=state), *stays]
-        if not state.study:
-            return [*open_new_study(store, made, state, tested), gr.skip()]
+        if not is_without_calls(store, state.study):  # verdicts of a study stay with its data
+            called = Path(paths[0]).stem[:MAX_NAME] if state.study else ""
+            return [*open_new_study(store, made, state, tested, called), gr.skip()]
         seen = replace(state, kind="", item=0, notice_html="")
         keep_changes(store, state.study, made)
         return [*form_updates(made, seen, tested, "", store, before=state), *stays]

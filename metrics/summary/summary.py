@@ -24,7 +24,11 @@ from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
-from metrics.remedies.remedy_study import add_call_credits, study_remedies
+from metrics.remedies.remedy_study import (
+    add_call_credits,
+    estimate_call_agreement,
+    study_remedies,
+)
 from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections
@@ -101,7 +105,8 @@ def summarise_frame(
         cell = evidence.frame["cell"].to_numpy()
         nested: Json = {}
         for k, key in enumerate(evidence.cells if len(frame) else []):
-            _set_nested(nested, key, _pooled_summary(frame.loc[cell == k], rng, None, quick))
+            part = frame.loc[cell == k]
+            _set_nested(nested, key, _pooled_summary(part, rng, None, quick) | _agreement(part))
         result["by"] = nested
     suspected = row_selection.suspect_mask(frame)
     if suspected.any():  # last, so that the random draws of other numbers are unchanged
@@ -111,6 +116,16 @@ def summarise_frame(
             **_summary_with_protocol(rest, rng, None, combine, unreadable, quick),
         }
     return result
+
+
+def _agreement(frame: pd.DataFrame) -> Json:
+    """Agreement of single calls at its place in the summary, of judges and prompts that have it."""
+    rules: Json = {}
+    for (judge, prompt), found in estimate_call_agreement(frame).items():
+        if found.value is not None:
+            rule = {"single": {"agreement": to_plain_data(found)}}
+            rules.setdefault(judge, {})[prompt] = rule
+    return {"remedies": {"rules": rules}} if rules else {}
 
 
 def _summary_with_protocol(

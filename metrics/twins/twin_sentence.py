@@ -15,6 +15,14 @@ BLIND: Final = (
 )
 
 
+def clear_digits(estimate: Estimate, digits: int, scale: float) -> int:
+    """Decimals that show on which side of 0 an interval lies: one more than `digits` if it leaves
+    out 0 and a rounded end would be 0."""
+    ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
+    leaves_out = len(ends) == 2 and ends[0] * ends[1] > 0
+    return digits + 1 if leaves_out and not all(round(end, digits) for end in ends) else digits
+
+
 def points(estimate: Estimate, digits: int = 0) -> str:
     """A difference in points with its interval: "+25 points [19, 29]"; scores keep their unit."""
     if estimate.value is None:
@@ -22,6 +30,7 @@ def points(estimate: Estimate, digits: int = 0) -> str:
     scale, unit = (100.0, " points") if estimate.unit == "share" else (1.0, "")
     digits = digits if scale == 100 else 2
     text = f"{scale * estimate.value:+.{digits}f}{unit}"
+    digits = clear_digits(estimate, digits, scale)
     if estimate.low is not None and estimate.high is not None:
         text += f" [{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
     return text.replace("-", "−")

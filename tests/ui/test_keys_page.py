@@ -7,8 +7,10 @@ import pytest
 from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer
 from tests.judge_server.asked import Asked
+from tests.page_words import says
 from tests.ui.conftest import App
-from tests.waiting import until
+from tests.ui.test_page import asked
+from tests.waiting import free_port, until
 
 pytestmark = pytest.mark.browser
 
@@ -98,3 +100,37 @@ def test_a_variable_goes_to_a_new_host_only_after_the_button_is_pressed(visit, t
         page.locator("#eh-try").click()
         until(lambda: listener.keys)
     assert set(listener.keys) == {CANARY}
+
+
+def test_a_run_goes_on_with_the_key_typed_again_after_its_endpoint_was_dead(visit, tmp_path):
+    """The counts of the page agree while the endpoint is dead, and the black button takes the key
+    that was typed in the Run tab."""
+    port = free_port()
+    study = STUDY.format(name="dead and back", url=f"http://127.0.0.1:{port}/v1", more="")
+    study = study.replace("count: 2", "count: 12").replace("orders: one", "concurrency: 6")
+    with JudgeServer(port=port, latency=lambda index: 0.0 if index < 4 else 4.0, api_keys={CANARY}):
+        page = visit("tab=study")
+        open_file(page, tmp_path / "study.yaml", study)
+        page.get_by_label("Change gpt").first.click()
+        page.locator("#f-judge-0-key").fill(CANARY)
+        until(lambda: "key set" in judges(page))
+        page.keyboard.press("Escape")
+        page.locator(".eh-drawer.on").wait_for(state="detached")
+        page.locator("#eh-run").click()
+        until(lambda: asked(page)[0] >= 3)
+    until(lambda: page.locator("#eh-start").is_visible(), 240)
+    done, planned = asked(page)
+    told = " ".join(page.locator(".tabitem:visible").first.inner_text().split())
+    assert planned == 24 and 3 <= done < planned
+    left = planned - done
+    assert says(told, f"{done} replies of {planned} calls", f"Run {left} calls", f"{left} left")
+    assert says(told, "unreachable", "unknown price") and not says(told, "free")
+    with JudgeServer(port=port, api_keys={CANARY}):
+        page.locator("#eh-start").click()  # the key was held for the run only
+        key = page.locator("input[type=password]:visible")
+        key.wait_for()
+        until(lambda: "refused the API key" in page.locator("#eh-run-notices").inner_text())
+        assert asked(page) == (done, planned)
+        key.fill(CANARY)
+        page.locator("#eh-start").click()
+        until(lambda: asked(page) == (planned, planned))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.frames.arrangement import Arrangement
@@ -17,7 +15,6 @@ from studies.store.store import Store
 from tests.samples import ALL
 from tests.ui.conftest import App, open_fold, open_view, outside
 from tests.ui.wiretap import Wiretap
-from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -105,18 +102,23 @@ def sit(browser, app: App):
 
 
 def enter(page, voter: str) -> None:
-    """Give a name and begin. On a busy machine Gradio may not listen yet: begin again until it
-    does."""
+    page.fill(".eh-vote input[name=voter]", voter)
+    page.click(".eh-vote button[type=submit]")
+    page.wait_for_selector(".eh-vote .choices")
 
-    def begin() -> bool:
-        if page.locator(".eh-vote input[name=voter]").count():
-            page.fill(".eh-vote input[name=voter]", voter)
-            page.click(".eh-vote button[type=submit]")
-        with contextlib.suppress(PlaywrightTimeout):
-            page.wait_for_selector(".eh-vote .choices", timeout=15_000)
-        return page.locator(".eh-vote .choices").count() > 0
 
-    until(begin)
+def test_a_begin_that_gets_lost_is_sent_again(sit):
+    page, lost = sit("phone"), []
+
+    def lose_the_first(route) -> None:
+        if not lost and "show" in (route.request.post_data or ""):
+            lost.append(route)  # it never gets an answer
+        else:
+            route.continue_()
+
+    page.route("**/queue/join**", lose_the_first)
+    enter(page, "patient")
+    assert lost and place(page)
 
 
 def place(page) -> str:

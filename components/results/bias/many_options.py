@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from components.charts.slot_histogram import slot_name
 from components.html.format import ORDINALS, interval, number, share
-from components.html.heatmap import MatrixColumn, matrix_html
+from components.html.heatmap import matrix_html
 from components.html.markup import Markup
+from components.html.matrix_heads import MatrixColumn
 from components.html.pieces import empty_state
 from components.html.scales import even_share_scale
 from components.results.bias import panels

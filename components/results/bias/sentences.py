@@ -21,6 +21,8 @@ from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningCategory, flip_leans
 from metrics.agreement.pairwise_agreement import PEOPLE
 
+NAMED_ROWS: Final = 2
+"""Number of judges or prompts up to which a sentence names them instead of counting them."""
 EVEN_ENTROPY: Final = 0.9
 """Position entropy from which both positions count as chosen about equally often. A sentence warns
 if this hides opposite preferences in different categories."""
@@ -155,8 +157,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     noun = row_noun([(row.judge, row.prompt) for row in rows])
     lead = _category_lead(rows[0]) if len(rows) == 1 else ""
     if most and len(rows) > 1:
-        some = _some_of(most, len(rows), noun)
-        lead = f"For {some}, the order decides the verdict on most pairs."
+        lead = _deciding_sentence(rows, noun)
     lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
     if bias.whole("noise_floor").value is None and "repeat" not in lead:
         lead += " No comparison was asked twice in one order: part may be noise."
@@ -202,6 +203,26 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
             verb = "leans" if len(found) == 1 else "lean"
             parts.append(f"{some} {verb} to the {side}" if not parts else f"{some} to the {side}")
     return ", ".join(parts)
+
+
+def _deciding_sentence(rows: Sequence[FlipLean], noun: str) -> str:
+    """Sentence on the rows for which the order decides most pairs, and on further rows that flip
+    most pairs: without repeats, only a surplus of flips one way shows that it is the order."""
+    decided = [row for row in rows if row.order_decides]
+    who = _some_of(len(decided), len(rows), noun)
+    if len(decided) <= NAMED_ROWS:
+        who = join_names([row.name for row in decided])
+    told = f"For {who}, the order decides the verdict on most pairs"
+    others = [row for row in rows if row.may_be_noise]
+    if not others:
+        return f"{told}."
+    also = join_names([row.name for row in others]) if len(others) <= NAMED_ROWS else ""
+    also = also or f"{number_word(len(others))} more {noun}s".capitalize()
+    verb = "flips" if len(others) == 1 else "flip"
+    return (
+        f"{told} (flips one way exceed the others by over 50 points). {also} {verb} "
+        "most pairs too; without repeats, this may be noise."
+    )
 
 
 def _noise_sentence(unclear: int, total: int, noun: str) -> str:

@@ -45,9 +45,12 @@ class CardMeasure:
     """Share that is drawn instead of the estimate."""
     link: dict[str, Any] | None = field(default=None, compare=False)
 
+    about: str = ""
+    """What the value is of, beside the name of the measure: the family of a twin."""
+
     @property
     def label(self) -> str:
-        return self.record.name
+        return f"{self.record.name}: {self.about}" if self.about else self.record.name
 
     @property
     def description(self) -> str:
@@ -57,6 +60,8 @@ class CardMeasure:
     def value_text(self) -> str:
         if self.record.style == "percent":
             return share(self.estimate.value, 1)
+        if self.record.style == "points" and self.estimate.value is not None:
+            return f"{CARD_STYLES['points'].text(self.estimate.value)} points"
         return CARD_STYLES[self.record.style].text(self.estimate.value)
 
     @property
@@ -135,12 +140,15 @@ def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
         term, equal, p, position = card.position_term
         among = "two" if card.pairs else str(card.options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
-        test = "not tested" if p is None else "p < .001" if p < 0.001 else f"p = {number(p, 3)}"
+        p_text = "<\u00a0.001" if p is not None and p < 0.001 else f"=\u00a0{number(p, 3)}"
+        test = "not tested" if p is None else f"p\u00a0{p_text}"
         note = f"of {among} equally good answers, {won}; {test}"
         return {"estimate": term, "drawn": equal, "chance": even, "note": note, "others": ()}
     if key == twin_records.TWIN_PREFERENCE.key:
-        note = f"largest effect: {card.twin_effect[1]}, beyond its floor, adjusted"
-        return {"drawn": _as_share(estimate), "chance": 0.5, "note": note}
+        family = card.twin_effect[1]
+        note = f"largest effect: {family}, beyond its floor, adjusted"
+        drawn = _as_share(estimate)
+        return {"drawn": drawn, "chance": 0.5, "note": note, "about": family}
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:

@@ -68,7 +68,9 @@ def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
             ticktext=["0", "25", "50", "75", "100\u202f%"],
         ),
     )
-    return parts.make_figure(data, layout, length_sentence(judges, persons).replace("**", ""))
+    narrow = {"xaxis.title.text": "length ÷ that of the other answer"}
+    summary = length_sentence(judges, persons).replace("**", "")
+    return parts.make_figure(data, layout, summary, narrow)
 
 
 def _fit_trace(odds: Estimate) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     chance_sentence,
+    clear_digits,
     control_sentence,
     headline,
     moving_effects,
@@ -125,7 +126,6 @@ def _axis(effects: Sequence[TwinEffect]) -> Axis:
 def _row(effect: TwinEffect, axis: Axis, cell: int, floor: str) -> dict[str, object]:
     """Facts of one row of the forest, for the template; `floor` is the one that all rows show."""
     one = effect.adjusted
-    scale = 1 if one.unit == "score" else 100
     return {
         "family": effect.family,
         "words": FAMILIES[effect.family].words,
@@ -135,7 +135,7 @@ def _row(effect: TwinEffect, axis: Axis, cell: int, floor: str) -> dict[str, obj
         "estimate": one,
         "own": _band(effect, axis) if effect.floor_family != floor else None,
         "value": _cell(one),
-        "bounds": interval(one, 0 if scale == 100 else 2, scale=scale),
+        "bounds": _bounds(one),
         "tip": f"floor: {effect.floor_family}; n {count(one.n)}, {count(one.items, 'item')}",
     }
 
@@ -173,7 +173,7 @@ def draw_families(filtered: FilteredStudy) -> Markup | None:
             " · ".join(part for part in (one.judge, one.prompt) if part),
             _cell(one.change),
             f"{_cell(one.floor)} ({one.floor_family})",
-            f"{_cell(one.adjusted)} {interval(one.adjusted, 0, scale=_scale(one.adjusted))}",
+            f"{_cell(one.adjusted)} {_bounds(one.adjusted)}",
             DASH if one.detectable is None else number(_scale(one.adjusted) * one.detectable, 0),
             count(one.skipped),
         ]
@@ -193,6 +193,12 @@ def _by_identity(cells: dict[Cell, list[TwinEffect]]) -> list[TwinEffect]:
 
 def _scale(estimate: Estimate) -> int:
     return 1 if estimate.unit == "score" else 100
+
+
+def _bounds(estimate: Estimate) -> str:
+    scale = _scale(estimate)
+    digits = clear_digits(estimate, 0 if scale == 100 else 2, scale)
+    return interval(estimate, digits, scale=scale)
 
 
 def _cell(estimate: Estimate) -> str:

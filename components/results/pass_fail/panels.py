@@ -141,6 +141,24 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
     return kpi_strip(kpis)
 
 
+SMALL_BOX, SMALL_COLUMN = 0.2, 0.4
+"""Parts of a column's height, and of the width, below which a box is drawn larger than its number
+asks for, so that its text has room (see .eh-areas in assets/style.css)."""
+
+
+def area_note(results: PassFailResults) -> str:
+    """Words on the size of the boxes; they say so if a small box is enlarged."""
+    found = results.shown
+    table = found.rates.confusion if found else None
+    columns = [] if table is None else [
+        (table.pass_good, table.fail_good), (table.pass_bad, table.fail_bad)
+    ]  # fmt: skip
+    whole = sum(map(sum, columns))
+    narrow = any(0 < sum(column) < SMALL_COLUMN * whole for column in columns)
+    flat = any(0 < box < SMALL_BOX * sum(column) for column in columns for box in column)
+    return "area = number of verdicts" + ("; small boxes enlarged" if narrow or flat else "")
+
+
 def confusion_areas(results: PassFailResults) -> Markup:
     """HTML of the confusion matrix as four areas, each proportional to its number of verdicts;
     wrong verdicts are plum-coloured."""

@@ -55,7 +55,7 @@ def draw_areas(filtered: FilteredStudy) -> Drawn:
         return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown.rates.confusion.total, "verdict")
     heading = panel_heading(
-        AREAS_TITLE, f"{labelled} on labelled answers; area = number of verdicts"
+        AREAS_TITLE, f"{labelled} on labelled answers; {panels.area_note(results)}"
     )
     return Drawn({"areas": panels.confusion_areas(results)}, heading)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final, Literal
 
-from components.html.format import join_names
+from components.html.format import MIN_COLOURED_ITEMS, count, join_names
 from components.results.ranking.computed import Ranking
 from metrics.ratings.bradley_terry import Leaderboard
 
@@ -61,10 +61,16 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     ]
     if reversed_pairs:
         return RankingStability("No", _reversal_text(reversed_pairs))
-    if not changed:
+    if both.items < MIN_COLOURED_ITEMS:
         return RankingStability(
-            "Yes", f"both orders give the same ranking{_unclear_text(both, here)}."
-        )
+            "Not known", f"{count(both.items, 'item')} cannot show it; rate at least "
+            f"{MIN_COLOURED_ITEMS}, better 30."
+        )  # fmt: skip
+    if not changed:
+        order = [name for name in both.names if name in here]
+        settled = any(both.is_above(*pair) for pair in pairwise(order))
+        told = f"both orders give the same ranking{_unclear_text(both, here)}."
+        return RankingStability("Yes" if settled else "Not known", told)
     significant = any(
         one.is_above(above, below) or two.is_above(below, above) for above, below in changed
     )

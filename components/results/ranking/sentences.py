@@ -26,9 +26,15 @@ def is_significantly_above(gap: Estimate) -> bool:
     return gap.low is not None and gap.low > 0
 
 
+def _is_ahead(board: Leaderboard, above: str, below: str) -> bool:
+    """Whether a model is significantly above another, both by the interval of the two and, as the
+    ranks are, after adjustment for all pairs of models."""
+    return is_significantly_above(board.gap(above, below)) and board.is_above(above, below)
+
+
 def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
     first, second = board.names[:2]
-    if not is_significantly_above(board.gap(first, second)):
+    if not _is_ahead(board, first, second):
         return unclear_leader_sentence(board)
     if ranking.judges == (first,):
         return f"{first} ranks itself first"
@@ -44,6 +50,12 @@ def unclear_leader_sentence(board: Leaderboard) -> str:
         return f"{first} and {second} cannot be compared yet: no chain of wins connects them"
     if board.strong_component[0] != board.strong_component[1] and gap.high is None:
         return f"The group of models with {first} won every battle against the group with {second}"
+    if is_significantly_above(gap):
+        lead = f"{number(gap.value)} Elo points {interval(gap, 0)}"
+        return (
+            f"{first} leads {second} by {lead}, not significant after adjustment for all pairs of "
+            "models"
+        )
     return f"No significant difference between {first} and {second} yet"
 
 
@@ -80,7 +92,7 @@ def _open_places(board: Leaderboard) -> str:
 
 def is_separated(board: Leaderboard) -> bool:
     """Whether each model on the leaderboard is significantly above the next."""
-    return all(is_significantly_above(board.gap(*both)) for both in pairwise(board.names))
+    return all(_is_ahead(board, *both) for both in pairwise(board.names))
 
 
 def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:

@@ -63,7 +63,8 @@ def square(mark: Point, half: float = RADIUS) -> Box:
 
 def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) -> list[Point]:
     """Move marks to the right (at the edge of the drawing, to the left) until neither circles nor
-    intervals cover each other; `kept`: whether each mark stays in its place."""
+    intervals cover each other, or to the widest gap if there is no such place; `kept`: whether each
+    mark stays in its place."""
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):
@@ -76,12 +77,13 @@ def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) ->
 
 def _free_place(mark: Point, taken: Sequence[Point], limit: float) -> Point:
     x, y = mark
-    for step in range(1, 200):
-        if not any(_covers((x, y), other) for other in taken):
-            break
-        right = mark[0] + STEP * step
-        x = right if right <= limit else mark[0] - (right - limit)
-    return x, y
+    right = [x + STEP * step for step in range(int((limit - x) / STEP) + 1)]
+    left = [x - STEP * step for step in range(1, int((x - LEFT - RADIUS) / STEP) + 1)]
+    places = [(place, y) for place in (right or [x]) + left]
+    for place in places:
+        if not any(_covers(place, other) for other in taken):
+            return place
+    return max(places, key=lambda place: min(math.dist(place, other) for other in taken))
 
 
 def _covers(one: Point, other: Point) -> bool:

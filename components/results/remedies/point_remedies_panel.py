@@ -159,7 +159,7 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
     gains = [one.adjusted for one in found.rules if one.adjusted is not None]
     if found.kind == "pass":
         style, change = PERCENT, SHIFT_POINTS
-        heads = ("Agreement with labels, %", "Gain over one call, points")
+        heads = ("Agreement with labels,\u00a0%", "Gain over one call, points")
         axis = fit_share_axis(gains, signed=True, holds=(0.0,))
     else:
         style, change = SCORE, SHIFT

@@ -31,6 +31,7 @@ from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from studies.errors import StudyError
 from studies.spec.study import parse_study
+from tests.page_words import says
 from tests.voted_studies import six_items
 
 TEXT = """
@@ -211,3 +212,10 @@ def test_days_are_relative():
     assert day_text(now - 86_400, now) == "yesterday"
     assert day_text(now - 7 * 86_400, now) == "9 Nov"
     assert day_text(now - 400 * 86_400, now).endswith("2025")
+
+
+def test_votes_of_people_are_counted_apart_from_the_calls(store):
+    six_items().save(store)
+    frame = store.frame("voted", "with")
+    votes = int(frame["judge"].str.startswith("human:").sum())
+    assert votes and says(studies_html(store, []), f"{len(frame) - votes} + {votes} votes")

@@ -179,10 +179,10 @@ SELECTED = {
     ("Remedies", "frontier"), ("Remedies", "risk"),
     ("Remedies", "rules"), ("Remedies", "best_rules"), ("Remedies", "lower"), ("Summary", "card"),
     ("Ranking", "precision"), ("Ranking", "orders"), ("Remedies", "budget_plan"),
-    ("Remedies", "improve"),
+    ("Remedies", "improve"), ("Ranking", "choices"), ("Ranking", "evidence"),
 }  # fmt: skip
-"""Panels that show the numbers of one judge, pair or model that the reader selects, or only those
-with a finite rating."""
+"""Panels that show the numbers of one judge, pair or model that the reader selects, only those with
+a finite rating, the first columns, or large numbers as powers of ten."""
 
 
 def drawn(store: Store, name: str, view: View) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -220,6 +220,7 @@ def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
 
 OTHER_DATA = {
     "self_preference.against_outsiders.*.excess", "self_preference.term", "verification",
+    "without_suspects.*",
     "remedies.rules.*.*.*.dollars", "position.*.*.entropy_noise", "position.*.*.entropy_order",
     "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*", "length.controlled.*",
     "style.*.minus_people.*", "pass_by_order.*.*.shift", "pass_by_order.*.*.by_category.*.shift",
@@ -227,8 +228,9 @@ OTHER_DATA = {
     "alignment.judges.*.*.mistakes.all",
 }  # fmt: skip
 """Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
-missing verdicts, a baseline, pass and fail in both orders, candidates for a prompt. Their sections
-have tests of their own in tests/metrics/summary, tests/metrics/labels and tests/library."""
+missing verdicts, injections, a baseline, pass and fail in both orders, candidates for a prompt.
+Their sections have tests of their own in tests/metrics/summary, tests/metrics/labels and
+tests/library."""
 STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged")
 """Fixtures of stores with other kinds of studies."""
 

@@ -20,6 +20,7 @@ from components.results.overview import tab as summary_tab
 from components.study.plan.demo_studies import DEMO_FOLDER, TWINS_STUDY
 from judges.twins.make_twins import add_twins
 from metrics.catalogue.records import RECORDS
+from metrics.twins.twin_effects import loses
 from studies.exchange.recorded_studies import save_recorded_once
 from studies.sources.load import load_items
 from studies.spec.study import load_study
@@ -134,3 +135,16 @@ def test_the_examples_of_a_family_make_no_pandas_row_for_each_verdict(
     made.clear()
     found = family_pairs(study, effect)
     assert found.total == 64 and len(made) < 64
+
+
+def test_the_summary_names_the_change_that_nudges_name_and_its_unit(study):
+    title, _ = twin_panels.twin_finding(study)
+    family = title.split(" ", 1)[0]
+    words = re.sub(r"<[^>]+>", " ", str(summary_tab.draw_card(study)))
+    assert re.search(rf"twins: {family}\b.*?\+\d+\.\d points", words, re.DOTALL)
+
+
+def test_a_control_that_loses_has_an_interval_without_0(study):
+    for one in study.twin_effects:
+        if one.family in CONTROLS and loses(one):
+            assert not re.search(r"[\[ ]0[\],]", twin_panels._bounds(one.adjusted)), one.family

@@ -517,7 +517,7 @@ def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engin
         other = study_plan(tmp_path, [endpoint(server.base_url, model="gone")], 4, name="other")
         failed = asked(store, engine, other, settings=QUICK)
     mine = words(show_runs(store, "small", SCOPES[0]))
-    assert "done" in mine and "4 calls" in mine and "other" not in mine
+    assert "done" in mine and "4 attempts" in mine and "other" not in mine
     every = words(show_runs(store, "small", SCOPES[1]))
     assert all(name in every for name in ("mumbling", "small", "other", "failed"))
     opened = show_run(store, ended.id, "small")

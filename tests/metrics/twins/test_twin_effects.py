@@ -19,7 +19,8 @@ from metrics.twins.twin_effects import (
     compared_twins,
     twin_effects,
 )
-from metrics.twins.twin_sentence import BLIND, control_sentence, headline
+from metrics.twins.twin_sentence import BLIND, control_sentence, headline, points
+from studies.domain import Estimate
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import CONTROLS, twin_name
 from tests.metrics.catalogue.test_catalogue import without_record
@@ -256,3 +257,15 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
             low, high = sorted((sign * line.adjusted.low, sign * line.adjusted.high))
             assert (low > 0) == (name == "longer-3") and high > 0
     assert compared_twins(frame, rest, ("j", ""), ("nobody", "")) == {}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (-0.28, -0.003, "−14 points [−28.0, −0.3]"),
+        (-0.28, -0.03, "−14 points [−28, −3]"),
+        (-0.28, 0.003, "−14 points [−28, 0]"),
+    ],
+)
+def test_an_interval_that_leaves_out_0_does_not_end_at_0(low, high, told):
+    assert points(Estimate(-0.14, low, high, unit="share")) == told

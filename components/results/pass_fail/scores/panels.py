@@ -17,8 +17,9 @@ from components.html.format import (
     share,
     slot_name,
 )
-from components.html.heatmap import MatrixColumn, matrix_html
+from components.html.heatmap import matrix_html
 from components.html.markup import EMPTY, Markup
+from components.html.matrix_heads import MatrixColumn
 from components.html.panel import notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.scales import ColourScale

@@ -122,7 +122,22 @@ def test_the_finding_counts_what_the_rows_are(judged):
     title, lead = bias_finding(bias_from_frame(judged.frame(NAME)))
     assert says(title, "flips 50", "repeat", "0", "adds 50 points", "[31, 69]")
     assert says(title, "the two judges", "to the first")
-    assert says(lead, "the two judges", "order decides", "most pairs")
+    assert says(lead, "always first", "order decides", "most pairs")
+
+
+def test_a_judge_that_flips_as_often_without_repeats_is_named_beside_the_one_that_order_decides():
+    def row(name: str, first: int, second: int, lean: float) -> FlipLean:
+        made = Estimate(lean, lean - 0.05, lean + 0.05)
+        return FlipLean(name, name, "p", 800, first + second, first, second, 1e-6, lean=made)
+
+    # Flips of PRD: both flip 63 % of 800 pairs, and only one of them nearly always one way.
+    rows = [row("vicuna", 178, 323, 0.18), row("bard", 498, 7, -0.61), row("gpt", 120, 126, 0.0)]
+    said = sentences._deciding_sentence(rows, "judge")
+    assert says(said, "For bard", "order decides", "most pairs", "over 50 points")
+    assert says(said, "vicuna flips", "too", "without repeats", "noise")
+    assert "gpt" not in said
+    alone = sentences._deciding_sentence(rows[1:], "judge")
+    assert says(alone, "For bard", "order decides") and not says(alone, "too")
 
 
 def test_one_judge_alone_is_named(judged):

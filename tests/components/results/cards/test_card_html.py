@@ -81,7 +81,7 @@ def test_a_position_term_says_what_it_means_and_its_test(store):
     # 10 of 30 pairs flip to the first: 40 first, 20 second; γ = ln 2, since x wins half of all.
     term = lines["Position term"]
     assert term.value_text == "+0.69"
-    assert "would win 67" in term.description and "p = 0.0" in term.description
+    assert "would win 67" in term.description and "p\u00a0=\u00a00.0" in term.description
     assert term.chance == 0.5
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,6 +21,7 @@ from components.results.pass_fail.panels import (
     AREAS,
     ERRORS,
     MAX_ROWS,
+    area_note,
     differs,
     order_panel,
 )
@@ -172,3 +174,14 @@ def test_a_shift_is_marked_only_if_it_holds_for_all_groups_together() -> None:
     edge = Estimate(0.1, 0.01, 0.19, 40, 40)
     assert differs(edge, 1) and not differs(edge, 10)
     assert not differs(Estimate(0.1), 1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "enlarged"),
+    [((60, 40, 45, 55), False), ((250, 5, 178, 77), True), ((300, 300, 20, 20), True)],
+)
+def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
+    names = ("pass_good", "fail_good", "pass_bad", "fail_bad")
+    table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
+    results = SimpleNamespace(shown=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
+    assert says(area_note(results), "small", "enlarged") is enlarged

@@ -112,10 +112,10 @@ def test_the_bins_of_rewards_are_the_ramp_of_their_tokens_and_can_be_read(dark):
     stops = [tokens(dark)[name] for name in ("loss", "loss-mid", "surface", "win-mid", "win")]
     prefix = r"\.dark " if dark else ""
     for i in range(COLOUR_BINS + 1):
-        pattern = rf"^{prefix}\.r{i} {{ --cell: (\S+); --cell-ink: (\S+); --cell-grey: (\S+) }}"
-        cell, ink, grey = re.search(pattern, STYLE, re.MULTILINE).groups()
+        pattern = rf"^{prefix}\.r{i} {{ --cell: (\S+); --cell-ink: (\S+) }}"
+        cell, ink = re.search(pattern, STYLE, re.MULTILINE).groups()
         assert cell == ramp(stops, i / COLOUR_BINS)
-        assert contrast(cell, ink) >= 4.5 and contrast(cell, grey) >= 4.5
+        assert contrast(cell, ink) >= 4.5
 
 
 @pytest.mark.parametrize("dark", [False, True])

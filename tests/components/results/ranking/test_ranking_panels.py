@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 
@@ -224,3 +225,17 @@ def test_the_evidence_of_neighbours_is_one_vote_an_item():
         html = plain(panels.evidence_html(frame, compute_ranking(frame)))
         assert says(html, "a wins", f"{won} of {n}", f"e-value {text}")
     assert panels.evidence_html(build([]), compute_ranking(build([]))) == ""
+
+
+def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
+    """The same lead over the next model: of two models alone, and among six."""
+    lead = {("a", "b"): (27, 13)}
+    alone = compute_ranking(build(battles(lead)))
+    even = dict.fromkeys(itertools.combinations("bcdef", 2), (20, 20))
+    among = compute_ranking(build(battles(lead | even)))
+    for ranking, settled in ((alone, True), (among, False)):
+        gap = ranking.board.gap("a", "b")
+        assert gap.low > 0 and ranking.board.ranks["a"].high == (1 if settled else 6), gap
+        title, _ = ranking_finding(ranking)
+        assert says(title, "a leads b", f"{gap.value:.0f} Elo")
+        assert says(title, "not significant", "adjustment") is not settled

@@ -16,8 +16,9 @@ from tests.page_words import says
 class Board:
     """A leaderboard of given names, with the pairs that differ significantly."""
 
-    def __init__(self, names: str, *significant: str) -> None:
+    def __init__(self, names: str, *significant: str, items: int = 30) -> None:
         self.names = tuple(names)
+        self.items = items
         self._significant = significant
 
     def is_above(self, above: str, below: str) -> bool:
@@ -38,7 +39,14 @@ def test_the_same_ranking_names_the_neighbours_that_do_not_differ():
     said = sentence(Board("abc"), Board("abc"), Board("abc", "ab", "ac"))
     assert says(said, "Yes", "same ranking", "together", "b and c", "not differ significantly")
     said = sentence(Board("abc"), Board("abc"), Board("abc"))
-    assert says(said, "2 of 2", "not differ significantly")
+    assert says(said, "Not known", "2 of 2", "not differ significantly")
+
+
+@pytest.mark.parametrize(("items", "answer"), [(3, "Not known"), (4, "Not known"), (5, "Yes")])
+def test_few_items_cannot_show_that_a_ranking_holds(items, answer):
+    said = sentence(Board("abc"), Board("abc"), Board("abc", "ab", "bc", "ac", items=items))
+    assert said.startswith(f"{answer}:")
+    assert says(said, f"{items} items", "cannot") is (answer == "Not known")
 
 
 def test_only_a_reversal_significant_in_both_orders_is_a_no():
