@@ -134,7 +134,7 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
             yield from render_tables(part, "without injection suspects")
             continue
         yield f"\n## {heading}"
-        if name == "remedies":
+        if name == "remedies" and "truth" in part:  # a group has its agreement only
             yield from render_remedies(part)
             continue
         yield from _render_lines(part, ())

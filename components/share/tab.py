@@ -120,7 +120,7 @@ def _wanted_file(event: gr.EventData) -> str:
     name = str(sent.get("export")) if isinstance(sent, Mapping) else ""
     known = (*EXPORT_FORMATS, share_view.REPORT_NAME, share_view.BOARD_NAME)
     if name not in known:
-        raise gr.Error(f"There is no such file to make. Known: {', '.join(known)}.")
+        raise gr.Error(escape(f"There is no such file to make. Known: {', '.join(known)}."))
     return name
 
 

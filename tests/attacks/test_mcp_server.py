@@ -22,10 +22,11 @@ from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 from studies.store.store import Store  # noqa: E402
 from tests.attacks.attack_list import OWN, PUBLIC  # noqa: E402
 from tests.attacks.attack_log import Mode, attempt, in_mode  # noqa: E402
-from tests.attacks.test_mcp_routes import FETCHED, PATHS, send  # noqa: E402
+from tests.attacks.test_mcp_routes import PATHS, send  # noqa: E402
 from tests.components.server.test_access import small  # noqa: E402
 from tests.local_app import LocalApp  # noqa: E402
 
+FETCHED = "files fetched for a visitor"
 TOKEN = "a secret of one caller only"
 OTHER = "another caller's own secret"
 SECRET = "CANARY-OF-A-LOCAL-FILE"

@@ -51,8 +51,8 @@ MAX_LINKS: Final = 8
 HOW: Final = (
     "Labelled items are split once, by seed, into learn and hold-out; the parts are stored with "
     "the study and never reshuffled. Candidates are today's prompt with one more block, made "
-    "from learn items only. Agreement: of a comparison, the credit of one call (right 1, tie ½, "
-    "wrong 0), the mean of both orders; of a single answer, a verdict equal to the label, or a "
+    "from learn items only. Agreement: of a comparison, the mean credit of its calls (right 1, "
+    "tie ½, wrong 0); of a single answer, a verdict equal to the label, or a "
     "score at most one step from it. Differences are paired by item and adjusted for all "
     "candidates (max-t) and for the number of looks at the hold-out (Bonferroni). A candidate that "
     "gains and significantly adds flips, position, length, unusable replies, distance of scores "
