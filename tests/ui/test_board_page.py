@@ -113,7 +113,7 @@ def test_names_in_the_chart_overlap_neither_each_other_nor_a_mark(
           return [one.textContent, box.left, box.top, box.right, box.bottom];
         }))""")
     names, marks = boxes
-    assert len(marks) == (7 if which == "example" else 12)
+    assert len(marks) == (9 if which == "example" else 12)
     named = page.locator("#board-chart .name").count()
     assert named == len(marks)
     both = [(a, b) for at, a in enumerate(names) for b in [*names[at + 1 :], *marks]]

@@ -22,6 +22,8 @@ from operator import attrgetter
 from pathlib import Path, PureWindowsPath
 from typing import Any, Final
 
+import orjson
+
 from judges.judge_errors import PlanError
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import Plan, asks_of, identity_of
@@ -57,7 +59,6 @@ RECORDED_KEY: Final = "r"
 """First letter of the key of a verdict without a request; other keys are hexadecimal."""
 LINES_PER_WRITE: Final = 500
 _PROMPT_FILE: Final = re.compile(r"prompts/[a-z0-9-]+\.yaml")
-_ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class BoardError(EvenhandError):
@@ -314,10 +315,10 @@ def study_folders(board: Path) -> list[str]:
 
 def write_zipped(path: Path, records: Iterable[object]) -> None:
     """Write one JSON object per line, compressed without name and time."""
-    lines = (f"{_ENCODE(record)}\n" for record in records)
+    lines = (orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records)
     with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
-        while text := "".join(islice(lines, LINES_PER_WRITE)):
-            out.write(text.encode())
+        while text := b"".join(islice(lines, LINES_PER_WRITE)):
+            out.write(text)
 
 
 def json_text(value: Any) -> str:

@@ -298,7 +298,7 @@ def page_number(board: Path) -> None:
 
 
 def page_words(board: Path) -> None:
-    change_text(board / "index.html", "4 of 7 rows may be first", "One row is first")
+    change_text(board / "index.html", "4 of 9 rows may be first", "One row is first")
 
 
 def listed_verdict(board: Path) -> None:
