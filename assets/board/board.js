@@ -167,7 +167,7 @@
       const text = element('text', { class: 'name' }, words(row));
       drawn.append(text);
       const wide = text.getComputedTextLength() + 2;
-      const steps = [0, 16, -16, 32, -32, 48, -48, 64, -64, 80, -80, 96, -96, 112, -112];
+      const steps = [0, ...Array.from({ length: 17 }, (_, k) => [16 * (k + 1), -16 * (k + 1)]).flat()];
       const places = steps.flatMap((away) => [1, -1].map((side) => {
         const left = side > 0 ? px + 11 : px - 11 - wide;
         return { away, side, left, box: [left, py + away - 8, left + wide, py + away + 8] };

@@ -257,8 +257,9 @@ def _bind_view(page: PageParts, store: Store) -> None:
             return [gr.skip()] * len(inspect_outputs)
         return [Selection(), *[EMPTY] * (len(inspect_outputs) - 1)]
 
-    def show_inspect(name: str, selection: Selection) -> Sequence[Any]:
-        if not name or selection.study:
+    def show_inspect(name: str, requested: dict[str, str], selection: Selection) -> Sequence[Any]:
+        awaited = requested.get("tab") == "inspect"  # `show_study` lists what the address names
+        if not name or selection.study or awaited:
             return [gr.skip()] * len(inspect_outputs)
         return inspect_tab.render(store, parse_selection({"study": name}))
 
@@ -277,7 +278,7 @@ def _bind_view(page: PageParts, store: Store) -> None:
     ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
     page.on_results.select(**drawn, js=draw_script(results))
     listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
-    listed.click(show_inspect, [top.study, page.inspect.selection], inspect_outputs, **QUIET)
+    listed.click(show_inspect, chosen, inspect_outputs, **QUIET)
     page.on_inspect.select(None, None, None, js="() => evenhand.listComparisons()")
     if interactive:
         interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)

@@ -124,7 +124,7 @@ def test_a_run_goes_on_with_the_key_typed_again_after_its_endpoint_was_dead(visi
     assert planned == 24 and 3 <= done < planned
     left = planned - done
     assert says(told, f"{done} replies of {planned} calls", f"Run {left} calls", f"{left} left")
-    assert says(told, "unreachable", "unknown price") and not says(told, "free")
+    assert "connection refused" in told and "price unknown" in told and not says(told, "free")
     with JudgeServer(port=port, api_keys={CANARY}):
         page.locator("#eh-start").click()  # the key was held for the run only
         key = page.locator("input[type=password]:visible")

@@ -101,7 +101,7 @@ def test_no_view_of_a_demo_has_a_fault_that_is_seen(visit, study, width, theme):
         open_folds(page)
         page.wait_for_function(SETTLED)
         found[view] = visible_faults(page) + weak_texts(page)
-        assert not says(page.locator(".eh-view").inner_text().lower(), "darker")
+        assert not says(page.locator(".eh-view").first.inner_text().lower(), "darker")
     assert {view: lines for view, lines in found.items() if lines} == {}
 
 

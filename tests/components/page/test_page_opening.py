@@ -84,6 +84,8 @@ def test_comparisons_are_listed_when_inspect_is_opened(handlers: dict[str, Any])
     addressed, _, listed, _ = shown({**ADDRESS, "tab": "inspect"}, Selection())
     assert addressed.study == "opened" and "precise" in listed
     listing = handlers["show_inspect"].fn
-    selection, _, listed, _ = listing("opened", Selection())
+    selection, _, listed, _ = listing("opened", {}, Selection())
     assert selection.study == "opened" and "precise" in listed
-    assert list(listing("opened", selection)) == [gr.skip()] * len(inspect)
+    assert list(listing("opened", {}, selection)) == [gr.skip()] * len(inspect)
+    awaited = {**ADDRESS, "tab": "inspect", "item": "x"}  # listed with the study, not twice
+    assert list(listing("opened", awaited, Selection())) == [gr.skip()] * len(inspect)
