@@ -691,6 +691,14 @@
     lines.errand.trigger("select", {});
   };
 
+  // Gradio changes the attributes of what is drawn: the field with the focus may have become another one.
+  const returnToKey = (element) => {
+    const field = focusedKey !== undefined && document.getElementById(focusedKey), active = document.activeElement;
+    if (!field || field === active || !element.contains(field) || !(active === document.body || element.contains(active))) return;
+    settleKey(field);
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  };
   // A character typed between the field's end and its new beginning goes to the new one.
   document.addEventListener("keydown", (event) => {
     if (focusedKey === undefined || event.target !== document.body || event.key.length !== 1 || event.ctrlKey || event.metaKey) return;
@@ -733,6 +741,7 @@
     const update = () => {
       const seen = +(element.querySelector("[data-seen]")?.dataset.seen ?? 0);
       waiting = waiting.filter(entry => entry.n > seen);
+      returnToKey(element);
       const active = document.activeElement, inside = element.contains(active) && active.dataset?.field;
       if (inside && focused && active.dataset.field !== focused) [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === focused)?.focus();
       element.querySelectorAll("[data-field]").forEach(settle);
@@ -740,7 +749,6 @@
       if (next) { wanted = ""; if (focusedKey === undefined) next.focus(); }
       dropForeign(element);
       element.querySelectorAll("[data-key]").forEach(settleKey);
-      if (focusedKey !== undefined && document.activeElement === document.body) [...element.querySelectorAll("[data-key]")].find(node => node.id === focusedKey)?.focus();
       element.classList.remove("eh-busy");
       if (running) rest(true);
       mark(element);

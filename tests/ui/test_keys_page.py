@@ -134,3 +134,27 @@ def test_a_run_goes_on_with_the_key_typed_again_after_its_endpoint_was_dead(visi
         key.fill(CANARY)
         page.locator("#eh-start").click()
         until(lambda: asked(page) == (planned, planned))
+
+
+def test_a_key_typed_while_the_form_is_drawn_for_a_new_address_is_kept(visit):
+    """The answer to the new address comes in the middle of the key."""
+    with JudgeServer() as server:
+        page = visit("tab=study")
+        page.get_by_role("button", name="Add a second judge", exact=True).click()
+        key = page.locator("#f-judge-1-key")
+        key.wait_for()
+        held = []
+        page.route("**/queue/join**", lambda route: held.append(route))  # noqa: PLW0108
+        page.locator('[data-field="judge.1.base_url"]').fill(server.base_url)
+        key.click()
+        page.keyboard.type(CANARY[:5], delay=30)
+        until(lambda: page.evaluate("1") and held)
+        for one in held:
+            one.continue_()
+        page.unroute("**/queue/join**")
+        page.keyboard.type(CANARY[5:], delay=30)
+        page.locator('[data-field="judge.1.model"]').fill("judge")
+        page.locator('[data-field="judge.1.model"]').press("Tab")
+        until(lambda: "Use judge" in page.locator(".eh-drawer.on").inner_text())
+        assert key.input_value() == CANARY
+        assert page.locator('[data-field="judge.1.base_url"]').input_value() == server.base_url
