@@ -16,11 +16,13 @@ BLIND: Final = (
 
 
 def clear_digits(estimate: Estimate, digits: int, scale: float) -> int:
-    """Decimals that show on which side of 0 an interval lies: one more than `digits` if it leaves
-    out 0 and a rounded end would be 0."""
+    """Decimals that show on which side of 0 an interval lies: at most three more than `digits` if
+    it leaves out 0 and a rounded end would be 0."""
     ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
-    leaves_out = len(ends) == 2 and ends[0] * ends[1] > 0
-    return digits + 1 if leaves_out and not all(round(end, digits) for end in ends) else digits
+    if len(ends) < 2 or ends[0] * ends[1] <= 0:
+        return digits
+    enough = (more for more in range(digits, digits + 3) if all(round(end, more) for end in ends))
+    return next(enough, digits + 3)
 
 
 def points(estimate: Estimate, digits: int = 0) -> str:

@@ -144,7 +144,7 @@ def test_a_key_typed_while_the_form_is_drawn_for_a_new_address_is_kept(visit):
         key = page.locator("#f-judge-1-key")
         key.wait_for()
         held = []
-        page.route("**/queue/join**", lambda route: held.append(route))  # noqa: PLW0108
+        page.route("**/queue/join**", lambda route: held.append(route))
         page.locator('[data-field="judge.1.base_url"]').fill(server.base_url)
         key.click()
         page.keyboard.type(CANARY[:5], delay=30)
