@@ -279,7 +279,7 @@ FLIPS: Final = Panel(
     draw_flips,
     (Body("flips", "eh-flips", clickable=True),),
     "Which way verdicts flip",
-    "number of pairs that flip, by direction",
+    "pairs that flip, by direction",
     FLIP_KEYS,
     how=HOW_FLIPS,
     in_report=has_judges,
