@@ -46,7 +46,7 @@ class CardMeasure:
     link: dict[str, Any] | None = field(default=None, compare=False)
 
     about: str = ""
-    """What the value is of, beside the name of the measure: the family of a twin."""
+    """Name that stands beside that of the measure: the family of a twin; else empty."""
 
     @property
     def label(self) -> str:

@@ -9,12 +9,7 @@ from components.html import panel as pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.pass_fail.scores.computed import has_comparisons
-from components.results.remedies import (
-    charts_svg,
-    improve_panel,
-    panels,
-    point_remedies_panel,
-)
+from components.results.remedies import charts_svg, improve_panel, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
 from components.results.view import paper_table
 from components.results.view.address_choices import pick_choice

@@ -27,12 +27,11 @@ from judges.rendering.messages import point_arrangements
 from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
 from studies.domain import Item
-from studies.people.label_split import stored_split
 from studies.people.study_labels import LabelledAnswer
 from studies.store.store import Store
 from studies.texts.twin_families import is_twin
 from tests.judge_server import Asked, JudgeServer
-from tests.judges.operations.test_align import align, run_first
+from tests.judges.operations.test_align import align, assert_no_leak, run_first
 from tests.judges.small_studies import PRICE
 from tests.page_words import says
 
@@ -123,25 +122,7 @@ def test_no_candidate_and_no_writer_sees_a_held_out_answer(
     tmp_path: Path, lenient: tuple[LenientJudge, str]
 ) -> None:
     behaviour, url = lenient
-    study = write_study(tmp_path, url, passes, items=24)
-    run_first(study)
-    align(study)
-    store = Store(tmp_path / "e.db")
-    split = stored_split(store, "small")
-    store.close()
-    assert split is not None
-    held = [f"MARK{item[1:]}END" for item in split.hold_out]
-    learn = [f"MARK{item[1:]}END" for item in split.learn]
-    files = [path.read_text("utf-8") for path in (tmp_path / "study-candidates").iterdir()]
-    assert len(files) == 3 and len(behaviour.seen) == 1
-    for text in [*files, *behaviour.seen]:
-        assert not [mark for mark in held if mark in text]
-    assert any(mark in behaviour.seen[0] for mark in learn), "the check can see marks"
-    assert any(mark in text for text in files for mark in learn)
-    done = len(behaviour.asked)
-    align(study, "--ask")
-    for asked in behaviour.asked[done:]:
-        assert len({mark for mark in held if mark in asked.text}) == 1  # its own item
+    assert_no_leak(write_study(tmp_path, url, passes, items=24), behaviour)
 
 
 def test_below_thirty_labelled_items_nothing_is_recommended(
