@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -34,6 +34,7 @@ from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
 from studies.frames.twin_rows import select_twin_rows
+from studies.store.queries.plan_queries import planned_calls_by_item
 from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
@@ -92,6 +93,8 @@ class LiveStudy:
     """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
     """Number of the store's row after which counting begins, and begins again after a reset."""
+    _planned: tuple[str, Mapping[str, int]] | None = None
+    """Hash of the plan, and its number of calls by item."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -179,7 +182,7 @@ class LiveStudy:
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
         figure = live_share_figure(self._points, even=1 / options) if self._points else None
-        rates = live_win_rates(self.frame)
+        rates = live_win_rates(self.frame, self._planned_calls())
         return LiveFigures(
             len(self.frame),
             share,
@@ -188,11 +191,19 @@ class LiveStudy:
             self._draw_elo(),
             win_rate_figure(rates, height=250)
             if rates
-            else empty_figure("No comparison has a verdict in all its orders yet.", 250),
+            else empty_figure("No item is complete yet.", 250),
             live_first_share(self.frame),
             _changed_share(self.frame),
             NO_VERDICT if len(self.frame) > MAX_COMPARED_ROWS else noise_floor(self.frame),
         )
+
+    def _planned_calls(self) -> Mapping[str, int]:
+        """Number of planned calls by item, read again when the plan changes; empty while only
+        people have given verdicts, as their votes are not planned."""
+        sha = self.store.plan_sha(self.study)
+        if self._planned is None or self._planned[0] != sha:
+            self._planned = sha, planned_calls_by_item(self.store, self.study)
+        return self._planned[1] if self._has_judges else {}
 
     def _draw_elo(self) -> Figure:
         if not self._curves:

@@ -325,8 +325,8 @@ LIVE_CHARTS: Final = (
     ("Elo", "Elo rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        "% of items that the model wins (only its first comparison on each item counts; a tie is "
-        f"half a win); 95{NARROW_SPACE}% bounds, valid at any time of the run",
+        "mean over complete items of the % of comparisons won on the item (a tie is half a win); "
+        f"95{NARROW_SPACE}% bounds, valid at any time of the run",
         "eh-live-wins",
     ),
 )

@@ -358,7 +358,7 @@ class AskAttempts:
             if self.state.failed_in_a_row >= STOP_AFTER_FAILURES:
                 raise JudgeStopped(
                     f"{fault.reason}: {fault.detail} ({STOP_AFTER_FAILURES} calls in a row failed, "
-                    f"{self.attempts_made} attempts each)"
+                    f"{self.attempts_made} attempts each; the last one stays pending)"
                 )
             return ""
         retry = PendingRetry(self.attempts_made, max_attempts, fault.reason)

@@ -75,8 +75,7 @@ def chance_sentence(effects: Sequence[TwinEffect]) -> str:
     if not any(one.finding == SHOWN for one in moving_effects(effects)):
         return ""
     return (
-        f"That is more than chance: with the interval widened for all {len(effects)} changes "
-        "tested, it leaves out 0."
+        f"That is more than chance: the interval is adjusted for all {len(effects)} changes tested."
     )
 
 

@@ -19,7 +19,7 @@ from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_colum
 from studies.texts.twin_families import is_twin, split_twin
 
 SHOWN_PAIRS: Final = 1
-SHOWN_WORDS: Final = 70
+SHOWN_WORDS: Final = 36
 """Words of a text that are shown; longer ones are cut around the first change."""
 
 Change = Literal["", "added", "removed"]
@@ -135,7 +135,7 @@ def _runs(
 
 def _shorten(runs: list[tuple[list[str], Change]]) -> Iterator[tuple[str, Change]]:
     """Join the words of each run; long runs keep the words next to a change."""
-    each = max(SHOWN_WORDS // max(len(runs), 1), 12)
+    each = max(SHOWN_WORDS // max(len(runs), 1), 8)
     for place, (words, change) in enumerate(runs):
         if len(words) <= each:
             yield " ".join(words), change

@@ -76,7 +76,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
             f"; people's votes put {first} first and rank the others differently, but some "
             "differences are not significant"
         )
-    if is_significantly_above(people.gap(other, first)):
+    if _is_ahead(people, other, first):
         return f"; people put {other} first"
     return f"; people's votes put {other} first, but not significantly above {first}"
 
@@ -109,10 +109,12 @@ def _tied_sentence(board: Leaderboard) -> str:
     number of items that would separate them; empty if all differences are significant."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
-        if gap.low is None or gap.high is None or is_significantly_above(gap):
+        if gap.low is None or gap.high is None or _is_ahead(board, above, below):
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
         size = f"{number(gap.value)} points {interval(gap, 0)}"
+        if is_significantly_above(gap):
+            return f"{places}: {size}, not significant after adjustment for all pairs of models."
         return f"{places}: no significant difference ({size}){_items_needed(gap)}."
     return ""
 

@@ -200,6 +200,17 @@ def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str
     )
 
 
+def planned_calls_by_item(store: StoreFile, study: str) -> dict[str, int]:
+    """Return item -> number of planned calls to judges other than people, or of their recorded
+    verdicts, without noise-floor repeats and calls that show a twin."""
+    rows = store.read(
+        f"SELECT item, count(*) FROM plan WHERE study={STUDY_ID} AND noise=0 "
+        "AND judge NOT LIKE ? AND instr(shown, ?)=0 GROUP BY item",
+        (study, f"{HUMAN_PREFIX}%", TWIN_SIGN),
+    )
+    return dict(rows.fetchall())
+
+
 def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
     """Return the number of judgements by judges other than people, and their last sequence number
     (seq).

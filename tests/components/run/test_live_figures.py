@@ -6,9 +6,12 @@ import pytest
 
 from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy
 from components.run.status_html import stopping_note
+from components.study.plan.demo_studies import LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY
 from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.position.position_measures import first_share
 from metrics.ratings.online_elo import elo_table
+from metrics.win_rates.win_rates import win_rate
+from studies.frames.twin_rows import select_twin_rows
 from studies.store.store import Store
 from tests.page_words import says
 from tests.voted_studies import Sheet
@@ -27,8 +30,8 @@ class Dripping:
         rows.sort(key=lambda row: row[-1])
         return [row for row in rows[: self.upto] if row[-1] > since]
 
-    def item_facts(self, name: str):
-        return self._store.item_facts(name)
+    def __getattr__(self, name: str):
+        return getattr(self._store, name)
 
 
 def test_rows_in_pieces_end_where_rows_at_once_do(judged):
@@ -175,3 +178,13 @@ def test_live_win_rates_have_bounds_valid_at_every_look(tmp_path):
     (line,) = [row for row in drawn if row[0] == "x"]
     assert line[2:5] == pytest.approx([1.0, want.low, want.high])
     store.close()
+
+
+@pytest.mark.parametrize("study", [LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY])
+def test_the_win_rates_of_a_complete_study_are_those_of_results(demo_store, study):
+    drawn = LiveStudy(demo_store, study).figures().wins_figure["table"]["rows"]
+    found = {row[0]: row[2] for row in drawn}
+    wanted = win_rate(select_twin_rows(demo_store.frame(study), "without"))
+    assert len(found) == 4 and found == pytest.approx(
+        {name: wanted[name].value for name in found}, abs=0.005
+    )

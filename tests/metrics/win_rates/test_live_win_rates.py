@@ -12,25 +12,45 @@ from metrics.win_rates.live_win_rates import live_win_rates
 from tests.metrics.frames import build, pair, rotated
 
 
-def test_an_item_votes_once_with_its_first_complete_comparison():
-    # q1: x wins in both orders (1), then y wins for another judge (not counted). q2: x wins when
-    # first, y when first (½). q3: a tie and a win of x (¾). q4: one order only (no vote).
+def test_an_item_votes_once_with_the_mean_of_its_comparisons():
+    # q1: x wins in both orders for one judge, y for another (½). q2: x wins when first, y when
+    # first (½). q3: a tie and a win of x (¾). q4: one order only (no vote).
     rows = [*pair("q1", 0, 1), *pair("q1", 1, 0, judge="k"), *pair("q2", 0, 0)]
     rows += [*pair("q3", "tie", 1), pair("q4", 0, 1)[0]]
     got = live_win_rates(build(rows))
     assert list(got) == ["x", "y"]
-    assert (got["x"].value, got["x"].n) == (pytest.approx(2.25 / 3), 3)
-    assert got["y"].value == pytest.approx(0.75 / 3)
+    assert (got["x"].value, got["x"].n) == (pytest.approx(1.75 / 3), 3)
+    assert got["y"].value == pytest.approx(1.25 / 3)
     assert (got["x"].low, got["x"].high) == pytest.approx(
-        (confidence_sequence(2.25, 3).low, confidence_sequence(2.25, 3).high)
+        (confidence_sequence(1.75, 3).low, confidence_sequence(1.75, 3).high)
     )
     assert got["x"].low == pytest.approx(1 - got["y"].high)
 
 
-def test_a_comparison_that_is_finished_first_counts_even_if_it_was_begun_later():
-    one, two = pair("q", 0, 1), pair("q", 1, 0, judge="k")
-    got = live_win_rates(build([one[0], *two, one[1]]))
-    assert got["y"].value == 1.0
+def test_an_item_has_no_vote_before_all_its_planned_calls_are_answered():
+    # Unreadable replies are answers too; repeats for the noise floor are not planned calls.
+    rows = [*pair("q1", 0, 1), *pair("q2", 1, 0), *pair("q2", 1, 0, noise=True)]
+    rows += [*pair("q3", 1, 0), *pair("q3", 1, 1, judge="k", status="unreadable")]
+    votes = {
+        item: live_win_rates(build(rows), {"q1": 2, "q2": 2, "q3": 4} | {item: 5})["x"].n
+        for item in ("q0", "q1", "q2", "q3")
+    }
+    assert votes == {"q0": 3, "q1": 2, "q2": 2, "q3": 2}
+
+
+def test_the_first_opponent_of_every_item_does_not_decide_the_rate():
+    """y always meets x first and loses, then wins against z: as often as against both."""
+    rows = [
+        row
+        for k in range(30)
+        for row in (
+            *pair(f"q{k}", 0, 1),
+            *pair(f"q{k}", 0, 1, x="y", y="z"),
+            *pair(f"q{k}", 0, 1, y="z"),
+        )
+    ]
+    got = {name: one.value for name, one in live_win_rates(build(rows)).items()}
+    assert got == pytest.approx({"x": 1.0, "y": 0.5, "z": 0.0})
 
 
 def test_hundred_items_have_the_published_bounds():

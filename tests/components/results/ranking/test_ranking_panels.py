@@ -236,6 +236,7 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
     for ranking, settled in ((alone, True), (among, False)):
         gap = ranking.board.gap("a", "b")
         assert gap.low > 0 and ranking.board.ranks["a"].high == (1 if settled else 6), gap
-        title, _ = ranking_finding(ranking)
+        title, below = ranking_finding(ranking)
         assert says(title, "a leads b", f"{gap.value:.0f} Elo")
         assert says(title, "not significant", "adjustment") is not settled
+        assert ("adjustment" in below) is not settled
