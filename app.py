@@ -130,7 +130,7 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
 
 
 def _room_for_visitors(store: Store, access: Access) -> Callable[[], bool]:
-    """Return a function that says whether visitors may store more."""
+    """Return a function that returns whether visitors may store more data."""
     most = access.visitor_bytes
     return VisitorSpace(store, most).has_room if most else lambda: True
 

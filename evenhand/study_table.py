@@ -173,7 +173,8 @@ def _from_rows(
 
 
 def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) -> pd.DataFrame:
-    """Build the judgement frame of battles; `words` states what further winners mean."""
+    """Build the judgement frame of battles; `words` maps other words in the column of winners to
+    their meaning."""
     try:
         return frame_from_battles(table, {str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:
@@ -181,7 +182,8 @@ def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) ->
 
 
 def _item_notes(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
-    """State how the items were found, if they were not named, and if each row is an item."""
+    """Return a note on the items: the column that was found for them, or that each row counts as an
+    item; empty if nothing needs to be said."""
     if len(frame) < 2 or frame["item"].nunique() < len(frame):
         return () if column in ("", "item") else (f"items: the column {column!r}",)
     why = f"{column!r} differs in every row" if column else "no column says which item it is about"
@@ -260,7 +262,7 @@ def _from_store(path: Path, name: str | None) -> JudgedStudy:
 
 
 def _from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedStudy:
-    """Read a CSV of battles, with the numbers of `python -m metrics FILE`."""
+    """Read a CSV of battles; the study has the same numbers as `python -m metrics FILE`."""
     try:
         measured = read_results(path, words={str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:

@@ -1,5 +1,5 @@
-"""Tables in memory as input of the library: their kinds, the roles of their columns, and errors in
-the words of a Python call."""
+"""Tables in memory as input of the library: their kinds, the roles of their columns, and errors
+that name the arguments of a Python call."""
 
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def source_table(rows: pd.DataFrame, name: str) -> SourceTable:
 
 @contextmanager
 def use_argument_names() -> Iterator[None]:
-    """Name the arguments of a Python call, `mapping=`, in errors that name keys of a study file."""
+    """Context in which errors name the arguments of a Python call (`mapping=`) instead of keys of a
+    study file."""
     try:
         yield
     except EvenhandError as error:

@@ -271,8 +271,9 @@ class Ask:
     """One request to one judge.
 
     `shown` lists the contestants in the order shown, `labels` the label of each slot (for a verdict
-    on one answer: the options of the verdict in the order listed). `noise` marks noise-floor
-    repeats. For an extraction judge, `reads` is the key of the call whose reply it reads.
+    on one answer: the options of the verdict in the order listed). `noise` marks repeats that
+    measure how often a judge changes its verdict on an identical request (noise floor). For an
+    extraction judge, `reads` is the key of the call whose reply it reads.
     """
 
     key: str

@@ -3,6 +3,7 @@
 EvenhandError
 ├── SourceError     in a data file; names file, line and field
 ├── StudyError      in a study file; names the field
+│   └── UnknownStudy    a study that the store does not have
 ├── SettingError    an environment variable with a value of the wrong type
 ├── AccessDenied    this visitor may not see, run or change a study
 └── StoreError      in the store

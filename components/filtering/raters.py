@@ -13,7 +13,6 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, row_names
 from components.filtering.memo import memoise_by_study
-from metrics.catalogue.answer_records import ACCURACY
 from metrics.estimation import row_selection
 from metrics.remedies.remedy_study import (
     RemedyStudy,
@@ -26,7 +25,6 @@ from metrics.summary.study_inputs import remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
 
 NO_VOTES: Final = "No votes by people yet."
-ACCURACY_LABEL: Final = ACCURACY.name
 TruthSource = Literal["design", "people", "none"]
 
 
@@ -153,7 +151,7 @@ def credited_rows(filtered: FilteredStudy) -> pd.DataFrame:
 @memoise_by_study
 def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge, prompt) -> agreement of one call with the majority of people, or with the known
-    better answers; undecided counts half. The number that all views quote."""
+    better answers; an undecided verdict counts half. All views quote this number."""
     return estimate_call_agreement(credited_rows(filtered))
 
 

@@ -12,8 +12,8 @@ StudyVersion = tuple[str, tuple[str, int]]
 
 
 def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
-    """Return (name, version) of every other study with the same data source; the views "Compare
-    two" and "Protocol" show these studies too."""
+    """Return (name, version) of every other study with the same data source; the control "Compare
+    with" and the view Paper offer these studies too."""
     sources = {one: _data_source(text) for one, text in store.study_files().items()}
     mine = sources.pop(name, "")
     return tuple(

@@ -129,8 +129,8 @@ def _recorded_text(kind: str, rows: Sequence[Judgement], found: LoadedSource) ->
 
 
 def seen_html(seen: SeenData) -> Markup:
-    """HTML of the files that were read: the four kinds, one of them marked, and the button with the
-    line that says what it will do."""
+    """HTML of the files that were read: the four kinds, one of them marked, and the button with a
+    line on its effect."""
     if seen.opens_results:
         button, told = "Show results", "No call is made."
     elif seen.kind == ANSWERS and seen.calls:

@@ -131,8 +131,8 @@ def _names(store: Store) -> list[str]:
 
 
 def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> None:
-    """Run the demo and fill its squares while it runs. The timer is inactive at any other time: a
-    page without a run sends no requests."""
+    """Bind the events that run the demo and fill its squares while it runs. The timer is inactive
+    at any other time: a page without a run sends no requests."""
 
     def run_demo() -> list[Any]:
         plan = assign_owner(demo_studies.live_plan(store), store)
@@ -159,7 +159,8 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
 
 
 def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
-    """Say what uploaded files contain; nothing is saved before the button is pressed."""
+    """Bind the events of an upload: the page shows what the files contain, and saves nothing before
+    the button is pressed."""
     form = form_outputs(study)
     shown = [tab.read, tab.seen, tab.judge, tab.notice]
     outputs = [*form, header.study, tabs, *shown]

@@ -1,4 +1,4 @@
-"""Heads of a matrix: where a name may break, and when the heads of a phone run upwards."""
+"""Column heads of a matrix: line breaks inside long names, and upright heads on a phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Re-exports the HTML parts of a panel: small pieces, forest cells, forest tables, run progress."""
+"""HTML parts of a panel, re-exported: small pieces, forest cells, forest tables, run progress."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _INTERVAL: Final = re.compile(r"\[[+−-]?[\d.,]+, [+−-]?[\d.,]+\]")
 
 
 def percent_number(value: float | None, decimals: int = 1, signed: bool = False) -> str:
-    """A share as a percentage without its sign; a dash if it is unknown."""
+    """A share as a percentage without the sign %; a dash if it is unknown."""
     return formats.number(None if value is None else 100 * value, decimals, signed=signed)
 
 

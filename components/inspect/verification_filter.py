@@ -47,9 +47,9 @@ def verification_masks(
     """Kind of verification (such as "harmful") -> mask of the comparisons with an answer that got
     it; {} if there are no verifications. With a `contestant`, only that model's answers count.
 
-    The last two kinds are about readable verdicts on mixed pairs: ONE_FOLLOWS selects comparisons
-    with such a verdict, PREFERRED_FAILS those in which one of these verdicts prefers the answer
-    that does not follow the instruction.
+    The last two kinds are about readable verdicts on pairs in which one answer follows the
+    instruction and the other does not: ONE_FOLLOWS selects comparisons with such a verdict,
+    PREFERRED_FAILS those in which one of these verdicts prefers the answer that does not follow it.
     """
     if not checks or not len(index):
         return {}

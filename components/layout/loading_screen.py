@@ -46,8 +46,8 @@ PICTURE_PATH: Final = "/card.png"
 
 
 class LoadingScreen:
-    """Middleware that puts the loading screen before Gradio's element in the page at "/", and
-    the card of a link into its head."""
+    """Middleware that puts the loading screen before Gradio's element in the page at "/", and the
+    tags of the link preview (`link_card`) into its head."""
 
     def __init__(
         self, app: ASGIApp, *, home: bool = True, preview: Preview = lambda _: None
@@ -91,7 +91,8 @@ class LoadingScreen:
 
 
 def link_card(scope: Scope) -> Markup:
-    """HTML tags of the card of a link; its picture is at the address that the browser asked."""
+    """HTML meta tags of the preview that other sites show for a link to this page; the address of
+    its picture begins with the address that the browser requested."""
     if not PICTURE.is_file():
         return LINK_CARD
     address = f"{Request(scope).base_url}{PICTURE_PATH[1:]}"

@@ -215,8 +215,9 @@ def first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str | None
 
 
 def present_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Address parameters as they are named today: a former view is the view that has its panels;
-    two compared sides are filters and the control "Compare with"; a card is the judge's Summary."""
+    """Translate the parameters of an older address: a former view into the view that now has its
+    panels, two compared sides into filters and the control "Compare with", a card into the judge's
+    Summary."""
     view, given = wanted.get("view", ""), dict(wanted)
     if not view and ("measure" in wanted or "columns" in wanted):
         given["view"] = bias_tab.NAME

@@ -81,7 +81,8 @@ def find_drawn(store: Store, name: str, view: str) -> dict[str, Any] | None:
 def _view_key(
     store: Store, name: str, view: str, chosen: Filter, serialised: str
 ) -> tuple[Hashable, ...]:
-    """Key of a drawn view; owners of a study are offered more actions than its readers."""
+    """Cache key of a drawn view; it differs between the owner of a study, who is offered more
+    actions, and its readers."""
     return ("view", view, chosen, serialised, store.owns(name))
 
 

@@ -145,7 +145,8 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
     """Run the `with` block as one visitor. Denied access becomes an error message on the page;
-    messages do not contain the store's folder. The token of a link is no secret of an owner."""
+    messages do not contain the store's folder. The token of a link is not accepted as a visitor's
+    secret."""
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:

@@ -33,7 +33,7 @@ Changed = tuple[str, FormState]
 def apply_changes(
     text: str, state: FormState, entries: Sequence[FormChange], folder: Path
 ) -> Changed:
-    """Apply, in order, the changes with numbers above `view.last_change`; return study file and
+    """Apply, in order, the changes with numbers above `state.last_change`; return study file and
     form state. An invalid change is skipped and reported in the state's notice."""
     state = replace(state, notice_html="")
     for entry in entries:

@@ -125,8 +125,8 @@ def find_voter(store: Store, study: str, name: str) -> str:
 
 
 def imitates_account(voter: str) -> bool:
-    """Whether a name begins like one of a logged-in account, with other letters that look like it:
-    two letters, each the right one or outside ASCII, and a kind of colon."""
+    """Whether a name begins with an imitation of "hf:", the prefix of logged-in accounts: two
+    characters, each the letter of the prefix or one outside ASCII, then a kind of colon."""
     parts = unicodedata.normalize("NFKD", voter.removeprefix(HUMAN_PREFIX)).casefold()
     shown = (c for c in parts if not unicodedata.combining(c) and not c.isspace())
     start = "".join(islice(shown, len(ACCOUNT_PREFIX)))

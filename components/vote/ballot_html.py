@@ -64,7 +64,7 @@ def ballot_html(ballot: BallotState) -> Markup:
 
 
 def answer_html(text: str) -> Markup:
-    """HTML of an answer as people read it: its Markdown is shown as it is meant, in all answers
+    """HTML of an answer, shortened if it is very long; its Markdown is rendered, in all answers
     alike."""
     return markdown_html(truncate_text(text)) + hidden_length_note(text)
 

@@ -82,7 +82,7 @@ def _chart(one: Estimate) -> str:
 
 @cache
 def _tokens() -> str:
-    """The light colours and the font of the page, from its style sheet."""
+    """Return the CSS variables of the page's light colours and font, read from its style sheet."""
     text = (ASSETS_FOLDER / "style.css").read_text(encoding="utf-8").partition(".dark")[0]
     names = ("sans", "surface", "line", "ink", "ink-3", "first", "first-mid")
     found = (re.search(rf"--{name}: ([^;]+);", text) for name in names)

@@ -53,7 +53,8 @@ class TwinComparison:
 
 @names_missing_extra
 def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
-    """Estimate the effects of the twins of a study, beyond their floors."""
+    """Estimate the effects of the twins of a study, each beyond that of its floor (a twin whose
+    change cannot matter)."""
     study = as_study(data)
     rows = study.measured.twins
     if rows is None or not len(rows):

@@ -16,7 +16,8 @@ ANCHORS: Final = " (anchors)"
 
 
 def score_parts(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
-    """Score a night; with `anchors`, the items of this category in streams of their own."""
+    """Score a night (see `score_night`). The items of the category `anchors`, if one is given, are
+    scored in separate streams."""
     frame, twins = study.frame, study.measured.twins
     if not anchors:
         return score_night(frame, twins)

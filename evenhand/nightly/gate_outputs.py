@@ -14,8 +14,9 @@ _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def junit(result: GateResult) -> str:
-    """Return JUnit XML with one test for each check: a check that the run or an error prevented is
-    an error with its cause, any other check with the outcome `cannot tell` a skipped test."""
+    """Return JUnit XML with one test for each check. A check that could not be made, because of
+    failed calls or an error, is an error with its cause; any other check with the outcome `cannot
+    tell` is a skipped test."""
     tests = [(check.title, _kind(check), check.reason) for check in result.checks]
     if result.error:
         tests.append(("comparison with the baseline", "error", result.error))
@@ -36,7 +37,7 @@ def junit(result: GateResult) -> str:
 
 
 def _kind(check: StreamCheck) -> str:
-    """Element of a test case that is not passed; empty for a passed one."""
+    """Name of the JUnit element of a check: error, skipped or failure; empty for a passed check."""
     if check.outcome == "cannot tell":
         return "error" if check.failed else "skipped"
     return "failure" if check.outcome == "worse" else ""

@@ -24,7 +24,7 @@ KIND_WORDS: Final = {
 
 
 def kind_words(kind: str) -> str:
-    """Name of a kind of score; that of its measure in the catalogue, if it has one."""
+    """Name of a kind of score: the one in KIND_WORDS, else that of its measure in the catalogue."""
     return KIND_WORDS.get(kind) or records.RECORDS[kind].name
 
 

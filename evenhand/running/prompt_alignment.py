@@ -1,4 +1,5 @@
-"""Improve a prompt from corrections: candidates asked on held-out items, as a table."""
+"""Improve a prompt with corrected cases: compare new versions of it (candidates) on held-out items,
+as a table."""
 
 from __future__ import annotations
 

@@ -144,7 +144,8 @@ def quote_cost(
 
 
 def retry_statuses(counts: Mapping[str, int]) -> frozenset[domain.Status]:
-    """Statuses of the calls that Retry makes again, given the number of calls by status.
+    """Return the statuses of the calls that the page's button Retry makes again; `counts` is the
+    number of calls by status.
 
     Unreadable replies, refusals and filtered replies are normally not repeated: repeating calls
     until a verdict can be read would favour the pairs on which the judge decides easily. They are
@@ -198,8 +199,8 @@ def _estimate_ask_cost(
 
 @dataclass(frozen=True, slots=True)
 class QueueBuilder:
-    """Builds the queues; each contains functions that read a judge's pending asks and store its
-    judgements."""
+    """Builder of a run's queues, one for each judge. A queue contains functions that read the
+    judge's pending asks and store its judgements."""
 
     plan: Plan
     store: Store

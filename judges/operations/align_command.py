@@ -1,8 +1,9 @@
-"""Command `align`: improve a prompt from corrections, in two steps.
+"""Command `align`: improve a prompt by means of labels, in two steps.
 
-The first call writes the candidates as files and prints them with the price; the second, with
---ask, asks them on the hold-out and prints the comparison. With --adopt, a candidate becomes the
-next version of the prompt; --undo saves the earlier text as a version again.
+The first call writes candidates (new versions of the prompt) as files, and prints them with the
+price; the second, with --ask, asks them on the hold-out (labelled items that the candidates were
+not made from) and prints the comparison. With --adopt, a candidate becomes the next version of the
+prompt; --undo saves the earlier text as a version again.
 """
 
 from __future__ import annotations
@@ -230,12 +231,13 @@ def adopt_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Promp
 
 
 def undo_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
-    """Save the text that the prompt had before a candidate was adopted as its next version."""
+    """Undo the adoption of a candidate: save the earlier text as the next version of the prompt."""
     return undo_adoption(_asked_candidate(task, store, kind), task.prompt, folder)
 
 
 def _asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
-    """Return the prompt of a candidate of the latest look; raise PlanError if it was not asked."""
+    """Return the candidate of a kind from the latest comparison on the hold-out; raise PlanError if
+    it was not asked there."""
     look = task.split.last_look(task.judge.name, task.prompt.name)
     names = {one.kind: one.name for one in look.candidates} if look is not None else {}
     if kind not in names:

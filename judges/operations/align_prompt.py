@@ -1,7 +1,9 @@
-"""Improve a prompt from corrections: candidates from the learn items, asked on the hold-out.
+"""Improve a prompt by means of labels: make new versions (candidates) from one part of the labelled
+items (learn), and ask them on the other part (hold-out).
 
-The rules' writer and the candidates are asked by the engine like any study: same plan, store,
-budget and retries. Replies of today's prompt that are stored already are used again.
+The calls of the writer (a model that writes rules from a judge's mistakes) and of the candidates
+are made by the engine like those of any study: same plan, store, budget and retries. Stored replies
+of today's prompt are used again.
 """
 
 from __future__ import annotations
@@ -58,8 +60,9 @@ RULE_TOKENS: Final = 1024
 
 @dataclass(frozen=True)
 class AlignTask:
-    """A judge and prompt of a study with its labelled items in two parts. `cases` are the labelled
-    comparisons, or single answers, of learn, with the judge's mistakes."""
+    """A judge and prompt of a study, and the study's labelled items in two parts, learn and
+    hold-out. `cases` are the labelled comparisons (or single answers) of the learn items, with the
+    judge's verdicts on them."""
 
     plan: Plan
     judge: JudgeSpec
@@ -99,7 +102,7 @@ def prepare_task(
 
 
 def _no_labels(labels: StudyLabels) -> str:
-    """Sentence on a study without labels of the kind that its prompt needs."""
+    """Return the error message for a study without labels of the kind that its prompt needs."""
     disputed = f"; {len(labels.disputed)} have votes without a majority" * bool(labels.disputed)
     if labels.kind == PAIRS:
         return (
@@ -125,7 +128,7 @@ def _find(among: Sequence[Named], name: str, what: str) -> Named:
 
 
 def describe_mistakes(task: AlignTask) -> str:
-    """Write the mistakes on learn items as the text that the rules' writer reads."""
+    """Write the mistakes on learn items as the text from which the writer makes rules."""
     return describe_cases(task.mistakes, task.labels.kind)
 
 
@@ -232,7 +235,8 @@ def candidate_plan(
 
 
 def _held_out_twins(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
-    """Return the twins of all held-out items and labelled answers that have twins in the study."""
+    """Return the study's settings for twins, extended to all hold-out items and limited to models
+    with labelled answers; None if no such model has twins."""
     if twins is None:
         return None
     labelled = {name for item in items for name in item.responses}
@@ -248,7 +252,7 @@ def missing_calls(plan: Plan, store: Store) -> Forecast:
 
 
 def check_reach(forecast: Forecast, budget: float | None, what: str) -> None:
-    """Raise PlanError if a budget does not reach for the expected cost, before any call is made."""
+    """Raise PlanError if the expected cost exceeds the budget, before any call is made."""
     if budget is not None and forecast.dollars is not None and forecast.dollars > budget:
         raise PlanError(
             f"the budget of ${budget:g} does not reach: {what} need about ${forecast.dollars:.4f} "

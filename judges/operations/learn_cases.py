@@ -1,5 +1,5 @@
 """Cases to learn from: labelled comparisons or single answers of the learn items, with the judge's
-mistakes on them; as examples in a prompt, and as a text for the rules' writer."""
+mistakes on them; as examples in a prompt, and as a text for the model that writes rules."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _is_mistake(verdict: Verdict, label: LabelledAnswer, kind: LabelKind) -> boo
 
 
 def describe_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
-    """Write mistakes as the text that the rules' writer reads."""
+    """Write a judge's mistakes as the text from which a model writes rules."""
     parts = []
     for number, case in enumerate(cases[:MAX_CASES], 1):
         lines = [f"Case {number}", f"Question: {_cut(case.item.instruction)}"]
@@ -183,7 +183,7 @@ def choose_examples(
 ) -> list[LearnCase]:
     """Choose corrected cases, mistakes first, balanced over the labels: the two outcomes of a
     comparison, pass and fail, or the levels of a score; single answers also over mistakes and right
-    verdicts. Cases with images are left out, because a block has text only."""
+    verdicts. Cases with images are left out, because only text is added to a prompt."""
     usable = [case for case in cases if not case.item.images and _can_be_shown(case, prompt)]
     random.Random(f"examples:{seed}").shuffle(usable)
     usable.sort(key=lambda case: (-case.wrong, -case.gap))
@@ -202,14 +202,15 @@ def choose_examples(
 
 
 def _can_be_shown(case: LearnCase, prompt: Prompt | None) -> bool:
-    """Whether the right reply is known: for a rubric, the level of every criterion must be."""
+    """Whether the right reply to a case is known; for a rubric, its criteria must have labels."""
     if isinstance(case.label, LabelledComparison) or prompt is None or not prompt.rubric:
         return True
     return bool(case.label.levels)
 
 
 def _level(case: LearnCase) -> int:
-    """Group of a case by its label: the winner of a comparison, or the label to whole steps."""
+    """Return the group of a case by its label: 0 or 1 for the winner of a comparison, or the label
+    rounded to a whole number."""
     one = case.label
     if isinstance(one, LabelledComparison):
         return int(one.winner == one.second)

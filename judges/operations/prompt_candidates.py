@@ -1,7 +1,8 @@
-"""Candidates for a better prompt: today's prompt in the user's own words, plus one block.
+"""Candidates for a better prompt: today's prompt, word for word, plus one block of text.
 
 The block has corrected cases (`examples`), rules written from mistakes (`rules`), the user's own
-criteria (`criteria`), or rules and cases (`both`). It is made from learn items only.
+criteria (`criteria`), or rules and cases (`both`). It is made only from the learn items, one of
+the two parts of the labelled items.
 """
 
 from __future__ import annotations

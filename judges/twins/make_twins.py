@@ -80,10 +80,11 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
 
 
 def planned_effect(answers: int, families: int, power: float = 0.8) -> float | None:
-    """Smallest effect beyond the floor that a plan can show with this probability, as a share.
+    """Return the smallest effect, beyond that of the floor (a meaningless change), that a plan
+    detects with probability `power`: a difference of shares. None without answers or families.
 
-    It assumes that a judge without an effect chooses at random in both orders, independently, and
-    adjusts for the number of families; None without answers.
+    The estimate assumes that a judge chooses at random in both orders, independently, and adjusts
+    for the number of families.
     """
     if not answers or not families:
         return None
@@ -102,7 +103,8 @@ def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
 
 
 def describe_twins(found: TwinItems) -> Iterator[str]:
-    """Yield lines on the twins of a plan: made and skipped by family, and the smallest effect."""
+    """Yield lines on the twins of a plan: the numbers made and skipped, by family, and the smallest
+    effect that the plan can detect."""
     reasons: dict[str, list[str]] = {}
     for (family, reason), count in sorted(found.skipped.items()):
         reasons.setdefault(family, []).append(f"{count:,} skipped: {reason}")
@@ -128,7 +130,7 @@ def _other_answer(study: Study, item: Item, others: Sequence[Item]) -> str:
 
 def make_twin(family: str, source: TwinSource) -> str:
     """Make the twin of one answer and check it; raise TwinSkipped if the family does not apply, or
-    if the twin breaks a law of its family."""
+    if the twin breaks a rule of its family, such as the bounds on its length."""
     if not source.text.strip():
         raise TwinSkipped("empty answer")
     twin = MAKERS[family](source)
@@ -138,7 +140,7 @@ def make_twin(family: str, source: TwinSource) -> str:
 
 
 def find_fault(family: str, original: str, twin: str) -> str:
-    """Return the law of its family that a twin breaks; empty if it keeps all of them."""
+    """Return the first rule of its family that a twin breaks; empty if it breaks none."""
     if family == REPEAT:
         return "" if twin == original else "differs from the original"
     if twin == original:

@@ -1,8 +1,8 @@
 """Functions that make the text of a twin from an answer, without a model.
 
-Each maker takes a `TwinSource` and returns the twin's text, or raises `TwinSkipped` with the reason
-why the family does not apply to this answer. All draws are seeded, so that a study gives the same
-twins every time.
+A family is one kind of change. Each maker takes a `TwinSource` and returns the twin's text, or
+raises `TwinSkipped` with the reason why the family does not apply to this answer. All draws are
+seeded, so that a study gives the same twins every time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from studies.domain import Item
 
 
 class TwinSkipped(Exception):
-    """A family does not apply to an answer; the text is the reason in a few words."""
+    """Raised if a kind of change does not apply to an answer; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,15 @@ def is_latin(text: str) -> bool:
 
 
 def _in_english(source: TwinSource) -> str:
-    """Return the answer if English sentences fit it."""
+    """Return the answer; raise TwinSkipped if it is not in Latin script, because the sentences to
+    be added are English."""
     if not is_latin(source.text):
         raise TwinSkipped("not in Latin script")
     return source.text
 
 
 def _prose(source: TwinSource) -> str:
-    """Return the answer if it has text that is no code."""
+    """Return the answer; raise TwinSkipped if all of it is code."""
     if all(code for _, code in split_code(source.text)):
         raise TwinSkipped("code")
     return source.text
@@ -128,6 +129,7 @@ def _append(text: str, sentence: str) -> str:
 
 
 def _sham(source: TwinSource) -> str:
+    """Double the spaces after full stops and add a line break: changes without meaning."""
     wider = _map_prose(source.text, lambda part: re.sub(r"(?<=\w[.]) (?=\S)", "  ", part))
     return wider + "\n"
 
@@ -239,7 +241,8 @@ def _typos(share: float, source: TwinSource) -> str:
 
 @lru_cache(maxsize=4)  # asked for both shares of an answer
 def _misspellable(text: str) -> list[tuple[int, int]]:
-    """Start and end of the words, outside code blocks, with two different inner letters."""
+    """Return start and end of the words outside code blocks in which two inner letters that differ
+    can be swapped."""
     places = [
         (match.start(), match.end())
         for match in _WORD.finditer(text)

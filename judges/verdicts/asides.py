@@ -73,8 +73,8 @@ def settle_asides(
 
 
 def _agrees(one: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
-    """Whether a reading of a part of the reply agrees with a verdict; `unreadable` is the answer
-    for a part that states nothing readable."""
+    """Whether a reading of a part of the reply agrees with a verdict; `unreadable` is returned for
+    a part from which no verdict was read."""
     if one.verdict is not None or not one.parts:
         return unreadable if one.verdict is None else one.verdict == verdict
     return all(verdict.scores[index] == score for index, score in one.parts)

@@ -1,5 +1,5 @@
-"""Records of the measures that ask whether a judge is right: known answers, people, other judges,
-and the share of replies without a verdict."""
+"""Records of the measures of a judge's correctness: agreement with known answers, with people and
+with other judges, and the share of replies without a verdict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ JACKKNIFE: Final = "Interval: jackknife over items."
 
 
 def chance_of_right(options: int, ties: float) -> float:
-    """Share of right verdicts of a judge that chooses at random and ties as often as this one."""
+    """Share of right verdicts of a judge that chooses at random among `options` answers, except for
+    a share `ties` of ties."""
     return (1 - ties) / options
 
 

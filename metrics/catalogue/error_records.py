@@ -1,4 +1,4 @@
-"""Records of the measures from models of the judges' errors."""
+"""Records of the measures that come from statistical models of the judges' errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Records of what moves a judge besides the order: length and its own model family."""
+"""Records of the measures of influences on a judge other than the order of the answers: their
+length, and the judge's own model family."""
 
 from __future__ import annotations
 

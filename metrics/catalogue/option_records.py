@@ -1,4 +1,5 @@
-"""Records of the measures of choices among more than two options, under rotation."""
+"""Records of the measures of choices among more than two options, which are shown in rotated
+orders."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ _MEAN: Final = "Mean over items; interval: Student's t over items."
 
 
 def random_grade(options: int, _ties: float) -> float:
+    """Expected Grade Score of random choices among this number of options; nan if not tabulated."""
     return RANDOM_GRADE.get(options, float("nan"))
 
 

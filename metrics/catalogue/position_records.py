@@ -27,7 +27,8 @@ SHARE_INTERVAL: Final = "Interval: Wilson at the effective number of items."
 
 
 def position_paths(key: str) -> tuple[str, str]:
-    """Paths of a measure in the sections by judge and prompt, and of all judges together."""
+    """JSON paths of a measure: in the section by judge and prompt, and in the one of all judges
+    together."""
     return f"position.*.*.{key}", f"position_pooled.{key}"
 
 

@@ -1,4 +1,4 @@
-"""Records of the measures of a judge as a ranker of models, and of how firmly a ranking holds."""
+"""Records of the measures of a judge as a ranker of models, and of the stability of a ranking."""
 
 from __future__ import annotations
 

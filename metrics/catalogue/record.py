@@ -3,7 +3,7 @@ once.
 
 Page, report, tables for a paper, JSON, library, gate and docs/statistics.md take these facts from
 the record. The records are declared in the other modules of this package, one module for each
-family of measures; `records.py` finds them by itself.
+family of measures; `records.py` imports these modules and collects the records.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class MeasureRecord:
 
     @property
     def head(self) -> str:
-        """The short name, for a narrow column."""
+        """The short name (the full name if there is none), for the head of a narrow column."""
         return self.short or self.name
 
     @property
@@ -110,8 +110,8 @@ class MeasureRecord:
         return self.measure
 
     def chance(self, options: int = 2, ties: float = 0.0) -> float | None:
-        """The value that random choices would have, for this number of options and share of
-        ties; None if there is none."""
+        """The value of the measure for random choices, with this number of options and share of
+        ties; None if the measure has no such value."""
         return self.neutral(options, ties) if callable(self.neutral) else self.neutral
 
 
@@ -133,8 +133,8 @@ def declare_each(
     rows: Sequence[tuple[str, str, str, str, str]],
     **facts: Any,
 ) -> None:
-    """Declare measures that differ only in key, name, definition, how and path (separated by
-    spaces if there are several)."""
+    """Declare several measures. A row has the key, name, definition, method (`how`) and JSON paths
+    (separated by spaces) of one measure; `question`, `scope` and `facts` are common to all."""
     for key, name, definition, how, paths in rows:
         declare(
             MeasureRecord(

@@ -1,5 +1,6 @@
-"""The catalogue: all records, found by importing every module of this package, and the lists that
-outlets derive from them."""
+"""The catalogue: all records, found by importing every module of this package, and the list of
+records for each outlet (a place that lists measures, such as the cards, the library or the gate).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ RECORDS: Final = DECLARED
 
 
 def listed(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
-    """Records that an outlet lists, for comparisons with this number of options."""
+    """Records of the measures that an outlet lists, for comparisons with this number of options."""
     kind = "pairs" if options == 2 else "many"
     return [
         one for one in RECORDS.values() if outlet in one.outlets and one.options in (kind, "both")
@@ -37,13 +38,14 @@ def family_names() -> list[str]:
 
 
 def family(name: str) -> list[MeasureRecord]:
-    """Records of a family of paired differences."""
+    """Records of the measures in a family of paired differences, which are adjusted together."""
     return [one for one in RECORDS.values() if name in one.families]
 
 
 def profile_records() -> list[MeasureRecord]:
-    """Records of the sections `position` and `position_pooled` that are estimated from item
-    totals; a new measure with such paths is in the JSON, on the page and in the library."""
+    """Records of the measures in the sections `position` and `position_pooled` that are estimated
+    from item totals. A measure declared with these paths is in the JSON, on the page and in the
+    library without further code."""
     return [
         one
         for one in RECORDS.values()
@@ -54,7 +56,7 @@ def profile_records() -> list[MeasureRecord]:
 def rater_profile(
     frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Estimate all measures of a rater in every cell of `by`; the rows are grouped once."""
+    """Estimate the measures of `profile_records` in every cell of `by`; rows are grouped once."""
     measures: list[Measure] = [one.measure for one in profile_records() if one.measure]
     columns = estimate_all(measures, frame, by)
     cells = next(iter(columns.values()))
@@ -77,7 +79,8 @@ def _matches(pattern: list[str], path: list[str]) -> bool:
 
 
 def find_record(path: Sequence[str]) -> MeasureRecord | None:
-    """The record of a number of the JSON, by its path; None if no measure has it."""
+    """Record of the measure that a number in the JSON belongs to, by the path of the number; None
+    if no measure has this path."""
     fitting = (
         one for one in RECORDS.values() if any(matches_path(where, path) for where in one.paths)
     )

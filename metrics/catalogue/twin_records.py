@@ -1,4 +1,5 @@
-"""Records of twins (one irrelevant change to an answer) and of style control."""
+"""Records of the measures of twins (answers with one change that should not matter) and of style
+control."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ def _reserved_share(nights: int) -> float:
 class ChangeEvidence:
     """Betting capital (evidence for a change) after a number of nights.
 
-    `started` has, for each size in SHIFTS, the present value of the capital that was bet so far.
+    `started` has, for each size of a change in SHIFTS, the present value of the capital that was
+    bet so far.
     """
 
     nights: int = 0

@@ -75,8 +75,9 @@ def score_night(
 
 
 def _resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
-    """Return the share of verdicts on duels that go to the original, by item, in sixtieths.
-    Floors and controls do not count."""
+    """Return, by item, the share of verdicts for the original in duels (an answer against its
+    twin), in sixtieths. Floors (twins whose change cannot matter) and controls (twins with a real
+    fault) do not count."""
     rows = twin_verdicts(twins, frame)
     moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
     rows = rows[(rows["design"] == DUEL) & rows["twin"].isin(moving) & rows["value"].notna()]

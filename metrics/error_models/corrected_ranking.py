@@ -53,7 +53,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class CorrectedRanking:
-    """Corrected ratings, best first, with ranks and gaps; only `refused` if it is refused."""
+    """Corrected ratings, best first, with ranks and gaps. If no ranking is possible, `refused` has
+    the reason, and these are empty."""
 
     refused: str = ""
     labelled_items: int = 0
@@ -85,8 +86,8 @@ def corrected_ranking(
 
 
 def rank_with_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> CorrectedRanking:
-    """Rank the contestants of a grid; `pairs` names the two contestants of each comparison, the
-    one that sorts first first."""
+    """Rank the contestants of a grid of verdicts, corrected for the judges' errors. `pairs` names
+    the two contestants of each comparison in alphabetical order."""
     labels = len(np.unique(grid.items[grid.truth != 0]))
     errors = {"/".join(cell): _judge_errors(grid, k) for k, cell in enumerate(grid.cells)}
     kept = [k for k, one in enumerate(errors.values()) if _is_usable(one["slope"])]
@@ -135,7 +136,9 @@ def _judge_errors(grid: OrderGrid, cell: int) -> dict[str, Estimate]:
 
 
 def _slope(totals: Floats) -> Floats:
-    """1 − e(first) − e(second), from totals of errors and labelled verdicts by position."""
+    """Youden's index of a judge, 1 − e(first) − e(second): 0 at chance, 1 without errors. e is the
+    error rate where the better answer is shown in this position; `totals` has the errors and the
+    labelled verdicts of each position."""
     first = safe_divide(totals[..., 0], totals[..., 1])
     return np.asarray(1 - first - safe_divide(totals[..., 2], totals[..., 3]))
 
@@ -227,7 +230,7 @@ def _fit(
 def _improve(
     counts: _Counts, totals: Floats, more: Floats, theta: Floats, rates: Floats, pseudo: float
 ) -> tuple[Floats, Floats]:
-    """One iteration of EM: new error rates, and the step of the strengths."""
+    """Run one iteration of EM: return the new error rates, and the step of the strengths."""
     for_a, for_b, a_known, a_lost, b_known, b_lost = totals
     gap = (theta[:, counts.low] - theta[:, counts.high])[:, counts.pair]
     p = 1 / (1 + np.exp(-gap))

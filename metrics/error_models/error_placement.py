@@ -88,8 +88,8 @@ def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
 
 
 def _excess(pick: Ints, truth: Ints, item: Ints, position: int, options: int) -> Estimate:
-    """Share of wrong picks in a position minus the share expected there; `truth` is the position
-    of the right answer of each wrong pick."""
+    """Share of wrong picks in a position minus the share expected if wrong picks were spread evenly
+    over the wrong positions; `truth` is the position of the right answer of each wrong pick."""
     expected = (truth != position) / (options - 1)
     values = np.stack([(pick == position) - expected, np.ones(len(pick))], axis=1)
     _, sums = sum_by_item(values, item)

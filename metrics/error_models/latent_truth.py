@@ -1,10 +1,10 @@
 """Maximum likelihood for raters whose cases have an unknown true class (Dawid and Skene 1979), by
 EM, for many bootstrap rounds at once.
 
-A class of a case is a pair of a *kind* and a *view*. Raters have other reply probabilities for each
-kind (an observed class, or the difficulty of a comparison). A view says how replies are read:
-"right" and "wrong" depend on which of two answers is the better one. Given the class, raters reply
-independently.
+A class of a case is a pair of a *kind* and a *view*. For each kind (an observed class, or the
+difficulty of a comparison) raters have separate reply probabilities. A view decides what a reply
+means: of two answers, either the first or the second is the better one, and the same reply is right
+in one view and wrong in the other. Given the class, raters reply independently.
 """
 
 from __future__ import annotations

@@ -56,10 +56,11 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class UnlabelledJury:
-    """Estimates of a jury without labels; only `refused` and `gain` if it is refused.
+    """Estimates of a jury without labels. If the verdicts do not suffice, only `refused` (the
+    reason) and `gain` are set.
 
-    `gain` is the gain of log-likelihood for each parameter. `better` is the probability, by
-    comparison, that the contestant whose name sorts first is better.
+    `gain` is the gain of log-likelihood per parameter over a model of independent replies. `better`
+    is the probability, by comparison, that the contestant whose name sorts first is better.
     """
 
     refused: str = ""
@@ -165,8 +166,9 @@ class _Cases:
 
 
 def _fitting_categories() -> Floats:
-    """Categories (reply with the better answer first, reply with it second) that fit a pattern of
-    replies, of which one may be missing; [pattern, category]."""
+    """Return the matrix [pattern, category]: 1 where the category fits the pattern, else 0. A
+    category is a pair of replies, one with the better answer first and one with it second; a
+    pattern is such a pair in which one reply may be missing."""
     return np.array(
         [
             [

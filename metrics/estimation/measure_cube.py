@@ -200,7 +200,7 @@ def exceeds_block(frame: pd.DataFrame) -> bool:
     """Whether a frame is so large that it is counted in blocks of items.
 
     Only frames of pairs are counted in blocks; with more than two options some measures need all
-    items of a cell together.
+    items of a cell at once.
     """
     if len(frame) <= BLOCK_ROWS or not isinstance(frame["item"].dtype, pd.CategoricalDtype):
         return False  # blocks can be merged only if they share the item codes

@@ -289,8 +289,9 @@ def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
 
 
 def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Tally of a fact about replies (`studies/frames/reply_facts.py`): the share, or mean, of its
-    values over all replies except noise-floor repeats; empty for frames without the column."""
+    """Return a function that tallies a fact about replies (`studies/frames/reply_facts.py`): the
+    share, or mean, of its values over all replies except noise-floor repeats. The tally is empty
+    for frames without the column."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         frame = evidence.frame

@@ -192,7 +192,7 @@ def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]
     """Number the combinations of values in `columns` from 0, in order of appearance; return the
     number of each row's combination, and how many combinations there are.
 
-    If people are pooled as one judge, the comparisons of different people stay different.
+    If people are pooled as one judge, rows of different people still have different numbers.
     """
     by_person = {"judge", "comparison"} <= set(columns) and PERSON_COLUMN in frame
     names = (*columns, PERSON_COLUMN) if by_person else columns
@@ -255,7 +255,8 @@ def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 
 
 def listed_orders(pairs: pd.DataFrame) -> pd.Series:
-    """Order (column `shown`) of each pair of models that comes first in the frame, as in a plan."""
+    """For each pair of models, its order (column `shown`) that comes first in the frame; frames
+    have the orders in the sequence of the plan."""
     case, cases = group_codes(pairs, ["comparison"])
     return pairs["shown"].iloc[first_rows(case, cases)]
 

@@ -20,8 +20,9 @@ from studies.frames.point_columns import arrangement_of
 class ScoreScale:
     """Lowest and highest possible score; infinite if the options of the verdict are not recorded.
 
-    `span` is the largest distance of two scores. On an unknown scale it is that of the scores seen:
-    they set the width of an interval without spread, but clip no interval.
+    `span` is the largest distance of two scores. On an unknown scale it is the distance between the
+    lowest and the highest score that occur; it then sets the width of an interval if all scores are
+    equal, but limits no interval.
     """
 
     low: float = -math.inf
@@ -29,7 +30,8 @@ class ScoreScale:
     span: float = 0.0
 
     def including(self, *values: Floats) -> ScoreScale:
-        """Return the scale that also holds these scores and labels (nan: missing)."""
+        """Return the scale, extended where needed to contain these scores and labels (nan:
+        missing)."""
         seen = np.concatenate([one[np.isfinite(one)] for one in values])
         if not len(seen):
             return self

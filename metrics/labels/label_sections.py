@@ -50,6 +50,8 @@ class PassFailResult:
 
     @property
     def may_reverse(self) -> bool:
+        """Whether error rates differ between contestants, so that one correction for all of them
+        can reverse their ranking."""
         return self.errors_p is not None and self.errors_p < MAX_ERRORS_P
 
 

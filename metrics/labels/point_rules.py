@@ -331,7 +331,11 @@ def _advice(
 def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints, span: float) -> bool:
     """Whether verdicts and labels correlate significantly (Spearman's ρ above zero), and a rule's
     loss is significantly below that of the best constant (the same verdict on every answer, fitted
-    on other items). Averages of random scores are nearer to the labels than one random score."""
+    on other items).
+
+    Without this check, averages of random scores would count as a remedy, because they are nearer
+    to the labels than one random score.
+    """
     label = answers["label"].to_numpy(np.float64)
     verdict = answers["expected" if answers["expected"].notna().all() else "score"]
     rho = score_agreement(verdict, label, item).spearman

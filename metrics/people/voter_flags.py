@@ -49,6 +49,7 @@ class VoterFlag:
 
 
 def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
+    """Return the flags of each person, by all four rules; empty for people without a flag."""
     rules = (
         _flag_disagreeing(people),
         _flag_one_sided(people),

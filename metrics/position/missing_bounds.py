@@ -69,7 +69,8 @@ def _bounds(
     what: str,
 ) -> dict[CellKey, Estimate]:
     """Return, for each cell, events/read as `value` and the bounds events/(read + missing) and
-    (events + missing)/(read + missing). `what` names the missing ones in the note."""
+    (events + missing)/(read + missing). `what` is the word for the missing replies or comparisons
+    in the note."""
     found = {}
     for code, key in enumerate(evidence.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])

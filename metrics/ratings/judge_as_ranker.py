@@ -57,8 +57,8 @@ class RankerMeasures:
 
 
 def judge_as_ranker(judged: pd.DataFrame, study: RankedStudy) -> RankerMeasures:
-    """Measure a judge as a ranker. `judged` are its rows of the study. The reference are the votes
-    by people; without votes, the known better answers."""
+    """Measure a judge as a ranker. `judged` has the judge's rows of the study. The reference is the
+    votes by people or, without votes, the known better answers."""
     rates = _pair_table(judged, study)
     if isinstance(rates, str):
         unknown = unknown_estimate(rates)
@@ -216,8 +216,9 @@ def symmetric_beta(share: Floats, alpha: Floats | float) -> Floats:
 
 
 def fit_decisiveness(gold: Floats, mine: Floats) -> Floats:
-    """Fit α in each row of win rates [round, pair], by a grid and golden-section search of log α.
-    Pairs with an unknown win rate are left out."""
+    """Fit α in each row of win rates [round, pair] of the reference (`gold`) and the judge
+    (`mine`), by a grid and golden-section search of log α. Pairs with an unknown win rate are left
+    out."""
     known = np.isfinite(gold) & np.isfinite(mine)
     x, y = np.where(known, gold, 0.5), np.where(known, mine, 0.5)
 
@@ -269,7 +270,8 @@ def kendall_tau_rows(mine: Floats, gold: Floats) -> Floats:
 
 
 def _percentile_estimate(values: Floats, n: int, items: int, unit: str, note: str = "") -> Estimate:
-    """The first value, with the interval from the others: the central 95 % of the rounds."""
+    """Estimate whose value is the first of `values`, with the central 95 % of the others (bootstrap
+    rounds) as its interval."""
     drawn = values[1:][np.isfinite(values[1:])]
     if not np.isfinite(values[0]) or not len(drawn):
         return unknown_estimate(note or "cannot be computed", unit)

@@ -161,7 +161,8 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
 
 
 def _follows(study: RemedyStudy, option: _Option, last: _Option) -> bool:
-    """Whether an option is significantly better than the last step."""
+    """Whether an option becomes the next step: it is significantly better than the last step, or it
+    is the rule recommended for the judge whose single call is the last step."""
     if option.advised is not None and option.advised == _single_cell(study, last):
         return True
     return is_above_zero(_mean_credit(study, option.credits - last.credits, (-1.0, 1.0)))

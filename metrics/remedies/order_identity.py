@@ -1,4 +1,5 @@
-"""Explanation why a second order gains little: credit by the two verdicts of a comparison.
+"""Credit of decision rules by the two verdicts of a comparison, which explains why a second order
+gains little.
 
 With half credit, adding up both orders (`pool`) earns on average the same as one call (`single`),
 except where exactly one of the two verdicts is a tie. If, of n comparisons, r have a tie and a

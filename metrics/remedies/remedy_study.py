@@ -1,7 +1,8 @@
 """Remedies of a study: rules of all judges on the same comparisons, juries, recommendations.
 
-Agreement is here the mean half credit against the known better answer; a cell is a judge with a
-prompt. "One call" is the rule without a remedy: the verdict of a single call.
+Agreement is here the mean half credit against the known better answer (1 if right, ½ if undecided,
+0 if wrong); a cell is a judge with a prompt. "One call" is the rule without a remedy: the verdict
+of a single call.
 """
 
 from __future__ import annotations
@@ -225,6 +226,8 @@ class RemedyStudy:
         return max(range(len(self.cells)), key=self._single_agreement, default=None)
 
     def _single_agreement(self, cell: int) -> float:
+        """Total credit of the rule "one call", which ranks cells on the same comparisons by
+        agreement."""
         return float(self._single_credits[:, cell].sum())
 
 

@@ -129,7 +129,8 @@ def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
 
 def jury_rules(grid: OrderGrid, cells: Sequence[int], picked: bool = False) -> list[Rule]:
     """List the rules of a jury: judges take turns ("round-robin"), one call of each judge
-    ("opposite" for two judges, else "jury"), both orders of each judge ("jury-both")."""
+    ("opposite" for two judges, else "jury"), both orders of each judge ("jury-both"). `picked`
+    states whether the members were selected by their agreement."""
     verdicts = [grid.verdicts[cell] for cell in cells]
     members = tuple(grid.cells[cell] for cell in cells)
     found = {

@@ -30,8 +30,8 @@ SAME_CREDIT: Final = 1e-9
 
 @dataclass(frozen=True)
 class AgreementCredit:
-    """The agreement (mean half credit) as a measure, so that differences between rules are
-    estimated like other contrasts."""
+    """The agreement (mean credit: 1 if right, ½ if undecided, 0 if wrong) as a measure, so that
+    differences between rules are estimated like other contrasts."""
 
     name: str = "agreement"
     unit: str = "share"

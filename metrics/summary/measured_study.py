@@ -85,8 +85,8 @@ def read_results(
     juries: Sequence[tuple[str, ...]] = (),
     words: Mapping[str, str] | None = None,
 ) -> MeasuredStudy:
-    """Read a store, a CSV of battles, or a CSV of verdicts beside labels; `words` states what
-    further winners of battles mean."""
+    """Read a store, a CSV of battles, or a CSV of verdicts beside labels; `words` maps other words
+    in the column of winners to their meaning."""
     if not path.exists():
         raise ValueError(f"no such file: {path}; name a store or a CSV of battles")
     if path.is_dir():

@@ -45,7 +45,7 @@ def remedy_section(
     frame: pd.DataFrame, inputs: RemedyInputs, study: RemedyStudy | None = None
 ) -> Json:
     """Build the section `remedies` as nested dictionaries of estimates; empty if no better answer
-    is known. `study`: the remedies of the frame, if they are there already."""
+    is known. `study`: the remedies of the frame, if they were already computed."""
     study = study or study_remedies(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))

@@ -119,7 +119,8 @@ def summarise_frame(
 
 
 def _agreement(frame: pd.DataFrame) -> Json:
-    """Agreement of single calls at its place in the summary, of judges and prompts that have it."""
+    """Build the part of the section `remedies` with the agreement of single calls, for the judges
+    and prompts that have it."""
     rules: Json = {}
     for (judge, prompt), found in estimate_call_agreement(frame).items():
         if found.value is not None:

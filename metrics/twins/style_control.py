@@ -1,7 +1,9 @@
-"""Style control: how much a judge's ranking follows length and Markdown, beside that of people.
+"""Style control: dependence of a judge's ranking of models on length and Markdown, compared with
+people's.
 
-A Bradley–Terry model with four style differences. It is observational: a coefficient shows that the
-style goes with winning, not that it makes an answer win. Twins of the same feature show the latter.
+A Bradley–Terry model is fitted with the differences of the two answers in four style features. The
+model is observational: a coefficient shows that a style goes along with winning, not that it causes
+wins. Twins (answers that differ in this feature only) show the causal effect.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ class StyleData:
 
     @cached_property
     def models(self) -> Floats:
-        """[battle, model]: +1 for the first, −1 for the second answer."""
+        """Design matrix [battle, model]: +1 for the model of the first, −1 for that of the second
+        answer."""
         rows = np.arange(len(self.battles))
         design = np.zeros((len(rows), len(self.battles.names)))
         design[rows, self.battles.first] = 1
@@ -80,7 +83,7 @@ class StyleData:
         return float(((style - fitted) ** 2).sum() / max((style**2).sum(), 1e-300))
 
     def select(self, wanted: Ints) -> StyleData:
-        """The battles with these keys."""
+        """Return the data of the battles whose comparison has one of these keys."""
         mask = np.isin(self.keys, wanted)
         one = self.battles
         kept = Battles(
@@ -126,8 +129,8 @@ def read_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
 
 
 def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = None) -> StyleFit:
-    """Fit strengths and coefficients of the features, without a ridge. `scale` divides the style
-    differences (default: their standard deviation)."""
+    """Fit strengths and coefficients of the features, without a ridge penalty. `scale` divides the
+    style differences (default: their standard deviation)."""
     scale = data.scale if scale is None else scale
     names = len(data.battles.names)
     basis = np.eye(names)[:, 1:] - 1 / names  # strengths that sum to zero
@@ -186,6 +189,7 @@ def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
 
 
 def _refused(reasons: Mapping[int, str]) -> Json:
+    """Return unknown coefficients, each with the reason why its feature cannot be used."""
     coefficients = {STYLE_FEATURES[k]: unknown_estimate(why, "logit") for k, why in reasons.items()}
     return {"coefficients": coefficients}
 
@@ -229,7 +233,8 @@ def _minus_people(data: StyleData, people: StyleData, used: Sequence[int]) -> Js
 
 
 def _unit_codes(data: StyleData, fit: StyleFit) -> Ints:
-    """Smallest item code of each resampling unit of a fit, which identifies the unit in both."""
+    """Smallest item code of each resampling unit of a fit, which identifies the same unit in the
+    fits of a judge and of people."""
     smallest = np.full(int(data.battles.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(smallest, data.battles.item, data.item_codes)
     return np.asarray(smallest[fit.items], np.int64)
@@ -270,7 +275,8 @@ def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
 
 
 def style_section(frame: pd.DataFrame, styles: Styles) -> Json:
-    """Return judge -> style control, for every judge of a frame with people's votes beside."""
+    """Return judge -> style control, for every judge of a frame; compared with people's votes if
+    there are any."""
     if not styles or not len(frame):
         return {}
     human = row_selection.people_mask(frame)

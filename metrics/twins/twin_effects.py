@@ -1,8 +1,10 @@
-"""Effects of twins: how far each family moves a judge, beyond its floor, with controls.
+"""Effects of twins on judges. A twin is an answer with one change; a family is a kind of change.
 
-Intervals are by item. All families of all judges and prompts of a study, and the controls, form one
-family of comparisons (max-t). An effect is shown if its adjusted interval beyond the floor leaves
-out zero. If no control loses, the judge does not see even real faults, and nothing is claimed.
+The effect of a family is measured beyond its floor, a twin whose change cannot matter. A control is
+a twin with a real fault, which must lose. Intervals are by item. All families of all judges and
+prompts of a study, and the controls, are adjusted together (max-t). An effect is shown if its
+adjusted interval beyond the floor excludes zero. If no control loses, the judge does not react even
+to real faults, and no effect is claimed.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class TwinEffect:
 
     @property
     def floor_family(self) -> str:
-        """Name of the family that is subtracted."""
+        """Name of the floor: the family whose effect is subtracted from this one."""
         return FAMILIES[self.family].floor
 
     @property
@@ -94,7 +96,7 @@ class TwinEffect:
         return width + float(stats.norm.ppf(POWER)) * error
 
     def data(self) -> Json:
-        """The effect as in the JSON."""
+        """Return the effect as a JSON object."""
         return {
             "design": self.design,
             CHANGE_NAMES[self.design]: self.change,
@@ -178,7 +180,8 @@ class _Group:
         self.measure = self._own_measure(columns["value"], columns["before"])
 
     def _own_measure(self, value: Floats, before: Floats) -> TwinMeasure:
-        """Points and passes are shares; other levels have the range that occurs."""
+        """Return the measure of the twins' effect: a share for points and passes, for scores a mean
+        within the range that occurs."""
         levels = np.concatenate([value, before])
         levels = levels[np.isfinite(levels)]
         low, high = float(levels.min(initial=0)), float(levels.max(initial=1))
@@ -242,7 +245,8 @@ class _Group:
         )  # fmt: skip
 
     def _further(self, family: str) -> Json:
-        """Flips beyond those of `sham`, and changes of the accuracy, of a substitution."""
+        """Return further measures of twins that replace their original in a comparison: flips
+        beyond those of the floor `sham`, and changes of the accuracy."""
         flips, accuracy = TwinMeasure("flips"), TwinMeasure("accuracy")
         one, two = self._common(family, SHAM)
         found: Json = {}

@@ -16,8 +16,8 @@ BLIND: Final = (
 
 
 def clear_digits(estimate: Estimate, digits: int, scale: float) -> int:
-    """Decimals that show on which side of 0 an interval lies: at most three more than `digits` if
-    it leaves out 0 and a rounded end would be 0."""
+    """Number of decimals with which no end of an interval that excludes 0 is rounded to 0: `digits`
+    if they suffice, else up to three more."""
     ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
     if len(ends) < 2 or ends[0] * ends[1] <= 0:
         return digits
@@ -39,8 +39,8 @@ def points(estimate: Estimate, digits: int = 0) -> str:
 
 
 def moving_effects(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
-    """Effects of changes that should not matter, largest first; controls and twins that lost the
-    answer's content are left out unless the judge prefers them."""
+    """Effects of changes that should not matter, largest first. Controls are left out, and so are
+    twins that lost the answer's content, unless the judge prefers them."""
     kept = [
         one
         for one in effects
@@ -51,8 +51,9 @@ def moving_effects(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
 
 
 def headline(effects: Sequence[TwinEffect]) -> str:
-    """One sentence on the largest effect of one judge and prompt; without one, the smallest effect
-    that would have been found. It claims no more than the adjusted intervals."""
+    """One sentence on the largest effect shown for one judge and prompt, with its adjusted
+    interval. If none is shown, the sentence names the smallest effect that would have been found.
+    """
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND
     shown = [one for one in moving_effects(effects) if one.finding == SHOWN]

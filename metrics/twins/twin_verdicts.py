@@ -20,13 +20,15 @@ _MATCHED: Final = ("item", "judge", "prompt", _BASE, "labels", "repeat")
 
 
 def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each call about a twin that counts.
+    """Return one row for each call about a twin that shows one or two answers, without noise-floor
+    repeats.
 
-    Columns: judge, prompt, twin (family), design, name (of the item), unit (code of item and
-    answers, without order), item (code of the resampling unit), value (points for the changed side,
-    or the level of the answer; nan if the reply is unusable), before (the same of the original),
-    flip, right and right_before (nan where unknown). `frame` has the study's own comparisons, for
-    the verdicts on the originals.
+    Columns: judge, prompt, twin (family), design (duel: twin against original; substitution: twin
+    in place of the original in a comparison; single: the answer alone), name (of the item), unit
+    (code of item and answers, without order), item (code of the resampling unit), value (points for
+    the changed side, or the level of the answer; nan if the reply is unusable), before (the same of
+    the original), flip, right and right_before (nan where unknown). `frame` has the study's own
+    comparisons, for the verdicts on the originals.
     """
     rows = add_twin_columns(twins)
     rows = rows.loc[~rows["noise"].to_numpy() & (rows["options"] <= 2).to_numpy()]

@@ -1,9 +1,9 @@
-"""Firmness of a ranking of models: cycles, random halves of the items, the fewest verdicts that
+"""Stability of a ranking of models: cycles, random halves of the items, the fewest verdicts that
 decide first place, and the places of each model under other choices of analysis (the multiverse).
 
 Models are ranked by their win rate in pairs, ties counted half. If one model, the baseline, is in
-every pair, the others are ranked by their win rate against it, and the baseline's own score is ½:
-a model is then placed above the baseline exactly if it wins more than half.
+every pair, the others are ranked by their win rate against it, and the baseline's own score is ½: a
+model is then placed above the baseline exactly if it wins more than half.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def find_cycles(data: PairVerdicts) -> Cycles:
 
 @dataclass(frozen=True, slots=True)
 class FirstPlace:
-    """The model in first place, and how firmly it holds it."""
+    """The model in first place, and the stability of this place."""
 
     leader: str
     halves_first: int
@@ -139,7 +139,7 @@ class FirstPlace:
 
 
 def first_place(data: PairVerdicts, halves: int = HALVES, seed: int = SEED) -> FirstPlace | None:
-    """Describe first place; None without a single leader."""
+    """Find the model in first place and the stability of this place; None without a sole leader."""
     scores = model_scores(data)[0] if data.names else np.zeros(0)
     if len(scores) < 2 or not np.isfinite(scores).all():
         return None
@@ -217,7 +217,7 @@ def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
 
 
 def _prompt_names(frame: pd.DataFrame) -> dict[str, int]:
-    """Prompts of a frame with several -> their codes."""
+    """Return prompt -> code, if the frame has several prompts; else an empty dictionary."""
     codes, _ = row_selection.column_codes(frame["prompt"])
     names = sorted(map(str, row_selection.used_categories(frame["prompt"])))
     found = {name: int(codes[(frame["prompt"] == name).to_numpy().argmax()]) for name in names}

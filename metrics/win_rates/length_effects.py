@@ -1,7 +1,8 @@
 """Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
-Neither is causal: a longer answer may be better because it says more. Only the probe set measures a
-causal effect of length: its "padded" answers have the content of its "precise" ones in more words.
+Neither is causal: a longer answer may be better because it says more. A causal effect of length is
+measured by twins with padding (metrics/twins), and by the probe set: its "padded" answers have the
+content of its "precise" ones in more words.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def length_preference(frame: pd.DataFrame) -> Estimate:
 
 
 def equal_length_preference(frame: pd.DataFrame) -> Estimate:
-    """Estimate the same share where both answers are known to be equally good: there, length is
-    not mixed with quality."""
+    """Estimate the share of decisive verdicts for the longer answer where both answers are known to
+    be equally good, so that length is not mixed with quality."""
     equal = frame["truth"].to_numpy() == TIE
     return length_preference(row_selection.select_rows(frame, equal))
 

@@ -2,8 +2,8 @@
 
 Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
 `yaml`. The formats of other tools contain readable verdicts (MT-Bench's also failures), with the
-fields that the format has. Evenhand's rows also record whether the judge saw an injection suspect,
-and which rule found it.
+fields that the format has. Evenhand's rows also record whether the judge saw a text suspected of a
+prompt injection, and which rule found it.
 """
 
 from __future__ import annotations
@@ -177,7 +177,8 @@ def _picked_contestant(judgement: Judgement | None) -> str:
 
 
 def _without_twins(store: Store, study: str) -> Iterator[Judgement]:
-    """Yield the judgements of models' answers: other tools would take a twin for a model."""
+    """Yield the judgements that show no twin (a changed copy of an answer), because other tools
+    would take a twin for a model."""
     for judgement in store.judgements(study):
         if not any(map(is_twin, judgement.ask.shown)):
             yield judgement

@@ -117,7 +117,7 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """Return all judgements without a call, for a study that also calls judges.
+    """Return all judgements that were made without a call, for a study that also calls judges.
 
     These are the verdicts `recorded`, the verdicts that an earlier save of the study stored from
     the same source, and the votes in `items`.

@@ -1,5 +1,5 @@
-"""The judgement frame of recorded verdicts that are not saved in a store, and the items and
-judgements of a frame in Evenhand's own formats.
+"""Judgement frame (a table with one row per judgement) of recorded verdicts that are not saved in
+a store; and the items and judgements of a frame, written in Evenhand's own formats.
 
 A frame needs only numpy and pandas; saving a study would also need the packages that read YAML.
 """
@@ -119,7 +119,7 @@ def frame_items(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _better_answers(frame: pd.DataFrame) -> dict[str, dict[str, Preference]]:
-    """Item -> comparison -> its better answer, from the column `truth`."""
+    """Return item -> comparison -> its better answer, from the column `truth`."""
     found: dict[str, dict[str, Preference]] = {}
     rows = frame.loc[frame["truth"] != NO_PICK, ["item", "shown", "comparison", "truth"]]
     for item, shown, comparison, truth in rows.itertuples(index=False):

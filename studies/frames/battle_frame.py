@@ -162,7 +162,8 @@ def item_column(table: pd.DataFrame) -> str:
 
 
 def _code_texts(values: pd.Series, filled: str = "") -> CodedColumn:
-    """Code a column; with `filled`, its name in an error about an empty or blank cell."""
+    """Code a column of texts. If `filled` (the column's name) is given, an empty or blank cell
+    raises an error that names the column."""
     codes, found = pd.factorize(values)
     if filled:
         blank = np.array([str(value).strip() == "" for value in found] + [True])
@@ -201,8 +202,8 @@ def _code_items(table: pd.DataFrame) -> CodedColumn:
 
 
 def _digits(numbers: Codes) -> list[str] | pd.Index:
-    """The texts of whole numbers. pyarrow, where pandas stores texts in it, takes a fifth of the
-    time of a list."""
+    """Convert whole numbers to texts; with pyarrow, if pandas stores texts in it, because this
+    takes a fifth of the time of a list."""
     kind = pd.Series([], dtype="str").dtype
     if isinstance(kind, pd.StringDtype) and kind.storage == "pyarrow":
         import pyarrow as pa

@@ -1,7 +1,7 @@
 """Codes and column names that the store, the readers and the judgement frames share.
 
-They are apart from the frames because importing pandas takes half a second: commands that build no
-frame do without it.
+They are in a module without pandas, because importing pandas takes half a second and some commands
+build no frame.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
 
 
 def shortest_text() -> int:
-    """Number of characters from which at least one registered fact needs a reply."""
+    """Return the smallest `least` of the registered facts: no fact needs shorter replies."""
     return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 
 

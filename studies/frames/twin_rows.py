@@ -1,4 +1,5 @@
-"""Rows of a frame that show a twin: kept apart from the study's own comparisons."""
+"""Rows of a frame that show a twin (an answer with one change), kept apart from the study's own
+comparisons."""
 
 from __future__ import annotations
 

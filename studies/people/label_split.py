@@ -29,8 +29,8 @@ LEAST_LEARN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class CandidateRecord:
-    """A new version of a prompt that was asked on the hold-out. `learnt` are the items that its
-    block was made from; `writer` is the judge that wrote its rules, if any."""
+    """A new version of a prompt that was asked on the hold-out. `learnt` are the items from which
+    the added text was made; `writer` is the judge that wrote the added rules, if any."""
 
     name: str
     kind: str
@@ -175,9 +175,9 @@ def split_labels(
 def record_look(
     store: Store, name: str, look: Look, *, replaces_unseen: bool = False
 ) -> LabelSplit:
-    """Store a look at the hold-out before its candidates are asked. The same candidates as in the
-    latest look for this judge and prompt are no new look; with `replaces_unseen`, the latest look
-    got no reply and is replaced."""
+    """Store a look at the hold-out before its candidates are asked. Nothing is stored if the latest
+    look for this judge and prompt has the same candidates. With `replaces_unseen`, which is set if
+    the latest look got no reply, the new look replaces it."""
     split = stored_split(store, name)
     assert split is not None  # the candidates were made from its part learn
     last = split.last_look(look.judge, look.prompt)

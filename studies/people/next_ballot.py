@@ -125,7 +125,7 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """Return a hash by which comparisons are put in a random order, another for each voter."""
+        """Return a hash by which comparisons are sorted: a random order that differs by voter."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:

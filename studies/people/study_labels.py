@@ -209,7 +209,7 @@ def _data_label(item: Item, contestant: str, kind: LabelKind) -> LabelledAnswer 
 
 
 def _has_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
-    """Whether an answer has pass/fail labels, which are then even."""
+    """Whether an answer has pass/fail labels. The caller has found no majority among them."""
     own = [one.value for one in item.labels if one.contestant == contestant]
     return kind == PASS_FAIL and any(value in (PASS, FAIL) for value in own)
 
@@ -232,7 +232,8 @@ def _voted_label(key: CaseKey, cast: list[Judgement], kind: LabelKind) -> Labell
 
 
 def with_known_answers(item: Item, labels: StudyLabels) -> Item:
-    """Return an item with the labelled answers only, and their labels as known answers."""
+    """Return an item with only its labelled answers, and with these labels as the truth by design,
+    also if they come from votes."""
     pairs = [one for one in labels.comparisons if one.item == item.id]
     answers = [one for one in labels.answers if one.item == item.id]
     names = {name for one in pairs for name in (one.first, one.second)}

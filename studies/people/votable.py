@@ -1,4 +1,5 @@
-"""Comparisons of a study that people can vote on, weighted by flips or disagreement of judges."""
+"""Comparisons of a study that people can vote on, weighted by the number of judges whose pick
+changes with the order of the answers, or who disagree with the other judges."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def used_bytes(store: Store) -> int:
 
 
 class VisitorSpace:
-    """The limit of `most` bytes on the store with all visitors' files. They are counted at most
-    every `every` seconds while there is room, because counting files takes time."""
+    """The limit of `most` bytes on the store together with all visitors' files. While there is
+    room, the bytes are counted at most every `every` seconds, because counting takes time."""
 
     def __init__(
         self,

@@ -211,8 +211,9 @@ def read_source(
 
 
 def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> SourceTable | None:
-    """The table; for a file that is one JSON object of no known format, the rows inside it, or the
-    object as its only row if the mapping names paths from its top (`key[].field`)."""
+    """Return the table. For a file that is one JSON object of no known format, return the rows in
+    the object; or the object as the only row, if the mapping names paths from its top
+    (`key[].field`)."""
     if table is None or table.json_object is None:
         return table
     if spec.format not in (detect.AUTO_FORMAT, TABLE_FORMAT):

@@ -1,4 +1,5 @@
-"""Values of `combine` in a study file: counting rules, and ids of remedies.
+"""Values of `combine` in a study file: counting rules, and ids of remedies (rules that turn several
+stored verdicts into one decision).
 
 The id of a remedy over several judges is followed by their names: `jury-both|gpt-4|claude-v1`.
 """

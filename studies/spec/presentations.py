@@ -107,16 +107,17 @@ def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 
 @dataclass(frozen=True, slots=True)
 class TwinTarget:
-    """An answer that gets twins; `pair` is the comparison in which a twin replaces it, empty in a
-    duel."""
+    """An answer that gets twins (copies with one change). `pair` is the comparison in which a twin
+    replaces the answer; it is empty in the design "duel", which compares twin and answer."""
 
     answer: str
     pair: tuple[str, ...] = ()
 
 
 def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
-    """Draw the answers that get twins, by item: in a duel single answers, in a substitution pairs
-    of the study with one side. Equal studies have equal draws."""
+    """Return item -> answers drawn to get twins. In the design "duel" answers are drawn, in the
+    design "substitution" pairs of the study, with the answer of the pair that a twin replaces.
+    Equal studies have equal draws."""
     twins = study.twins
     if twins is None:
         return {}
@@ -149,8 +150,8 @@ def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarg
 
 
 def _twin_pairs(study: Study, item: Item, targets: Sequence[TwinTarget]) -> Iterator[Presentation]:
-    """Yield the comparisons with a twin of an item, always in both orders (a substitution in the
-    orders of the study), with the labels of the comparison that it is set against."""
+    """Yield the comparisons of an item that show a twin: a twin against its answer in both orders,
+    or a pair with one answer replaced by its twin, in the orders and labels of that pair."""
     for target in targets:
         for name in _own_twins(item, target.answer):
             pair: tuple[str, ...] = (target.answer, name)
@@ -328,7 +329,8 @@ def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 
 
 def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
-    """Draw (probability ½) whether a comparison is shown with crossed labels, in all its orders."""
+    """Draw (probability ½) whether all orders of a comparison have crossed labels: the first answer
+    shown is labelled B, the second A."""
     return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
 
 

@@ -200,7 +200,8 @@ def _read_extraction(
 
 
 def _read_twins(values: object, where: str) -> TwinSpec | None:
-    """Read the block `twins`, or the name of a preset; an unknown family names the nearest."""
+    """Read the block `twins`, or the name of a preset; the error about an unknown family of twins
+    suggests a similar name."""
     from studies.spec.schema import TwinsBlock
 
     if values is None:

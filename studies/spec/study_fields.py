@@ -96,7 +96,8 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class TwinSpec:
-    """Twins of the answers that are asked about beside the study's comparisons."""
+    """Settings for twins: copies of answers with one change, which judges compare in addition to
+    the study's own comparisons."""
 
     families: Annotated[
         tuple[str, ...],

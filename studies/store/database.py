@@ -27,6 +27,7 @@ Migration = Callable[[sqlite3.Connection], None]
 
 
 def _add_extractions(connection: sqlite3.Connection) -> None:
+    """Migration: add a table for the calls of extraction judges."""
     connection.execute(
         "CREATE TABLE extractions (key TEXT PRIMARY KEY, reads TEXT NOT NULL, "
         "judge TEXT NOT NULL, prompt TEXT NOT NULL) STRICT, WITHOUT ROWID"
@@ -58,6 +59,7 @@ def _add_owners_and_ballots(connection: sqlite3.Connection) -> None:
 
 
 def _add_allowance(connection: sqlite3.Connection) -> None:
+    """Migration: add a table for the dollars that visitors' runs reserve and spend."""
     connection.execute(
         "CREATE TABLE allowance (id INTEGER PRIMARY KEY, day TEXT NOT NULL, visitor TEXT NOT NULL, "
         "run TEXT NOT NULL, reserved REAL NOT NULL, spent REAL) STRICT"
@@ -67,6 +69,7 @@ def _add_allowance(connection: sqlite3.Connection) -> None:
 
 
 def _add_voter_links(connection: sqlite3.Connection) -> None:
+    """Migration: add a column that states whether a share link also allows voting."""
     connection.execute("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0")
 
 
@@ -82,6 +85,7 @@ def _add_adapted_requests(connection: sqlite3.Connection) -> None:
 
 
 def _add_alignments(connection: sqlite3.Connection) -> None:
+    """Migration: add a table for the split of a study's labelled items into learn and hold-out."""
     connection.execute(
         "CREATE TABLE alignments (study INTEGER PRIMARY KEY REFERENCES studies(id) "
         "ON DELETE CASCADE, json TEXT NOT NULL) STRICT"

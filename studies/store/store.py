@@ -201,7 +201,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     def frame(self, study: str | None = None, twins: TwinRows = "without") -> pd.DataFrame:
         """Return the judgement frame of a study; without a name, of the only study in the store.
-        Comparisons with a twin are no comparisons of the study's models: `twins` selects them."""
+        `twins` states whether comparisons that show a twin (an answer with one change) are left
+        out, or returned alone."""
         from studies.frames.reply_facts import REPLY_FACTS  # import pandas
         from studies.frames.twin_rows import select_twin_rows
 

@@ -91,8 +91,8 @@ def is_suspect(text: str) -> bool:
 
 
 def _rules_with_words(folded: str) -> Iterator[InjectionRule]:
-    """Yield the rules of which a trigger word occurs in a folded text; its words may be on two
-    lines."""
+    """Yield the rules of which a trigger word or phrase occurs in a text normalised by
+    `_fold_text`; a phrase may be broken into two lines."""
     line = folded.replace("\n", " ")
     return (rule for rule in INJECTION_RULES if any(word in line for word in rule.words))
 

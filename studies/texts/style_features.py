@@ -1,4 +1,4 @@
-"""Style of an answer: words, headings, list items and bold passages, without code blocks."""
+"""Style of an answer: the numbers of its words, headings, list items and bold passages."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _BOLD: Final = re.compile(r"\*\*[^*\n]+\*\*|__[^_\n]+__")
 
 
 def style_counts(text: str) -> tuple[int, ...]:
-    """Count words, headings, list items and bold passages of a text; all 0 in code blocks, but the
-    words of code count."""
+    """Count words, headings, list items and bold passages of a text; in code blocks, only words
+    are counted."""
     prose = _FENCED.sub("", text) if "```" in text else text
     marks = (_HEADING, _LISTED, _BOLD)
     return (len(text.split()), *(len(pattern.findall(prose)) for pattern in marks))

@@ -1,7 +1,9 @@
-"""Families of twins: the same answer with one change that should not matter, or that must lose.
+"""Families of twins: copies of an answer with one change that should not matter to a judge, or that
+makes the copy worse.
 
-A twin is shown under the name of its answer, a sign and the name of its family. This module has the
-names, the floors and the texts for the page; `judges/twins/` makes the texts of the twins.
+A twin is named by its answer, a sign and its family. A floor is a family with a meaningless change,
+whose effect is subtracted from that of other families; a control is a family that should lose. This
+module has the names and their texts for the page; `judges/twins/` makes the twins.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def _listed(group: Group, *rows: tuple[str, str], **facts: object) -> list[TwinF
 FAMILIES: Final[Mapping[str, TwinFamily]] = {
     one.name: one
     for one in (
-        *_listed("floor", (REPEAT, "the same call again"), (SHAM, "one line break more")),
+        *_listed(
+            "floor", (REPEAT, "the same call again"), (SHAM, "one more line break, double spaces")
+        ),
         *_listed("floor", (PREFIX, "“Here is my answer.” before it")),
         *_listed("form", ("plain", "Markdown removed"), keeps_words=False),
         *_listed(
@@ -119,7 +123,8 @@ QUICK_ITEMS: Final = 20
 
 def with_floors_and_controls(families: tuple[str, ...], design: str) -> tuple[str, ...]:
     """Return the families to ask, in the order of `FAMILIES`: those chosen, their floors and the
-    controls. A duel of an answer with itself says nothing, so `repeat` is for other designs."""
+    controls. The family `repeat` (the same answer) is only for the design "substitution", since
+    comparing an answer with itself is meaningless."""
     floors = {FAMILIES[name].floor for name in families} | {SHAM}
     wanted = {*families, *floors, *CONTROLS}
     wanted |= {REPEAT} if design == "substitution" else set()

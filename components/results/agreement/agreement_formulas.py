@@ -1,4 +1,4 @@
-"""Texts of the People view: how its numbers are computed, subtitles, legend."""
+"""Texts of the view Agreement: how its numbers are computed, subtitles, legend."""
 
 from __future__ import annotations
 

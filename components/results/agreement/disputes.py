@@ -80,7 +80,8 @@ class Dispute:
     def informativeness(self, kind: str) -> tuple[float, float, int]:
         """Sort key, larger for more informative cases. Its first number depends on `kind`: share of
         judges against people or the known better answer; if judges (or people) disagree with each
-        other, the entropy of their choices. The other numbers sort cases with an equal first."""
+        other, the entropy of their choices. The other numbers sort cases whose first number is
+        equal."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity

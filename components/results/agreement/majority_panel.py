@@ -1,5 +1,6 @@
-"""Agreement in the one definition that headlines quote: of one call with the majority of people (or
-the known better answer), undecided counts half. Table of judges, matrix by category, headline."""
+"""Agreement of a single call with the majority of people (or the known better answer), in the one
+definition that headlines quote: an undecided verdict counts half. Table of judges, matrix by
+category, headline."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
 
 
 def truth_words(filtered: FilteredStudy) -> str:
-    """Words for that with which verdicts are compared."""
+    """Name of the truth with which verdicts are compared: the majority of people, or the known
+    better answers."""
     by_people = load_remedy_study(filtered)[0].grid.source != "known answers"
     return "the majority of people" if by_people else "the known better answers"
 
@@ -113,7 +115,8 @@ def majority_html(filtered: FilteredStudy, data: Agreement) -> Markup | None:
 
 
 def majority_subtitle(filtered: FilteredStudy) -> str:
-    """Subtitle: definition, number of comparisons, interval, band."""
+    """Subtitle: definition, number of comparisons, kind of interval, and the meaning of the band
+    (agreement of one person with the others)."""
     study = load_remedy_study(filtered)[0]
     band = "; band: one person against others" if Raters(filtered).has_people else ""
     return (

@@ -1,4 +1,5 @@
-"""The People view: headline, key figures, matrix of raters, merged orders, categories."""
+"""Panels of the view Agreement: headline, key figures, matrix of raters, merged orders,
+categories."""
 
 from __future__ import annotations
 
@@ -227,7 +228,8 @@ def estimate_html(
 ) -> Markup:
     """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
     is a dash with the reason in its hover card. A phone shows the column head `head` before it; a
-    click on the value opens the judgements selected by `opens`. `of`: attribute by `measured`."""
+    click on the value opens the judgements selected by `opens`. `of`: HTML attribute, made by
+    `measured`, that names the measure."""
     label = fill('<span class="lb">{}</span>', head) if head else EMPTY
     if estimate.value is None:
         return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)

@@ -103,8 +103,9 @@ def _coefficient_row(
 
 
 def show_distances(data: Agreement) -> Markup:
-    """HTML table of distances from the people's mean score, for one order, both orders and people.
-    MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench)."""
+    """HTML table of distances from the people's mean score: of each judge in one order and in both
+    orders, of one person, and of a judge that always answers "tie". MAE is the mean absolute error,
+    Consistency the share within 1 (Creation-MMBench)."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     judges = [

@@ -54,7 +54,8 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
-    """Key figures of single answers; the headline has those of comparisons."""
+    """HTML key figures of a study of single answers; empty for comparisons, whose headline has the
+    figures."""
     figures = None if has_comparisons(filtered) else points_view(filtered).kpis
     return figures(filtered) if figures else EMPTY
 

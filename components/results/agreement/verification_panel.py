@@ -245,8 +245,9 @@ def _judge_table(one: VerificationData) -> Markup:
 
 
 def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
-    """For each rater, on mixed pairs: name, share of verdicts for the answer that follows the
-    instruction, share of ties. Judges come first, by descending first share; people come last."""
+    """For each rater, on pairs of one passing and one failing answer: name, share of verdicts for
+    the answer that follows the instruction, share of ties. Judges come first, by descending first
+    share; people come last."""
     verified = one.verified
     evidence = GroupedFrame(one.data.raters.machines, ["judge"])
     prefers = verified.prefers_following.by_cell(evidence)

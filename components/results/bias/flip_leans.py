@@ -92,11 +92,6 @@ class FlipLean:
         return self.is_significant and (lean.low > MOST or lean.high < -MOST)
 
     @property
-    def flips_one_way(self) -> bool:
-        most = max(self.first, self.second)
-        return self.is_significant and most >= ONE_WAY_SHARE * self.flips
-
-    @property
     def may_be_noise(self) -> bool:
         """Whether most pairs flip but there are no repeats, so that flips may be noise."""
         return self.flips_majority and self.noise is None and not self.order_decides

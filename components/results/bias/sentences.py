@@ -207,7 +207,8 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
 
 def _deciding_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows for which the order decides most pairs, and on further rows that flip
-    most pairs: without repeats, only a surplus of flips one way shows that it is the order."""
+    most pairs: without repeats, only a surplus of flips in one direction shows that the order, and
+    not noise, is the cause."""
     decided = [row for row in rows if row.order_decides]
     who = _some_of(len(decided), len(rows), noun)
     if len(decided) <= NAMED_ROWS:
@@ -243,13 +244,6 @@ def _some_of(some: int, total: int, noun: str) -> str:
     if some == total:
         return f"both {noun}s" if total == 2 else f"all {number_word(total)} {noun}s"
     return f"{number_word(some)} of the {number_word(total)} {noun}s"
-
-
-def repeat_clause(bias: Bias) -> str:
-    """Clause on the changes on a repeat, beside which flips are to be read; empty without
-    repeats."""
-    noise = bias.whole("noise_floor").value
-    return "" if noise is None else f"; {share(noise, 0)} change on a repeat in the same order"
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:

@@ -94,7 +94,8 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def points_view(filtered: FilteredStudy) -> View:
-    """Headline and key figures of a study of single answers: pass/fail verdicts, else scores."""
+    """View that gives a study of single answers its headline and key figures: that of pass/fail
+    verdicts if the study has such verdicts, else that of scores."""
     found = verdict_kinds(filtered).pass_fail
     return pass_fail_panels.VIEW if found else score_panels.VIEW
 

@@ -111,8 +111,8 @@ class CardMeasures:
 
     @cached_property
     def twin_effect(self) -> tuple[Estimate, str]:
-        """The largest effect of a twin beyond its floor, adjusted, and its family; no value without
-        twins."""
+        """The largest effect of a family of twins beyond its floor (effect of a change that cannot
+        matter), with adjusted interval, and the name of the family; no value without twins."""
         filtered = self.raters.filtered
         own = [
             one
@@ -200,7 +200,8 @@ class CardMeasures:
 
     @cached_property
     def people(self) -> Estimate:
-        """Agreement with the majority of people; no value if other answers are the known ones."""
+        """Agreement with the majority of people; no value if the better answers of pairs are known
+        by the design of the data instead of by votes."""
         if not self.pairs:
             return self.with_people(self.rater)
         by_people = self.raters.remedies.call_grid.source == PEOPLES_MAJORITY
@@ -287,7 +288,8 @@ class CardMeasures:
 
     @cached_property
     def repeat_memory(self) -> Estimate:
-        """Disagreement of repeats further apart minus that of consecutive repeats."""
+        """Disagreement of repeats further apart minus that of consecutive repeats; positive if a
+        reply depends on the one before it."""
         return repeat_memory(self.rows)
 
     @cached_property

@@ -1,7 +1,7 @@
 """The table of measures on a report card: values, intervals, chance, other judges and people.
 
 The catalogue of measures lists the rows, with their names, definitions, formats and links; this
-module adds what only a card knows.
+module adds the facts that only a card has.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from metrics.summary.contrast_families import WIN_RATES
 
 CONTROL: Final = "compare"
 NOBODY: Final = "none"
-JSON_KEYS: Final = ("contrast_families.*.*.*.adjusted", "contrast_families.*.*.*.raw")
 HOW_COMPARED: Final = (
     "Paired by item, so the difficulty of an item cancels: `d = measure(A) − measure(B)` on the "
     "items both sides have. Interval: jackknife over items, times the 95\u202f% quantile of the "
@@ -60,7 +59,8 @@ def _offered(filtered: FilteredStudy) -> dict[str, sides.Side]:
 
 
 def address_of(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:
-    """Present parameters of an older address that names two sides: filters, and the control."""
+    """Address parameters that replace an older address with two sides: filters for the left side,
+    and the control "Compare with" for the right side."""
     pair = pair_sides(whole, left, right)
     one = pair.left
     chosen = {"judge": one.judge, "prompt": one.prompt, CONTROL: pair.right.name}
@@ -93,7 +93,7 @@ def find_pair(filtered: FilteredStudy, other: str) -> PairedSides:
 
 
 def _selects(side: sides.Side, wanted: dict[str, str]) -> bool:
-    """Whether a side is what the filters select; without a filter, none is."""
+    """Whether the filters select exactly this side; False without a filter."""
     return any(wanted.values()) and (side.judge, side.prompt) == (wanted["judge"], wanted["prompt"])
 
 

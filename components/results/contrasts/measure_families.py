@@ -16,7 +16,8 @@ from studies.texts import twin_families
 
 
 def _in_points(record: MeasureRecord) -> MeasureRecord:
-    """A record whose name says that its values are shown times 100, if they are no percentages."""
+    """The record of a measure; if its values are decimals, "× 100" is added to its name, because
+    all values are shown in percentage points."""
     if record.style == "decimal":
         return replace(record, name=f"{record.name}, × 100")
     return record
@@ -56,8 +57,8 @@ def view_family(view: str) -> str:
 
 
 def twin_measure(family: str) -> MeasureRecord:
-    """The effect of a family of twins beyond its floor, as a measure that two sides are compared
-    by."""
+    """The effect of a family of twins beyond its floor (effect of a change that cannot matter), as
+    a measure that two sides are compared by."""
     words = twin_families.FAMILIES[family].words
     record = records.RECORDS["twin_preference"]
     return replace(record, name=f"Twin {family}", definition=f"{words}; minus the floor")

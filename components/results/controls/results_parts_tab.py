@@ -1,5 +1,5 @@
 """Components of the Results tab by name, the values that the page sends for them, and the scripts
-that writes the page address, keeps control values and draws the view."""
+that write the page address, keep control values and draw the view."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters, truth_source
 from components.html.format import count, interval, number, percent, share
 from components.html.markup import Markup, escape, escape_plot, fill
-from components.html.panel import empty_state, paragraph
+from components.html.panel import empty_state
 from components.html.tables import value_table as tables
 from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
 from metrics.win_rates.length_bins import LengthBin, LengthEffect, length_effect
@@ -151,13 +151,6 @@ def padding_sentence(filtered: FilteredStudy) -> str:
         return ""
     text = f"{share(found.value, 0)} of verdicts {interval(found, 0, scale=100)}"
     return f"Of two equally right answers, the longer one wins {text}."
-
-
-def show_length_sentence(filtered: FilteredStudy) -> Markup:
-    judges, persons = length_effects(filtered)
-    if judges is None:
-        return empty_state("No lengths here.", NO_LENGTHS_TEXT)
-    return paragraph(length_sentence(judges, persons), "eh-small")
 
 
 # -- length held equal ---------------------------------------------------------------------------

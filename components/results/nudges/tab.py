@@ -45,8 +45,8 @@ HOW_STYLE: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline: the twin with the largest effect; without twins, the share of verdicts for the
-    longer answer, against an even share. The lead also names the share among equally right
-    answers."""
+    longer answer, against an even share. The sentence below also gives the share of the longer
+    answer among equally right answers."""
     padding = length_panel.padding_sentence(filtered)
     if (twins := twin_panels.twin_finding(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()

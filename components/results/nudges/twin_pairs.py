@@ -1,4 +1,5 @@
-"""Pairs behind the effect of a twin: examples with the changed words marked."""
+"""Examples of twins (answers changed in one property other than quality) beside their originals,
+with the changed words marked."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class TwinPairs:
 
 
 def family_pairs(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
-    """Load examples of a family: first those on which the judge shows the effect's direction."""
+    """Load examples of a family of twins; those whose verdicts go in the direction of the effect
+    come first."""
     rows = _rows_of(filtered, effect)
     toward = (effect.beyond_floor.value or 0) >= 0
     names = rows["shown"].astype(str).tolist()
@@ -95,7 +97,7 @@ def _twin_name(shown: str) -> str:
 
 
 def _toward(rows: list[_Row], twin: bool) -> int:
-    """Number of verdicts for the twin, or for the original."""
+    """Number of verdicts for the twin or, if `twin` is False, for the original."""
     return sum((row.pick == row.changed) == twin for row in rows if row.pick != TIE)
 
 
@@ -111,7 +113,8 @@ def _verdict(rows: list[_Row]) -> str:
 
 
 def _words(item: Item, twin: str) -> tuple[tuple[str, Change], ...]:
-    """Runs of words of original and twin, marked by what the twin changed."""
+    """Runs of words of the original and its twin, each with its change: "", "added" or
+    "removed"."""
     original, changed = (
         re.findall(r"\S+", item.answer(name)) for name in (split_twin(twin)[0], twin)
     )

@@ -40,8 +40,8 @@ Cell = tuple[str, str]
 
 
 def effects_in_view(filtered: FilteredStudy) -> dict[Cell, list[TwinEffect]]:
-    """(judge, prompt) -> effects of its families and of the judge's controls, by the filters of
-    judge and prompt."""
+    """(judge, prompt) -> effects of the families of twins, and of the judge's controls (twins with
+    a real fault), for the judges and prompts that pass the filters."""
     chosen = filtered.filter
     found: dict[Cell, list[TwinEffect]] = {}
     effects = filtered.twin_effects
@@ -108,7 +108,8 @@ def _forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
 
 
 def _band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
-    """Place and width of an effect's floor around 0; None if its interval is unknown."""
+    """CSS place and width of the interval of an effect's floor (effect of a change that cannot
+    matter), drawn around 0; None if the interval is unknown."""
     floor = effect.floor
     if floor.value is None or floor.low is None or floor.high is None:
         return None
@@ -145,8 +146,8 @@ def _box_id(effect: TwinEffect, cell: int) -> str:
 
 
 def draw_pairs(filtered: FilteredStudy) -> Markup | None:
-    """Draw examples of every family, of which a click on a row shows its own; None without twins or
-    their texts."""
+    """Draw examples of every family; a click on a row of the forest shows those of its family. None
+    without twins or without their texts."""
     cells = effects_in_view(filtered)
     boxes = []
     for cell, own in enumerate(list(cells.values())[:MAX_CELLS]):
@@ -162,7 +163,8 @@ def draw_pairs(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_families(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of all effects, with the smallest detectable one and the skipped answers."""
+    """Draw the table of all effects, each with the smallest detectable effect and the number of
+    skipped answers."""
     cells = effects_in_view(filtered)
     if not cells:
         return None
@@ -183,7 +185,7 @@ def draw_families(filtered: FilteredStudy) -> Markup | None:
 
 
 def _by_identity(cells: dict[Cell, list[TwinEffect]]) -> list[TwinEffect]:
-    """All effects once: the controls of a judge belong to all its prompts."""
+    """List each effect once, since the controls of a judge occur with each of its prompts."""
     seen: dict[int, TwinEffect] = {}
     for own in cells.values():
         for one in own:
@@ -209,8 +211,8 @@ def _cell(estimate: Estimate) -> str:
 
 
 def draw_style(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the weights of style of the judges, with several judges those of length first and the
-    others folded; None if none can be fitted."""
+    """Draw each judge's weights of style features. With several judges, the weights of length come
+    first and those of the other features are folded. None if no weights can be fitted."""
     styles = stored_styles(filtered.store, filtered.name)
     found = filtered.memoised(
         ("style", filtered.filter), lambda: style_section(filtered.frame, styles)

@@ -39,7 +39,7 @@ class JudgeRow:
 
     @property
     def leans_to(self) -> str:
-        """The position toward which it flips significantly more often; "" for none."""
+        """The position toward which the judge flips significantly more often; "" for none."""
         return self.lean.toward if self.lean.is_significant else ""
 
 
@@ -81,7 +81,8 @@ def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
 
 
 def judges_html(filtered: FilteredStudy) -> Markup:
-    """HTML table of judges; the last row is a person, as the agreement that can be reached."""
+    """HTML table of judges; the last row is one person, whose agreement with the other people shows
+    what a judge can reach."""
     rows = judge_rows(filtered)
     if not rows:
         return EMPTY

@@ -147,7 +147,7 @@ asks for, so that its text has room (see .eh-areas in assets/style.css)."""
 
 
 def area_note(results: PassFailResults) -> str:
-    """Words on the size of the boxes; they say so if a small box is enlarged."""
+    """Text on the meaning of the sizes of the boxes, and on whether a small box is enlarged."""
     found = results.shown
     table = found.rates.confusion if found else None
     columns = [] if table is None else [

@@ -1,4 +1,4 @@
-"""Content of the Protocol view, without Gradio: headline, key figures, panels by protocol."""
+"""Content of the view Paper, without Gradio: headline, key figures, panels by protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panels of the Protocol view, and the rules that a study follows where paper and code differ. A
+"""Panels of the view Paper, and the rules that a study follows where paper and code differ. A
 prompt's protocol is the kind of verdict that it asks for, such as pairwise or five-level."""
 
 from __future__ import annotations

@@ -138,7 +138,8 @@ def _range_text(best: int, worst: int) -> str:
 
 
 def firmness_sentence(filtered: FilteredStudy) -> Markup:
-    """Sentences on first place and on cycles; empty without a single leader and without cycles."""
+    """Sentences on first place and on cycles (A beats B, B beats C, C beats A); empty without a
+    single leader and without cycles."""
     data = pair_verdicts(filtered.machines)
     found, cycles = first_place(data), find_cycles(data)
     words = [] if found is None else [_first_words(found)]

@@ -82,7 +82,8 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def _open_places(board: Leaderboard) -> str:
-    """Words on the places that more than one model can have, such as "places 3 to 5 are open"."""
+    """Clause on the places that more than one model can have, such as "but places 3 to 5 are not
+    settled"."""
     places = sorted({p for rank in board.ranks.values() if rank.low < rank.high
                      for p in range(rank.low, rank.high + 1)})  # fmt: skip
     if len(places) < 2 or places[-1] - places[0] >= len(places):

@@ -1,4 +1,4 @@
-"""The view Ranking of Results: leaderboard, Elo curves, does it hold, win rates."""
+"""The view Ranking of Results: leaderboard, Elo curves, stability of the ranking, win rates."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ def draw_board(filtered: FilteredStudy) -> Drawn:
 
 
 def draw_evidence(filtered: FilteredStudy) -> Markup | None:
-    """Draw the evidence that neighbours differ, and whether Elo has converged; None without."""
+    """Draw the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
+    None if neither is known."""
     ranking = load_ranking(filtered)
     told = panels.evidence_html(filtered.machines, ranking) + panels.convergence_badge(ranking)
     return told or None

@@ -68,8 +68,8 @@ def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tup
 
 
 def act_on_prompt(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
-    """Do what a button of the card asks. Return the name of a study that now waits in Run (empty
-    if none), and a message for the user (empty if none)."""
+    """Perform the action of a button of the card. Return the name of a study that now waits in Run
+    (empty if none), and a message for the user (empty if none)."""
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
@@ -94,7 +94,8 @@ def act_on_prompt(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str
 
 
 def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -> str:
-    """Save the study of the candidates, whose calls then wait in Run, and record the look."""
+    """Save the study of the candidates, whose calls then wait in Run, and record that the hold-out
+    items are used once more (a "look"), since differences are adjusted for all looks."""
     name = task.plan.study.name
     rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
     rules = [line for line in rules if line]
@@ -112,7 +113,8 @@ def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -
 
 
 def _is_unseen(store: Store, name: str, task: AlignTask) -> bool:
-    """Whether no candidate of the latest look for this judge and prompt has a reply."""
+    """Whether no candidate of the latest look (trial on the hold-out) for this judge and prompt has
+    a reply."""
     split = stored_split(store, name)
     last = split.last_look(task.judge.name, task.prompt.name) if split is not None else None
     if last is None:

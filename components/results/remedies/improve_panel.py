@@ -104,14 +104,14 @@ class ImproveCard:
 
     @property
     def truth(self) -> str:
-        """Words for the labels: "have …"."""
+        """Name of what each labelled case has, such as "a known better answer" or "a label"."""
         if self.pairs:
             return "a majority of people" if self.labels.by_people else "a known better answer"
         return "a verdict of people" if self.labels.by_people else "a label"
 
     @property
     def measured(self) -> str:
-        """Words for the agreement in the table."""
+        """Definition of the agreement in the table of candidates."""
         if self.labels.kind == SCORES:
             return "% of scores at most one step from the label"
         truth = "the majority of people" if self.labels.by_people else "known answers"
@@ -156,8 +156,8 @@ class ImproveCard:
 
 
 def labels_and_split(store: Store, name: str, kind: LabelKind) -> tuple[StudyLabels, LabelSplit]:
-    """Labels of one kind and the split of their items: the stored one with items labelled since,
-    not stored yet."""
+    """Labels of one kind, and the split of the labelled items into learning and hold-out items.
+    Items labelled after the split was stored are added, but the larger split is not stored yet."""
 
     def drawn(labels: StudyLabels) -> LabelSplit:
         split = draw_split(store.items(name), labels.items, stored_split(store, name))
@@ -240,7 +240,8 @@ def _own_criteria(filtered: FilteredStudy, prompt: str) -> str:
 
 
 def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
-    """Values of the card on the result of the latest look: advice, its button, and its block."""
+    """Values of the card on the latest look (trial of candidates on the hold-out): the advice, the
+    text that the shown candidate adds to the prompt, and the version that its button would save."""
     found: dict[str, Any] = {"advice": advice}
     kinds = {one.name: one.kind for one in look.candidates}
     shown = advice.prompt or next(iter(kinds), "")
@@ -322,7 +323,8 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
 
 
 def draw_improve(filtered: FilteredStudy) -> Markup | None:
-    """Draw the card, and above it the result of the latest look; None without labels."""
+    """Draw the card, and above it the result of the latest look (trial of candidates on the
+    hold-out); None without labels."""
     found = build_card(filtered)
     if found is None:
         return None

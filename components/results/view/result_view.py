@@ -181,7 +181,7 @@ class PanelGroup:
 
 
 def folded(title: str, *panels: Panel) -> PanelGroup:
-    """Group of panels behind a name."""
+    """Group of panels that are hidden behind a title until it is clicked."""
     return PanelGroup(panels, False, "eh-fold", f"fold_{panels[0].name}", fold=title)
 
 

@@ -22,7 +22,6 @@ MAX_EXAMPLE: Final = 160
 """Maximum characters of the example reply; of a longer reply, only the end is shown."""
 SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
-NO_USABLE_VERDICT: Final = "No reply contains a usable verdict."
 NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
 EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'

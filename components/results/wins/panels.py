@@ -21,7 +21,7 @@ from components.results.bias.computed import load_bias
 from components.results.protocol.creation_panels import level_row, study_baseline
 from metrics.estimation import row_selection
 from metrics.protocols.creation_table import creation_table
-from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
+from metrics.win_rates.people_gaps import win_rate_gaps
 from metrics.win_rates.win_rates import manski_bounds, win_loss_record, win_rate, win_rates_by_cell
 from studies.domain import USABLE_STATUSES, Estimate
 
@@ -215,12 +215,6 @@ def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate
     """(model, category or "All") -> win rate by judges minus win rate by people, on the cases that
     both judged."""
     return win_rate_gaps(Raters(filtered).rows)
-
-
-def overall_gaps(filtered: FilteredStudy) -> dict[str, Estimate]:
-    """Model -> win rate by judges minus win rate by people, over all categories."""
-    found = judge_people_gaps(filtered).items()
-    return {who: e for (who, group), e in found if group == ALL_CATEGORIES and e.value is not None}
 
 
 # -- five levels ---------------------------------------------------------------------------------

@@ -85,8 +85,8 @@ def _written(found: Iterable[StudyRecords], board: Path) -> Iterator[StudyRecord
 
 
 def write_derived(board: Path, title: str, records: Iterable[StudyRecords]) -> Json:
-    """Write what follows from the records: numbers, verdicts by row, README, workflow, manifest
-    and page."""
+    """Write the files that are computed from the records: numbers, verdicts by row, README,
+    workflow, manifest and page."""
     found, verdicts = build_board(records, title)
     shutil.rmtree(board / VERDICTS_FOLDER, ignore_errors=True)
     (board / VERDICTS_FOLDER).mkdir()
@@ -184,7 +184,8 @@ def _check_manifest(board: Path) -> None:
 
 
 def _check_files(board: Path, expected: Iterable[str]) -> None:
-    """Records and verdicts must be exactly the files that a board writes."""
+    """Raise BoardError unless the records and verdicts are exactly the files that a board
+    writes."""
     own = (f"{RECORDS}/", f"{VERDICTS_FOLDER}/")
     found, wanted = file_hashes(board), set(expected)
     if more := {name for name in found if name.startswith(own)} - wanted:

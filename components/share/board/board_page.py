@@ -41,7 +41,8 @@ def board_page(board: Json, manifest: str) -> Markup:
 
 
 def headline(board: Json) -> tuple[str, str]:
-    """Headline and lead: the rows that may be first, in the largest set of items."""
+    """Headline, and the sentence below it: the rows that may be first, in the largest set of
+    items."""
     key, rows = _leading_rows(board)
     others = len(board["sets"]) - 1
     if not rows:
@@ -71,8 +72,8 @@ def _first_words(rows: list[Json], first: list[Json]) -> str:
 
 
 def _leading_rows(board: Json) -> tuple[str, list[Json]]:
-    """The first column with places, and its rows in the set with the most of them (then the most
-    items)."""
+    """Key of the first column that has places, and the rows with a place in the set with the most
+    items (among equals, with the most rows)."""
     for column in board["columns"]:
         key = column["key"]
         placed = [row for row in board["rows"] if row["numbers"][key]["place"]]

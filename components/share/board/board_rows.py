@@ -131,7 +131,7 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
 
 
 def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[int]]:
-    """Places of the judgements that compare answers, by judge and prompt."""
+    """Indices of the judgements that compare answers, by judge and prompt."""
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, one in enumerate(judgements):
         if len(one.ask.shown) > 1 and one.ask.reads is None:
@@ -179,8 +179,8 @@ def _item_hash(item: Mapping[str, Any]) -> str:
 
 
 def _judged_set(mine: Sequence[Judgement], content: Mapping[str, str], source: str) -> Json:
-    """The set of comparisons that a judge was asked, without twins: equal sets have equal hashes,
-    and only rows of the same set are placed."""
+    """The set of comparisons that a judge was given, without twins: equal sets have equal hashes,
+    and only rows of the same set get places among each other."""
     asked = {
         (one.ask.item, tuple(sorted(one.ask.shown)))
         for one in mine

@@ -124,7 +124,7 @@ def check_arrangement(records: StudyRecords) -> None:
 
 
 def _check_orders(judgements: Sequence[Judgement], where: str) -> None:
-    """Every comparison must have a record in each order that was planned for it."""
+    """Check that every comparison has a record in each order that was planned for it."""
     found: dict[tuple[str, str, str, tuple[str, ...], int], set[tuple[str, ...]]] = {}
     wanted: dict[tuple[str, str, str, tuple[str, ...], int], int] = {}
     for one in judgements:
@@ -201,8 +201,8 @@ def _compare_items(
 
 
 def _changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
-    """Name the prompts, judges or items all of whose keys do not fit, or the only item with such
-    keys: one of them was changed."""
+    """Name what may have been changed: the prompts, judges or items none of whose keys fits, or the
+    only item with keys that do not fit."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:
@@ -225,8 +225,8 @@ def _changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]
 
 
 def _should_have_verdict(one: Judgement) -> bool:
-    """Whether a call without a verdict has a reply, which the provider neither refused nor
-    filtered."""
+    """Whether a verdict is expected of a record: it has a reply or a verdict, and the provider
+    neither refused the request nor filtered the reply."""
     refused = one.finish == "content_filter" or (one.status == "refusal" and bool(one.detail))
     return bool(one.reply.strip() or one.verdict) and not refused
 

@@ -158,7 +158,8 @@ def _identity(judge: str, study: Study) -> str:
 def _without_salt(
     plan: Plan, judgements: list[Judgement], identities: Mapping[str, str]
 ) -> list[Judgement]:
-    """Give the judgements the keys that their calls have outside the visitor's own page."""
+    """Replace the keys of calls, into which a visitor's own salt was hashed, by the keys of the
+    same calls without salt, which everybody can compute again."""
     salted = asks_of(plan, identities)
     plain = asks_of(replace(plan, salt=""), identities)
     known = {
@@ -314,7 +315,8 @@ def study_folders(board: Path) -> list[str]:
 
 
 def write_zipped(path: Path, records: Iterable[object]) -> None:
-    """Write one JSON object per line, compressed without name and time."""
+    """Write one JSON object per line, compressed; the file contains neither its name nor a time, so
+    that equal records give equal bytes."""
     lines = (orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records)
     with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
         while text := b"".join(islice(lines, LINES_PER_WRITE)):

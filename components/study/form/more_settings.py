@@ -67,7 +67,8 @@ def consent_notices(study: Study) -> Markup:
 
 
 def allow_key(consents: Consents, pair: Pair) -> Markup:
-    """Store the user's consent; return an error notice if that fails, else empty HTML."""
+    """Store the user's consent to send the key in an environment variable to a host; return an
+    error notice if that fails, else empty HTML."""
     try:
         consents.allow(pair)
     except (PlanError, OSError) as error:

@@ -44,7 +44,7 @@ class IdleCache:
             self._forget_later()
 
     def forget_idle(self) -> None:
-        """Delete all values that nobody has used for the time of this mode."""
+        """Delete all values that were not used for `_idle_seconds()`."""
         latest = self.clock() - _idle_seconds()
         for key, used in list(self._last_uses.items()):
             if used <= latest:
@@ -52,7 +52,8 @@ class IdleCache:
                 self._values.drop(key)
 
     def _forget_later(self) -> None:
-        """Start a thread that calls forget_idle until no values are left, if there is none."""
+        """Start a timer that deletes idle values, and starts again until no value is left; do
+        nothing if a timer is already running."""
         with self._lock:
             if not self._is_waiting:
                 self._is_waiting = True

@@ -50,9 +50,9 @@ class PurchaseOption:
 
 
 def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[PurchaseOption]:
-    """Further questions, a judge, a prompt of the library that fits the study, a repeat; and, if
-    the study has both orders and the data have enough questions, twice the questions in one
-    order."""
+    """List the additions that can be made: further questions, a judge, a prompt of the library that
+    fits the study, a repeat; and, if the study has both orders and the data have enough questions,
+    twice the questions in one order."""
     plan, asks, assumed = planned.plan, planned.numbers.asks, planned.measured is None
     now, judges, prompts = len(plan.items), planned.size.judges, len(plan.prompts)
     repeats, left = plan.study.repeats, planned.available - now

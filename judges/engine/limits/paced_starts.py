@@ -43,7 +43,8 @@ class PacedStarts:
                     self._load(now)
 
     def opens_at(self, now: float) -> float:
-        """Return the time at which the rate allows this process to start its next call."""
+        """Return the start time reserved for this process's next call, and reserve one if there is
+        none; 0 without a rate limit."""
         if self.estimate.rate is None:
             return 0.0
         if not self._is_reserved():

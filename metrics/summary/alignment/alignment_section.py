@@ -1,5 +1,8 @@
-"""Section `alignment` of the summary: new versions of a prompt, compared on labelled items that
-they were not made from."""
+"""Section `alignment` of the summary: new versions of a prompt (candidates), compared on labelled
+items that they were not made from (the hold-out).
+
+A look is one such comparison.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class LookResult:
-    """The latest look for a judge and prompt: its candidates, the frame of their replies, the
-    tokens of a call by judge and prompt, the effects of twins by prompt, largest first, and the
-    frame of the verdicts on twins."""
+    """The latest look (comparison of candidates on the hold-out) for a judge and prompt: its
+    candidates, the frame of their replies, the tokens of a call by judge and prompt, the effects of
+    twins by prompt, largest first, and the frame of the verdicts on twins."""
 
     look: Look
     frame: pd.DataFrame
@@ -56,7 +59,8 @@ class LookResult:
 
 @dataclass(frozen=True)
 class AlignmentInputs:
-    """The stored split of a study's labelled items, its labels by kind, and its looks."""
+    """The stored split of a study's labelled items into learn and hold-out, its labels by kind, and
+    the latest look for each judge and prompt."""
 
     split: LabelSplit
     labels: Mapping[LabelKind, StudyLabels]
@@ -139,7 +143,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
 
 
 def candidate_data(line: CandidateLine, result: LookResult) -> Json:
-    """Convert a line of the table to JSON types."""
+    """Convert a line of the table of candidates to a JSON object."""
     kinds = {one.name: one.kind for one in result.look.candidates}
     found: Json = {
         "kind": kinds.get(line.prompt, "today"),

@@ -100,7 +100,8 @@ def _value(got: Estimate, effect: SideEffect) -> str:
 
 
 def twin_words(prompt: str, result: LookResult) -> str:
-    """The largest shown effect of a twin with a prompt, "none shown", or "–" without verdicts."""
+    """Text on the largest effect of a twin that is shown (significant after adjustment) with a
+    prompt; "none shown" if there is none, "–" without verdicts."""
     effects = result.twins.get(prompt)
     shown = [one for one in effects or () if one.finding == SHOWN]
     if shown:

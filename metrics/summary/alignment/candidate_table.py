@@ -1,9 +1,10 @@
 """Candidates for a better prompt, compared with today's prompt on the hold-out items.
 
-A candidate is today's prompt with one more block of text. Agreement is, for comparisons, the half
-credit of one call against the known better answer, the mean of both orders; for single answers, the
-share of verdicts equal to the label (pass or fail) or at most one step from it (scores).
-Differences are paired by item. What else changes is measured on the same items (side_effects.py).
+A candidate is today's prompt with one more block of text. Agreement is, for comparisons, the credit
+of one call against the known better answer (1 if right, ½ for a tie, 0 if wrong), as the mean of
+both orders; for single answers, the share of verdicts equal to the label (pass or fail) or at most
+one step from it (scores). Differences are paired by item. Side effects, such as more flips, are
+measured on the same items (side_effects.py).
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ class CandidateLine:
     """One line of the table: a prompt on the hold-out.
 
     `difference` is the agreement minus that of today's prompt, with an interval that holds for all
-    candidates and looks at once; None for today's prompt. `effects` is key of a side effect ->
-    value, `changes` key of a side effect or of a twin's effect -> change from today.
+    candidates and looks (comparisons on the hold-out) at once; None for today's prompt. `effects`
+    is key of a side effect -> value, `changes` key of a side effect or of a twin's effect -> change
+    from today.
     """
 
     prompt: str
@@ -76,7 +78,8 @@ class CandidateLine:
 @dataclass(frozen=True)
 class CandidateTable:
     """Today's prompt and its candidates on the same hold-out cases. `items` is the number of items
-    on which all of them have usable replies, `looks` the number of looks so far."""
+    on which all of them have usable replies, `looks` the number of comparisons on the hold-out so
+    far."""
 
     judge: str
     today: CandidateLine
@@ -139,7 +142,7 @@ def compare_candidates(
 def _pair_agreements(
     own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
-    """Half credit of one call on the comparisons that all prompts have in both orders."""
+    """Estimate the agreement of one call on comparisons that all prompts have in both orders."""
     study = study_remedies(own, (judge,), DESIGN)
     cells = {prompt: cell for cell, (_, prompt) in enumerate(study.cells)}
     if today not in cells or not study.grid.size:

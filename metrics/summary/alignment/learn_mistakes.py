@@ -19,9 +19,9 @@ from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels
 
 @dataclass(frozen=True)
 class JudgeMistakes:
-    """Shares of a judge's verdicts against the labels: of all verdicts, by category, and, for
-    comparisons, by the position in which the better answer was shown (first, second), for single
-    answers by label. A score is a mistake if it is more than one step from the label."""
+    """Shares of a judge's verdicts that contradict the labels: of all verdicts, by category, and,
+    for comparisons, by the position in which the better answer was shown (first, second), for
+    single answers by label. A score is a mistake if it is more than one step from the label."""
 
     all: Estimate
     by_category: Mapping[str, Estimate]
@@ -53,8 +53,8 @@ def label_frame(frame: pd.DataFrame, labels: StudyLabels) -> pd.DataFrame:
 def judge_mistakes(
     frame: pd.DataFrame, judge: str, prompt: str, labels: StudyLabels
 ) -> JudgeMistakes | None:
-    """Count the verdicts of a judge against the labels; None if it has no usable verdict on them.
-    A tie is a mistake: the label names a better answer."""
+    """Estimate the shares of a judge's verdicts that contradict the labels; None if it has no
+    usable verdict on labelled cases. A tie is a mistake: the label names a better answer."""
     own = (frame["judge"].astype(str) == judge) & (frame["prompt"].astype(str) == prompt)
     rows = row_selection.select_rows(frame, own)
     if labels.kind != PAIRS:

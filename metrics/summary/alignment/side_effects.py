@@ -41,7 +41,8 @@ NO_SPREAD: Final = 1e-9
 
 
 def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Verdicts for the longer answer minus known answers that are the longer one."""
+    """Tally of verdicts for the longer answer minus comparisons whose known better answer is the
+    longer one."""
     rows = row_selection.select_pairs(evidence.comparable_picks)
     if len(rows) == 0 or "length_0" not in rows:
         return build_tally(rows.iloc[:0], 0, 0)
@@ -81,7 +82,8 @@ def _length_sums(rows: pd.DataFrame, value: Floats, label: Floats, long: object)
 
 
 def _long_minus_short(totals: Floats) -> Floats:
-    """Least-squares coefficient of "longer than the median" beside that of the label."""
+    """Least-squares coefficient of "longer than the median" in a regression of the verdict on this
+    and on the label."""
     vx, x, v, vy, y, yy, yx, n = np.moveaxis(totals, -1, 0)
     with np.errstate(all="ignore"):
         sxx, syy, syx = x - x * x / n, yy - y * y / n, yx - y * x / n
@@ -138,7 +140,7 @@ class SideEffect:
     neutral: float | None = None
 
     def text(self, value: float) -> str:
-        """A value as in sentences: "37 %", "+12.0", or a score."""
+        """Format a value for a sentence: "37 %", "+12.0", or a score."""
         if self.measure.unit == "share":
             return f"{100 * value:.0f} %"
         return f"{value:.2f}" if self.measure.unit == "score" else points(value)
@@ -253,14 +255,15 @@ def effect_changes(
 def _twin_totals(
     frame: pd.DataFrame, twins: pd.DataFrame | None, one: tuple[str, str], two: tuple[str, str]
 ) -> dict[str, PairedTotals]:
-    """Return key of a twin's effect -> totals of two prompts; controls are no bias."""
+    """Return key of a twin's effect -> totals of two prompts. Controls (twins with a real fault)
+    are left out, because a change of their effect is no bias."""
     found = {} if twins is None else compared_twins(twins, frame, one, two)
     kept = {name: totals for name, totals in found.items() if FAMILIES[name].group != "control"}
     return {f"{TWIN_KEY}{name}": totals for name, totals in kept.items()}
 
 
 def for_looks(adjusted: Estimate, looks: int, most: float = 1.0) -> Estimate:
-    """Widen an interval for the number of looks (Bonferroni)."""
+    """Widen an interval for the number of looks (comparisons on the hold-out), by Bonferroni."""
     return adjusted if looks <= 1 else simultaneous_interval(adjusted, looks, bounds=(-most, most))
 
 

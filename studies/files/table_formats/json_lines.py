@@ -45,7 +45,8 @@ def count_values(content: bytes, where: str, limits: ReadLimits) -> int:
 
 
 def _count_openings(content: bytes) -> int:
-    """Number of commas and opening brackets: that of values, if all lists have elements."""
+    """Count commas and opening brackets: an upper bound of the number of values in lists and
+    objects, exact if strings contain none of these characters and no list or object is empty."""
     return content.count(b",") + content.count(b"[") + content.count(b"{")
 
 

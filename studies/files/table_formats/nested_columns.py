@@ -40,9 +40,10 @@ def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
 
 
 def rows_inside(table: SourceTable) -> SourceTable | None:
-    """Rows of a table whose file is one JSON object: its only list of objects, or its values if all
-    of them are objects (their keys become the column `key`), up to three levels deep. Texts and
-    numbers beside the list are repeated in every row. None if there is no such list, or several."""
+    """Return the rows in a file that is one JSON object: its only list of objects, or its values if
+    all of them are objects (their keys become the column `key`), up to three levels deep. Texts
+    and numbers beside the list are repeated in every row. None without such a list, or with
+    several."""
     return _rows_of(table, table.json_object or {}, {}, 3)
 
 

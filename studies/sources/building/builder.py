@@ -141,9 +141,9 @@ class SourceBuilder:
     def add_better_answer(
         self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
     ) -> None:
-        """Add which of the answers of `names` is better by design, or by the label of the people
-        `source`: `pick` is its index or "tie". Nothing is added if `pick` is None or `source` has
-        chosen among these answers already."""
+        """Record which answer of the contestants `names` is better: `pick` is its index or "tie".
+        `source` states who says so: the design of the data, or a name for people. Nothing is added
+        if `pick` is None or `source` has chosen among these answers already."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         votes = enumerate(draft.human)
         known = {draft.compared.get(index) for index, vote in votes if vote.judge == source}

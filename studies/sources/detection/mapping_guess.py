@@ -196,7 +196,7 @@ def _has_verdict_marks(column: str, rows: Rows) -> bool:
 
 
 def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
-    """Reading of the first three rows by a guessed mapping, as one text."""
+    """Describe in one text what a guessed mapping reads from the first three rows."""
     lines = []
     for number, row in enumerate(rows[:3], 1):
         cells = (f"{field}: {_short(row.get(column))}" for column, field in guess.items())

@@ -187,8 +187,8 @@ def _add_single(builder: SourceBuilder, line: RowCells, item: str) -> None:
 
 
 def _reply_facts(line: RowCells, column: str, usable: bool) -> dict[str, Any]:
-    """Return reply, time and status; without a verdict it is "unreadable" with a reply, else
-    "error"."""
+    """Return reply, time and status. The status of a row without a verdict is "unreadable" if the
+    row has a reply, else "error"."""
     reply = line.text(column)
     reply = "" if reply.strip() == _FAILED_REPLY else reply
     return {"reply": reply, "time": line.time, "status": failure_status(usable, reply)}

@@ -107,7 +107,7 @@ class ScoreLog:
 
     def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:
         """Add notes on pass/fail words, missing scores and unknown labels, and on the number of
-        scores of a `kind` that were left out because a rule gave them; return the builder."""
+        scores of a `kind` left out because a rule, not a model, gave them; return the builder."""
         notes = self.builder.notes
         if left_out:
             notes.append(f"{left_out:,} {kind} without a model as judge were left out")

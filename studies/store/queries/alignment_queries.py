@@ -1,4 +1,5 @@
-"""The table `alignments`: the labelled items of a study in two parts, and the looks at one."""
+"""The table `alignments`: the split of a study's labelled items into learn and hold-out, and the
+comparisons of prompts made on the hold-out so far, as JSON."""
 
 from __future__ import annotations
 

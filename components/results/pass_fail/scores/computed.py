@@ -85,7 +85,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
 
 def score_rows(frame: pd.DataFrame) -> np.ndarray:
     """Mask of the rows with scores that this view shows: all scores if at least one has a label,
-    else those by prompts that declare a scale. Other scores are in the Protocol view."""
+    else those by prompts that declare a scale. Other scores are in the view Paper."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
