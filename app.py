@@ -26,7 +26,7 @@ from starlette.middleware import Middleware
 
 from components.layout.loading_screen import Preview
 from components.layout.theme import appearance_settings
-from components.page.page_opening import read_ahead, show_preview
+from components.page.page_opening import compute_overview_ahead, show_preview
 from components.page.page_tab import create_page
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
@@ -124,12 +124,12 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
         store,
         most_studies=access.studies or 0,
         open_votes=access.open_votes,
-        has_room=_room_for_visitors(store, access),
+        has_room=_visitor_space_check(store, access),
     )
     return visitor_store, PublicEngine(visitor_store, access.run_limits, load_host_key())
 
 
-def _room_for_visitors(store: Store, access: Access) -> Callable[[], bool]:
+def _visitor_space_check(store: Store, access: Access) -> Callable[[], bool]:
     """Return a function that returns whether visitors may store more data."""
     most = access.visitor_bytes
     return VisitorSpace(store, most).has_room if most else lambda: True
@@ -201,7 +201,7 @@ def main(arguments: list[str] | None = None) -> int:
     days = None if frozen else access.expiry_days
     expiry_thread = ExpiryThread(store, days) if days else None
     daily_thread = None if frozen else DailyBackupThread(store.path)
-    room = (lambda: True) if frozen else _room_for_visitors(store, access)
+    room = (lambda: True) if frozen else _visitor_space_check(store, access)
     quota = TempFileQuota(access.temp_bytes, has_room=room) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
@@ -225,7 +225,7 @@ def main(arguments: list[str] | None = None) -> int:
         shown = page_settings(
             access, quota, hosts, mcp=chosen.mcp, home=not frozen, preview=preview
         )
-        requests = Middleware(PageRequests, on_request=partial(read_ahead, page_store))
+        requests = Middleware(PageRequests, on_request=partial(compute_overview_ahead, page_store))
         shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown, quiet=True, prevent_thread_lock=True)
         address = f"http://{chosen.host}:{chosen.port}"

@@ -30,8 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run_command(options: argparse.Namespace) -> int:
-    if options.command is print_access:
-        print_access()
+    if options.command is print_access_table:
+        print_access_table()
         return 0
     if options.command in (build_board, add_to_board, check_board):
         code: int = options.command(options)
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         "print the table of limits in docs/security.md: values on your machine and on a public page"
     )
     table = commands.add_parser("access", help=description, description=description)
-    table.set_defaults(command=print_access)
+    table.set_defaults(command=print_access_table)
     return parser
 
 
@@ -127,7 +127,7 @@ _STUDY_HELP = "a study's name, or a study file with its exported judgements besi
 
 def build_board(options: argparse.Namespace) -> int:
     """Write a new board of one or more studies."""
-    found = (_records(options, name) for name in options.study)
+    found = (_load_board_records(options, name) for name in options.study)
     board = make_board(found, options.out, options.title)
     print(
         f"wrote {options.out}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts; open "
@@ -142,7 +142,7 @@ def build_board(options: argparse.Namespace) -> int:
 
 def add_to_board(options: argparse.Namespace) -> int:
     """Add the judges of one study to a board."""
-    board = add_study(options.board, _records(options, options.study))
+    board = add_study(options.board, _load_board_records(options, options.study))
     print(f"{options.board}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts")
     return 0
 
@@ -158,7 +158,7 @@ def check_board(options: argparse.Namespace) -> int:
     return 0
 
 
-def _records(options: argparse.Namespace, name: str) -> StudyRecords:
+def _load_board_records(options: argparse.Namespace, name: str) -> StudyRecords:
     """The records of a study file, or of a study of the store."""
     if name.endswith((".yaml", ".yml")):
         pairs = (one.partition("=") for one in options.identity)
@@ -171,7 +171,7 @@ def _records(options: argparse.Namespace, name: str) -> StudyRecords:
         store.close()
 
 
-def print_access() -> None:
+def print_access_table() -> None:
     print(access.access_table())
 
 
@@ -186,16 +186,16 @@ def make_frozen_page(store: Store, options: argparse.Namespace) -> None:
         f"wrote {options.target}; to start the page, run in that folder: "
         "pip install -r requirements.txt && python app.py"
     )
-    _push_if_named(options)
+    _push_space_if_named(options)
 
 
 def make_space(store: Store, options: argparse.Namespace) -> None:
     publish(store, options.study, options.target)
     print(f"wrote {options.target}: a Hugging Face Space, ready to upload")
-    _push_if_named(options)
+    _push_space_if_named(options)
 
 
-def _push_if_named(options: argparse.Namespace) -> None:
+def _push_space_if_named(options: argparse.Namespace) -> None:
     if options.push:
         print(push_space(options.target, options.push, token=settings.HUB_TOKEN.read() or None))
 

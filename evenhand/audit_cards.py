@@ -21,8 +21,8 @@ from metrics.remedies.known_winners import TruthSource as WinnerSource
 from metrics.remedies.remedy_study import (
     RemedyStudy,
     add_call_credits,
+    build_remedy_study,
     estimate_call_agreement,
-    study_remedies,
 )
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
@@ -72,7 +72,7 @@ class UnsavedRaters(Raters):
 
     @cached_property
     def remedies(self) -> RemedyStudy:
-        return study_remedies(self.filtered.stored_frame, (), self.winners)
+        return build_remedy_study(self.filtered.stored_frame, (), self.winners)
 
     @cached_property
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
@@ -94,18 +94,18 @@ def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
     """Yield the card of each judge with each prompt that has verdicts."""
     view = UnsavedStudy(study.name, judgements=study.frame)
     raters = UnsavedRaters(view, study.truth, study.measured.remedies.source)
-    for rater in raters.in_view:
+    for rater in raters.rater_names_in_view:
         card = ReportCard(raters, rater)
         if (card.rows["options"] == 1).all():
             points = PointCard(card.rows)
             said, measures = points.sentences, _point_measures(points)
         else:
             said = [one.text for one in card_sentences(card.facts, card.words)]
-            measures = dict(_measures(card, study.truth))
-        yield JudgeCard(card.judge, card.prompt, tuple(map(_plain, said)), measures)
+            measures = dict(_list_card_measures(card, study.truth))
+        yield JudgeCard(card.judge, card.prompt, tuple(map(_plain_sentence, said)), measures)
 
 
-def _plain(text: str) -> str:
+def _plain_sentence(text: str) -> str:
     """Return a sentence without bold marks and narrow spaces, so that any terminal can show it."""
     return text.replace("**", "").replace(NARROW_SPACE, " ")
 
@@ -115,7 +115,7 @@ def _point_measures(card: PointCard) -> dict[str, Estimate]:
     return {label: one for label, _, one, _ in card.measures if one.value is not None}
 
 
-def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
+def _list_card_measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
     for record in records.listed("library", card.options):
         estimate = card.values_of(record).get(card.rater)
         by_people = record.key == "accuracy" and truth == "people"  # agreement says it

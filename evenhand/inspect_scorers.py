@@ -95,17 +95,17 @@ def both_orders(
         for order in ORDERS:
             if order not in verdicts:
                 grader = get_model(model) if model else get_model(role="grader")
-                prompt = _prompt(template, state, str(other), order)
+                prompt = _fill_prompt(template, state, str(other), order)
                 reply = (await grader.generate(prompt)).completion
-                verdicts[order] = _outcome(_last_verdict(reply), order)
+                verdicts[order] = _outcome_of_letter(_verdict_letter(reply), order)
                 replies.append(f"[evaluated answer shown {order}]\n{reply}")
                 asked.append(order)
-        return _combine(verdicts, asked, "\n\n".join(replies))
+        return _combine_orders(verdicts, asked, "\n\n".join(replies))
 
     return score
 
 
-def _prompt(template: str, state: TaskState, other: str, order: str) -> str:
+def _fill_prompt(template: str, state: TaskState, other: str, order: str) -> str:
     own = state.output.completion
     answers = (own, other) if order == "first" else (other, own)
     filled = {"question": state.input_text, "answer_a": answers[0], "answer_b": answers[1]}
@@ -120,18 +120,18 @@ def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) ->
     if earlier is None:
         return {}
     word = str(earlier.answer or earlier.value).strip().strip("[]")
-    found = _outcome(word if word in ("A", "B", "C") else "", order)
+    found = _outcome_of_letter(word if word in ("A", "B", "C") else "", order)
     return {order: found} if found else {}
 
 
-def _last_verdict(reply: str) -> str:
+def _verdict_letter(reply: str) -> str:
     verdict = parse_verdict("mt-bench", reply).verdict
     if verdict is None:
         return ""
     return "AB"[verdict.pick] if isinstance(verdict.pick, int) else "C"
 
 
-def _outcome(letter: str, order: str) -> str:
+def _outcome_of_letter(letter: str, order: str) -> str:
     """Return "win", "loss" or "tie" for the evaluated answer, shown in position `order`; "" if
     `letter`, the label of the verdict (C: tie), is empty."""
     if letter in ("", "C"):
@@ -139,7 +139,7 @@ def _outcome(letter: str, order: str) -> str:
     return "win" if (letter == "A") == (order == "first") else "loss"
 
 
-def _combine(verdicts: Mapping[str, str], asked: list[str], explanation: str) -> Score:
+def _combine_orders(verdicts: Mapping[str, str], asked: list[str], explanation: str) -> Score:
     found: dict[str, Any] = {order: verdicts[order] for order in ORDERS}
     metadata = {**found, "asked": asked, "flipped": found["first"] != found["second"]}
     if not all(found.values()):

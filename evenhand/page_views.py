@@ -20,7 +20,7 @@ from evenhand.extras import names_missing_extra
 from evenhand.judge_audit import JudgeAudit
 from evenhand.study_table import JudgedStudy, as_study
 from studies import settings
-from studies.errors import EvenhandError, write_error
+from studies.errors import EvenhandError, build_write_error
 
 START_SECONDS: Final = 120.0
 PAGE_HEIGHT: Final = 900
@@ -53,7 +53,7 @@ def report(data: Any, path: str | Path) -> Path:
     try:
         target.write_text(html, encoding="utf-8")
     except OSError as error:
-        raise write_error(target, error) from None
+        raise build_write_error(target, error) from None
     return target
 
 

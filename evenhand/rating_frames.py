@@ -13,7 +13,7 @@ from metrics.ratings.bradley_terry import ratings_from_battles
 from metrics.ratings.online_elo import elo_table
 from studies.domain import Estimate
 from studies.errors import SourceError
-from studies.frames.battle_frame import code_battles
+from studies.frames.battle_frame import encode_battles
 
 SEED: Final = 7
 COLUMNS: Final = ["rating", "low", "high", "n", "items", "note"]
@@ -37,16 +37,20 @@ def elo(
     are between `order_low` and `order_high`. `winner` has contestants, or `first`, `second`,
     `left`, `right` or `tie`. `intervals=False` gives the ratings alone, which takes far less time.
     """
-    data = _battles(first, second, winner, item)
+    data = _battles_from_columns(first, second, winner, item)
     if not intervals:
         rounds = orders = 0
     rng = np.random.default_rng(SEED)
     table = elo_table(data, rng=rng, k=k, orders=orders, rounds=rounds)
     rows = {
-        name: {**_columns(got.estimate), "order_low": got.order_low, "order_high": got.order_high}
+        name: {
+            **_estimate_columns(got.estimate),
+            "order_low": got.order_low,
+            "order_high": got.order_high,
+        }
         for name, got in table.items()
     }
-    return _ratings(rows, [*COLUMNS, "order_low", "order_high"])
+    return _ratings_frame(rows, [*COLUMNS, "order_low", "order_high"])
 
 
 def bradley_terry(
@@ -58,12 +62,12 @@ def bradley_terry(
 ) -> pd.DataFrame:
     """Compute Bradley–Terry ratings on the Elo scale, the best contestant first, with sandwich
     intervals clustered by item. `winner`: contestants, or words such as `first`."""
-    data = _battles(first, second, winner, item)
+    data = _battles_from_columns(first, second, winner, item)
     found = ratings_from_battles(data)
-    return _ratings({name: _columns(got) for name, got in found.items()}, COLUMNS)
+    return _ratings_frame({name: _estimate_columns(got) for name, got in found.items()}, COLUMNS)
 
 
-def _battles(
+def _battles_from_columns(
     first: Iterable[object],
     second: Iterable[object],
     winner: Iterable[object],
@@ -78,12 +82,12 @@ def _battles(
         listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
         raise SourceError(f"the columns have different numbers of rows ({listed})")
     try:
-        return battles_from_codes(code_battles(pd.DataFrame(arrays)))
+        return battles_from_codes(encode_battles(pd.DataFrame(arrays)))
     except ValueError as error:
         raise SourceError(str(error)) from None
 
 
-def _columns(got: Estimate) -> dict[str, object]:
+def _estimate_columns(got: Estimate) -> dict[str, object]:
     return {
         "rating": got.value,
         "low": got.low,
@@ -94,7 +98,7 @@ def _columns(got: Estimate) -> dict[str, object]:
     }
 
 
-def _ratings(rows: dict[str, dict[str, object]], columns: list[str]) -> pd.DataFrame:
+def _ratings_frame(rows: dict[str, dict[str, object]], columns: list[str]) -> pd.DataFrame:
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     frame.index.name = "contestant"
     numbers = [name for name in columns if name not in ("n", "items", "note")]

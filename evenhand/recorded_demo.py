@@ -14,7 +14,7 @@ from metrics.summary.remedy_section import RemedyInputs
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import read_items
 from studies.files.tables import read_table
-from studies.sources.formats.own_exports import first_per_ask, parse_judgements
+from studies.sources.formats.own_exports import keep_first_per_ask, parse_judgements
 from studies.sources.load import ASSETS_FOLDER, BUILT_IN_SOURCES
 from studies.terminal import run_command
 
@@ -33,7 +33,7 @@ def demo_study(file: str = "pairs") -> JudgedStudy:
     """Return a recorded study: `pairs` (the embedded 135M judge) or, of a 1.5B judge, `second`
     (pairs), `options` (four answers at once), `single` (each answer alone) or `twins`."""
     path = ASSETS_FOLDER / "demo" / f"{file}.jsonl.gz"
-    judgements = first_per_ask(parse_judgements(read_table(path)))
+    judgements = keep_first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}
     items = [item for item in read_items(BUILT_IN_SOURCES["probe"]) if item.id in used]
     name = FILES[file]

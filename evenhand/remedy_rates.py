@@ -12,7 +12,7 @@ import pandas as pd
 
 from evenhand.extras import names_missing_extra
 from evenhand.study_table import as_study
-from metrics.remedies.rule_names import words_of_id
+from metrics.remedies.rule_names import rule_words_of_id
 from metrics.summary.remedy_section import remedy_section
 from metrics.summary.remedy_tables import render_remedies
 from metrics.summary.summary import to_plain_data
@@ -61,26 +61,26 @@ def remedies(data: Any) -> RemedyComparison:
             f"{study.name}: no comparison with a known better answer; add a column of truth, or "
             "votes by people"
         )
-    table = pd.DataFrame(list(_rows(section)), columns=COLUMNS)
+    table = pd.DataFrame(list(_remedy_rows(section)), columns=COLUMNS)
     numbers = [name for name in COLUMNS if name.startswith(ESTIMATES)]
     table = table.astype(dict.fromkeys(numbers, np.float64))
     return RemedyComparison(section, table, section.get("recommendation", {}).get("sentence", ""))
 
 
-def _rows(section: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _remedy_rows(section: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for judge, prompts in section["rules"].items():
         for prompt, rules in prompts.items():
             for rule, line in rules.items():
-                title = words_of_id(rule, [judge]).title
-                yield _row(line, judge=judge, prompt=prompt, rule=rule, title=title)
+                title = rule_words_of_id(rule, [judge]).title
+                yield _remedy_row(line, judge=judge, prompt=prompt, rule=rule, title=title)
     for name, jury in section.get("juries", {}).items():
         for rule, line in jury.items():
             if isinstance(line, dict) and "calls" in line:
-                title = words_of_id(rule, name.split(" + ")).title
-                yield _row(line, judge=name, prompt="", rule=rule, title=title)
+                title = rule_words_of_id(rule, name.split(" + ")).title
+                yield _remedy_row(line, judge=name, prompt="", rule=rule, title=title)
 
 
-def _row(line: dict[str, Any], **keys: str) -> dict[str, Any]:
+def _remedy_row(line: dict[str, Any], **keys: str) -> dict[str, Any]:
     found: dict[str, Any] = {**keys, "calls": line["calls"]}
     for name in ESTIMATES:
         found[name] = line[name]["value"]

@@ -25,7 +25,7 @@ from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN, Item, Preference
 from studies.errors import SourceError
 from studies.exchange.unsaved_study import frame_from_source, has_designed_answers
-from studies.frames.battle_frame import frame_from_battles, item_column
+from studies.frames.battle_frame import find_item_column, frame_from_battles
 from studies.frames.frame import NO_PICK, TIE
 from studies.sources.detection.detect import matching_formats
 from studies.sources.load import LoadedSource, load_source, read_source
@@ -88,11 +88,11 @@ def read(
     """
     path = Path(source).expanduser()
     if path.is_file() and is_store(path):
-        return _from_store(path, study)
+        return _study_from_store(path, study)
     plain = format == "auto" and not mapping
     header = _csv_header(path) if plain else ()
     if any({*pair, "winner"} <= {*header} for pair in BATTLE_COLUMNS):
-        return _from_battles(path, words)
+        return _study_from_battles(path, words)
     if not mapping and header:
         mapping = score_mapping(find_columns(pd.DataFrame(columns=[*header])), header)
     spec = DataSpec(
@@ -100,7 +100,7 @@ def read(
     )
     with use_argument_names():
         loaded = load_source(spec, Path())
-    return replace(_from_source(loaded, path.name.split(".")[0]), source=spec)
+    return replace(_study_from_source(loaded, path.name.split(".")[0]), source=spec)
 
 
 def study(
@@ -140,8 +140,8 @@ def study(
     columns = find_columns(rows, named)
     if mapping or not {*_REQUIRED} <= columns.keys():
         given = [role for role, column in named.items() if column is not None]
-        return _from_columns(rows, columns, mapping, name, given)
-    return _from_rows(rows, columns, words, name)
+        return _study_from_source_columns(rows, columns, mapping, name, given)
+    return _study_from_rows(rows, columns, words, name)
 
 
 def as_study(data: Any) -> JudgedStudy:
@@ -151,7 +151,7 @@ def as_study(data: Any) -> JudgedStudy:
     return read(data) if isinstance(data, str | Path) else study(data)
 
 
-def _from_rows(
+def _study_from_rows(
     rows: pd.DataFrame, columns: dict[str, str], words: Mapping[Any, str] | None, name: str
 ) -> JudgedStudy:
     """Build a study from the columns that have the roles of COLUMN_NAMES."""
@@ -167,7 +167,7 @@ def _from_rows(
         MeasuredStudy(frame, name, remedies=inputs),
         name,
         "design" if known else "none",
-        items=tuple(_items_of(rows, columns, frame)),
+        items=tuple(_list_items(rows, columns, frame)),
         notes=_item_notes(frame, columns.get("item", "")),
     )
 
@@ -194,7 +194,7 @@ def _item_notes(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
     )
 
 
-def _from_columns(
+def _study_from_source_columns(
     rows: pd.DataFrame,
     columns: dict[str, str],
     mapping: Mapping[str, str] | None,
@@ -214,10 +214,12 @@ def _from_columns(
     spec = DataSpec(name, mapping=dict(mapping))
     with use_argument_names():
         loaded = read_source(spec, Path(name), Path(), table)
-    return _from_source(loaded, name)
+    return _study_from_source(loaded, name)
 
 
-def _items_of(table: pd.DataFrame, columns: dict[str, str], frame: pd.DataFrame) -> Iterable[Item]:
+def _list_items(
+    table: pd.DataFrame, columns: dict[str, str], frame: pd.DataFrame
+) -> Iterable[Item]:
     """Yield the items of the table; none unless it has columns for item, question, contestants and
     answers."""
     wanted = ("question", "first_answer", "second_answer")
@@ -254,25 +256,25 @@ def _csv_header(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _from_store(path: Path, name: str | None) -> JudgedStudy:
+def _study_from_store(path: Path, name: str | None) -> JudgedStudy:
     measured = read_results(path, name)
     truth: TruthKind = "people" if measured.remedies.source == PEOPLE else "design"
     known = bool((measured.frame["truth"] >= 0).any())
     return JudgedStudy(measured, measured.name, truth if known else "none", path.resolve())
 
 
-def _from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedStudy:
+def _study_from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedStudy:
     """Read a CSV of battles; the study has the same numbers as `python -m metrics FILE`."""
     try:
         measured = read_results(path, words={str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:
         raise SourceError(str(error)) from None
-    column = item_column(pd.read_csv(path, nrows=0))
+    column = find_item_column(pd.read_csv(path, nrows=0))
     truth: TruthKind = "design" if measured.remedies.source else "none"
     return JudgedStudy(measured, path.stem, truth, notes=_item_notes(measured.frame, column))
 
 
-def _from_source(loaded: LoadedSource, name: str) -> JudgedStudy:
+def _study_from_source(loaded: LoadedSource, name: str) -> JudgedStudy:
     if loaded.shards is not None:
         raise SourceError(
             "a folder of Parquet shards is read through a store: evenhand import FOLDER, then "

@@ -52,7 +52,7 @@ def as_table(data: Any) -> pd.DataFrame:
     has none.
     """
     if isinstance(data, pd.DataFrame):
-        return _with_index(data)
+        return _index_as_item_column(data)
     try:
         if isinstance(data, Mapping):
             return pd.DataFrame(dict(data))
@@ -63,19 +63,19 @@ def as_table(data: Any) -> pd.DataFrame:
         if hasattr(data, "to_dicts"):  # polars
             return pd.DataFrame(data.to_dict(as_series=False))
         if not isinstance(data, pd.Series) and hasattr(data, "to_pandas"):
-            return _with_index(data.to_pandas())
+            return _index_as_item_column(data.to_pandas())
     except (ValueError, TypeError) as error:
         raise SourceError(f"this is not a table: {error}; give {ACCEPTED}") from None
     lazy = "; call .collect() first" if hasattr(data, "collect") else ""
-    raise SourceError(f"{_kind(data)} is not a table{lazy}; give {ACCEPTED}")
+    raise SourceError(f"{_describe_type(data)} is not a table{lazy}; give {ACCEPTED}")
 
 
-def _kind(data: Any) -> str:
+def _describe_type(data: Any) -> str:
     empty = isinstance(data, list | tuple) and not data
     return f"an empty {type(data).__name__}" if empty else f"the type {type(data).__name__}"
 
 
-def _with_index(table: pd.DataFrame) -> pd.DataFrame:
+def _index_as_item_column(table: pd.DataFrame) -> pd.DataFrame:
     names = COLUMN_NAMES["item"]
     if any(name in table.columns for name in names) or isinstance(table.index, pd.MultiIndex):
         return table

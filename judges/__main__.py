@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     # Masks keys in all output, including warnings of libraries and tracebacks.
     restore = key_store.install_redaction()
     try:
-        with _sigterm_as_interrupt():
+        with _treat_sigterm_as_interrupt():
             return run_command(
                 lambda: int(options.command(options)), EmbeddedUnavailable, WeightsMissing
             )
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
+def _treat_sigterm_as_interrupt() -> Iterator[None]:
     """Treat SIGTERM like Ctrl-C, so that a job ended by a scheduler stops cleanly."""
     if threading.current_thread() is not threading.main_thread():
         yield

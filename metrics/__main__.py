@@ -92,13 +92,13 @@ def format_estimate(got: dict[str, Any]) -> str:
     if got["value"] is None:
         return f"– ({got['note']})" if got["note"] else "–"
     digits = 0 if got["unit"] == "Elo" else 3
-    shown = _bound_sign(got) + _format_number(got["value"], digits)
+    shown = _sign_of_one_sided_interval(got) + _format_number(got["value"], digits)
     if got["low"] is not None and got["high"] is not None:
         shown += f" [{_format_number(got['low'], digits)}, {_format_number(got['high'], digits)}]"
     return f"{shown}  n {got['n']:,}" + (f"  ({got['note']})" if got["note"] else "")
 
 
-def _bound_sign(got: dict[str, Any]) -> str:
+def _sign_of_one_sided_interval(got: dict[str, Any]) -> str:
     """Return the sign ≥ or ≤ if the interval has only one limit, else an empty text."""
     if (got["low"] is None) == (got["high"] is None):
         return ""

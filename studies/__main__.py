@@ -51,7 +51,7 @@ def _execute(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    _import_parser(commands)
+    _add_import_parser(commands)
     add_recovery_parsers(commands)
     for name, command, summary in (
         ("list", list_studies, "list the studies of a store"),
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _import_parser(commands: Any) -> None:
+def _add_import_parser(commands: Any) -> None:
     summary = "import recorded verdicts (file, folder or Hub dataset) as a study; calls no judge"
     sub = commands.add_parser("import", help=summary, description=summary)
     sub.add_argument(
@@ -121,13 +121,13 @@ def import_file(options: argparse.Namespace) -> None:
     mapping = _parse_assignments(options.mapping, "--mapping")
     first, *rest = _expand_patterns(options.file)
     spec = DataSpec(
-        _path_from_folder(folder, first),
+        _relative_to_store_folder(folder, first),
         options.format,
-        {name: _path_from_folder(folder, path) for name, path in files.items()},
+        {name: _relative_to_store_folder(folder, path) for name, path in files.items()},
         mapping=mapping,
         split=options.split,
         read=options.read,
-        parts=tuple(_path_from_folder(folder, path) for path in rest),
+        parts=tuple(_relative_to_store_folder(folder, path) for path in rest),
     )
     name = options.name or name_from_source(first)
     try:
@@ -152,7 +152,7 @@ def _expand_patterns(names: list[str]) -> list[str]:
     return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
 
 
-def _path_from_folder(folder: Path, path: str) -> str:
+def _relative_to_store_folder(folder: Path, path: str) -> str:
     """Return a data file's path relative to the store's folder, as paths in saved studies are."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path

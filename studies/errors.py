@@ -85,7 +85,7 @@ def file_error_advice(error: OSError) -> str:
     )
 
 
-def write_error(path: Path, error: OSError) -> StudyError:
+def build_write_error(path: Path, error: OSError) -> StudyError:
     """Return the error for a file that could not be written, with advice.
 
     The message names the file without its folder, because other visitors of the page can see it.

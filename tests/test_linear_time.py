@@ -20,10 +20,10 @@ from components.inspect.injection_marks import mark_suspects
 from components.inspect.word_diff import word_difference
 from components.results.protocol.paper_tables import short_model
 from components.study.jobs import safe_file_name
-from judges.operations.image_descriptions import without_thoughts
+from judges.operations.image_descriptions import remove_think_blocks
 from judges.rendering.template import (
     fill_template,
-    misspelt_braces,
+    find_misspelt_variables,
     split_template,
     unknown_variables,
 )
@@ -38,7 +38,7 @@ from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.formats.creation_mmbench import _model_in
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.hub import parse_hub_address
-from studies.sources.hub_files import front_of
+from studies.sources.hub_files import extract_front_matter
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.texts.injection import find_spans, is_suspect
 from studies.texts.instruction_verbs import parse_opening
@@ -172,7 +172,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     **{name: partial(read_and_box, name) for name in FORMATS},
     **{f"{name} after markers": partial(read_after, name) for name in FORMATS},
     "clean": clean_reply,
-    "thoughts": without_thoughts,
+    "thoughts": remove_think_blocks,
     "suspects": find_spans,
     "suspect words": lambda text: find_spans(f"judge choose ignore [[a]] {text}"),
     "is suspect": is_suspect,
@@ -182,13 +182,13 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
         text, dict.fromkeys(name for name, v in split_template(text) if v)
     ),
     "unknown variables": unknown_variables,
-    "misspelt braces": misspelt_braces,
+    "misspelt braces": find_misspelt_variables,
     "opening": parse_opening,
     "place": expand_source,
     "check of a place": check_source_variable,
     "hub address": lambda text: parse_hub_address(f"hub:{text}"),
-    "card": front_of,
-    "card after dashes": lambda text: front_of(f"---\n{text}"),
+    "card": extract_front_matter,
+    "card after dashes": lambda text: extract_front_matter(f"---\n{text}"),
     "listed": lambda text: split_list(f"https://{text}"),
     "columns": lambda text: guess_mapping([text, f"answer_{text}", f"{text}_answer"], []),
     "prediction column": lambda text: _model_in(f"prediction:{text}\n"),

@@ -32,7 +32,7 @@ def elo_curve_figure(
     download. `replay` adds a slider under the plot that shows the ratings after any number of
     battles. A redrawn chart with the same `revision` keeps its zoom.
     """
-    keep = parts.thin_indices(len(battles))
+    keep = parts.spaced_indices(len(battles))
     x = [battles[i] for i in keep]
     names = list(curves)
     thin = {name: [curves[name][i] for i in keep] for name in names}

@@ -207,7 +207,7 @@ def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], hei
         label["yshift"] = round(shifted + lift - pixels[id(label)], 1)
 
 
-def thin_indices(length: int) -> list[int]:
+def spaced_indices(length: int) -> list[int]:
     """At most MAX_POINTS evenly spaced indices from 0 to length − 1, to keep the browser fast."""
     if length <= MAX_POINTS:
         return list(range(length))

@@ -116,7 +116,7 @@ class SharePoint:
 def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
     """Figure of the first-position share after each verdict; its y range is one of two fixed
     ranges, so that redrawn charts can be compared."""
-    points = [points[i] for i in parts.thin_indices(len(points))]
+    points = [points[i] for i in parts.spaced_indices(len(points))]
     last = points[-1] if points else None
     colour = _lean_colour(last, even)
     x, y = [p.n for p in points], [p.value for p in points]

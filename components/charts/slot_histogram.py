@@ -39,11 +39,11 @@ def slot_histogram_figure(rows: Sequence[SlotRow]) -> Figure:
     """
     slots = max((len(row.shares) for row in rows), default=2)
     if slots > 2 and len(rows) == 1:
-        return _upright_slots(rows[0], 1 / slots)
-    return _paired_slots(rows, slots, 1 / slots)
+        return _vertical_bars_figure(rows[0], 1 / slots)
+    return _horizontal_bars_figure(rows, slots, 1 / slots)
 
 
-def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float) -> Figure:
+def _horizontal_bars_figure(rows: Sequence[SlotRow], slots: int, chance: float) -> Figure:
     step = 0.8 / slots
     data, notes = [], []
     for slot in range(slots):
@@ -103,7 +103,7 @@ def _slot_bars(
     }
 
 
-def _upright_slots(row: SlotRow, chance: float) -> Figure:
+def _vertical_bars_figure(row: SlotRow, chance: float) -> Figure:
     estimates = list(row.shares)
     slots = list(range(len(estimates)))
     tops = [max(e.high or 0, e.value or 0) for e in estimates]

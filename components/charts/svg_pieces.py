@@ -40,7 +40,7 @@ class Canvas:
         return lambda value: LEFT + pad + room * (value - low) / max(high - low, 1e-9)
 
 
-def wide_and_narrow(wide: Markup, narrow: Markup, label: str) -> Markup:
+def wrap_wide_and_narrow(wide: Markup, narrow: Markup, label: str) -> Markup:
     return fill(
         '<div class="eh-svg eh-only-wide" role="img" aria-label="{}">{}</div>'
         '<div class="eh-svg eh-only-narrow" aria-hidden="true">{}</div>',
@@ -100,5 +100,5 @@ def round_shares(low: float, high: float) -> list[float]:
     return [round(k * step, 4) for k in range(first, last + 1)]
 
 
-def known_or(value: float | None, other: float | None) -> float:
+def known_value_or_half(value: float | None, other: float | None) -> float:
     return value if value is not None else other if other is not None else 0.5

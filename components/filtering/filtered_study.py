@@ -24,7 +24,7 @@ from metrics.win_rates.counting_rules import (
     counting_rule,
     outcome_rows,
 )
-from metrics.win_rates.remedy_outcomes import rule_in_force
+from metrics.win_rates.remedy_outcomes import applicable_rule
 from studies.domain import USABLE_STATUSES
 from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study
@@ -111,7 +111,7 @@ class FilteredStudy:
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = counting_rule(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
-            combine = rule_in_force(combine, self.machines)
+            combine = applicable_rule(combine, self.machines)
         return combine, cast(UnreadableRule, chosen[1])
 
     @cached_property

@@ -17,8 +17,8 @@ from metrics.estimation import row_selection
 from metrics.remedies.remedy_study import (
     RemedyStudy,
     add_call_credits,
+    build_remedy_study,
     estimate_call_agreement,
-    study_remedies,
 )
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.study_inputs import remedy_inputs
@@ -86,7 +86,7 @@ class Raters:
         return row_selection.select_rows(self.frame, ~row_selection.people_mask(self.frame))
 
     @cached_property
-    def in_view(self) -> list[str]:
+    def rater_names_in_view(self) -> list[str]:
         """Names of the raters with rows that pass the filters, in the order of `names`."""
         present = set(self.machines["judge"].astype(str).unique())
         return [name for name in self.names if name in present]
@@ -131,7 +131,7 @@ def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
 def _remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
     inputs = _remedy_inputs(FilteredStudy(filtered.store, filtered.name))  # for all filters
     frame = filtered.filter.apply(filtered.stored_frame)
-    return study_remedies(frame, inputs.judges, inputs.source), inputs
+    return build_remedy_study(frame, inputs.judges, inputs.source), inputs
 
 
 def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:

@@ -36,12 +36,12 @@ def demo_parts(store: Store) -> list[Markup]:
 
     def compute() -> list[Markup]:
         frame = machine_rows(store.frame(study))
-        return [finding_html(*_demo_sentences(frame)), squares_html(frame)]
+        return [finding_html(*_demo_headline_and_lead(frame)), squares_html(frame)]
 
     return store.memoised(study, ("home demo",), compute)
 
 
-def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
+def _demo_headline_and_lead(frame: pd.DataFrame) -> tuple[str, str]:
     pairs = flip_leans(bias_from_frame(frame))
     flips, asked = sum(row.flips for row in pairs), sum(row.pairs for row in pairs)
     rate = share(flips / max(1, asked), 0)

@@ -94,22 +94,27 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
 def paper_claims(store: Store) -> list[PaperClaim]:
     """All cards; if the store has no recorded demo, only the cards that do not cite the demo."""
     present = {line.name for line in store.studies()}
-    cards = [_unrelated_option()]
+    cards = [_unrelated_option_claim()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:
         small, larger = (
             _stored_rates(store, name)
             for name in (demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY)
         )
-        cards += [_warning(store), _ties(small, larger), _sample_size(larger), _two_orders(larger)]
-    return [*cards, _seeing_images()]
+        cards += [
+            _warning_claim(store),
+            _ties_claim(small, larger),
+            _sample_size_claim(larger),
+            _two_orders_claim(larger),
+        ]
+    return [*cards, _seeing_images_claim()]
 
 
 def _stored_rates(store: Store, study: str) -> RecordedRates:
     return store.memoised(study, ("recorded rates",), lambda: recorded_rates(store.frame(study)))
 
 
-def _unrelated_option() -> PaperClaim:
-    known = paper_tables.grade_caveat()
+def _unrelated_option_claim() -> PaperClaim:
+    known = paper_tables.count_grade_caveats()
     random = {options: number(RANDOM_GRADE[options], 2) for options in (2, 3, 5)}
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
@@ -128,9 +133,11 @@ def _unrelated_option() -> PaperClaim:
     )
 
 
-def _warning(store: Store) -> PaperClaim:
+def _warning_claim(store: Store) -> PaperClaim:
     differences = _entropy_differences()
-    plain, warned = (_changed(store, prompt) for prompt in (PLAIN_PROMPT, WARNING_PROMPT))
+    plain, warned = (
+        _changed_share_in_demo(store, prompt) for prompt in (PLAIN_PROMPT, WARNING_PROMPT)
+    )
     within = sum(abs(one) <= MAX_REPEAT_DIFFERENCE for one in differences)
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
@@ -162,7 +169,7 @@ def _entropy_differences() -> list[float]:
     ]
 
 
-def _changed(store: Store, prompt: str) -> float | None:
+def _changed_share_in_demo(store: Store, prompt: str) -> float | None:
     """Share of the demo's comparisons with this prompt whose verdict changes with the order."""
     study = demo_studies.PAIRS_STUDY
 
@@ -174,7 +181,7 @@ def _changed(store: Store, prompt: str) -> float | None:
     return store.memoised(study, ("changed by prompt", prompt), compute)
 
 
-def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
+def _ties_claim(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "VisIT-Bench (2023), appendix",
         "How much does a win rate change if ties are left out?",
@@ -190,7 +197,7 @@ def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
     )
 
 
-def _sample_size(larger: RecordedRates) -> PaperClaim:
+def _sample_size_claim(larger: RecordedRates) -> PaperClaim:
     whole, decided = (
         number(100 * _half_width(size), 1)
         for size in (VISIT_COMPARISONS, VISIT_COMPARISONS * larger.decided)
@@ -217,10 +224,10 @@ def _half_width(comparisons: float) -> float:
     return float(high - low) / 2
 
 
-def _two_orders(larger: RecordedRates) -> PaperClaim:
+def _two_orders_claim(larger: RecordedRates) -> PaperClaim:
     pairs = _alignment_pairs("dual")
     better = sum(both.mae < one.mae for one, both in pairs)
-    higher = sum(_value(both) > _value(one) for one, both in pairs)
+    higher = sum(_consistency_or_nan(both) > _consistency_or_nan(one) for one, both in pairs)
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Do verdicts from both orders agree more with people?",
@@ -239,7 +246,7 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
     )
 
 
-def _seeing_images() -> PaperClaim:
+def _seeing_images_claim() -> PaperClaim:
     unhelpful, cells = paper_tables.count_images_unhelpful()
     pairs = _alignment_pairs("sees")
     return PaperClaim(
@@ -267,7 +274,7 @@ def _alignment_pairs(by: str) -> list[AlignmentPair]:
     Only rows on all models together ("overall")."""
     rows = {
         (row.judge, row.dual, row.sees): row
-        for row in paper_tables.creation_alignment()
+        for row in paper_tables.read_creation_alignment()
         if row.model == "overall" and row.sees != "people"
     }
     if by == "dual":
@@ -281,7 +288,7 @@ def _alignment_pairs(by: str) -> list[AlignmentPair]:
     ]
 
 
-def _value(row: PublishedAlignment) -> float:
+def _consistency_or_nan(row: PublishedAlignment) -> float:
     return row.consistency.value if row.consistency.value is not None else math.nan
 
 

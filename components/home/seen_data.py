@@ -64,7 +64,7 @@ def read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
         found = load_records(read_data_spec(read_lenient_study(text, folder)), folder)
     except EvenhandError:
         table = source_table(read_lenient_study(text, folder))
-        if table is None or not jobs.columns_to_name(text, folder):
+        if table is None or not jobs.has_columns_to_map(text, folder):
             raise
         if len(table.columns) < 2 or not table.rows:
             lacks = "no rows" if not table.rows else "one column only"
@@ -73,7 +73,7 @@ def read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
                 "question and answers, or with verdicts"
             ) from None
         return SeenData(text, files, time.monotonic() - start, len(table.rows))
-    facts = _facts(found)
+    facts = _describe_contents_by_kind(found)
     if not facts:
         raise SourceError(f"{files}: neither verdicts nor answers were found; check its columns")
     machines = {one.ask.judge for one in found.judgements if not _is_person(one)}
@@ -97,7 +97,7 @@ def _count_calls(text: str, folder: Path) -> int | None:
     return None if plan is None else count_asks(plan)[0]
 
 
-def _facts(found: LoadedSource) -> dict[str, str]:
+def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
     """Return what a source contains, by kind: verdicts first, answers last."""
     by_kind: dict[str, list[Judgement]] = defaultdict(list)
     for one in found.judgements:
@@ -128,7 +128,7 @@ def _recorded_text(kind: str, rows: Sequence[Judgement], found: LoadedSource) ->
     return f"{count(len(rows), 'verdict' if kind == PASS_FAIL else 'score')}, {judges}{told}"
 
 
-def seen_html(seen: SeenData) -> Markup:
+def uploads_html(seen: SeenData) -> Markup:
     """HTML of the files that were read: the four kinds, one of them marked, and the button with a
     line on its effect."""
     if seen.opens_results:

@@ -13,7 +13,7 @@ import gradio as gr
 from components.home import study_list
 from components.home.demo_panel import demo_parts, live_demo_name, live_demo_parts
 from components.home.paper_claims import claims_html
-from components.home.seen_data import SeenData, read_uploads, seen_html
+from components.home.seen_data import SeenData, read_uploads, uploads_html
 from components.home.study_list import active_studies
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import finding_html, notice_html, panel_heading
@@ -126,7 +126,7 @@ def bind(
     on_tab.select(None, None, None, js=SHOW_HOME)
 
 
-def _names(store: Store) -> list[str]:
+def _list_study_names(store: Store) -> list[str]:
     return [line.name for line in store.studies()]
 
 
@@ -138,7 +138,7 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
         plan = assign_owner(demo_studies.live_plan(store), store)
         save_plan(plan, store)
         run_tab.start_run(store, engine, plan.study.name)
-        shown = gr.Dropdown(choices=_names(store), value=plan.study.name)
+        shown = gr.Dropdown(choices=_list_study_names(store), value=plan.study.name)
         return [shown, gr.Timer(active=True), *live_demo_parts(store, engine)]
 
     def draw(study: str) -> list[Any]:
@@ -174,7 +174,7 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
             seen = read_uploads([Path(path) for path in paths], store.folder)
         except REPORTED_ERRORS as error:
             return refuse(error)
-        return [seen, seen_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
+        return [seen, uploads_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
 
     def act(
         seen: SeenData | None, judge: str, state: FormState, tested: Any, event: gr.EventData
@@ -184,7 +184,7 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
             return [*keep, *[gr.skip()] * len(shown)]
         if asked.get("do") == "kind":
             other = replace(seen, chosen=str(asked.get("kind")))
-            return [*keep, other, seen_html(other), gr.skip(), EMPTY]
+            return [*keep, other, uploads_html(other), gr.skip(), EMPTY]
         done = [None, EMPTY, gr.Textbox(visible=False), EMPTY]
         if asked.get("do") == "columns" or not seen.opens_results:
             named = put_value(seen.text, ("name",), jobs.study_name_of(seen.text))
@@ -194,7 +194,7 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
             name = jobs.open_recorded_verdicts(seen.text, store, judge)
         except REPORTED_ERRORS as error:
             return [*keep, *refuse(error)]
-        names = gr.Dropdown(choices=_names(store), value=name)
+        names = gr.Dropdown(choices=_list_study_names(store), value=name)
         return [*[gr.skip()] * len(form), names, gr.Tabs(selected="results"), *done]
 
     tab.upload.upload(read, tab.upload, shown, **QUIET).then(None, None, None, js=READ_ENDED)
@@ -212,7 +212,7 @@ def _bind_studies(
     def shown(**options: str) -> Markup:
         return study_list.studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
 
-    def open_form(text: str, state: FormState, tested: Any) -> list[Any]:
+    def open_in_form(text: str, state: FormState, tested: Any) -> list[Any]:
         made = open_new_study(store, text, state, tested)
         return [*made, gr.Tabs(selected="study"), shown(), EMPTY]
 
@@ -228,12 +228,12 @@ def _bind_studies(
         if isinstance(asked.get("set"), Mapping):
             (name, wanted), *_ = asked["set"].items()
             new = study_list.rename_study(store, engine, str(name), str(wanted))
-            names = gr.Dropdown(choices=_names(store), value=new)
+            names = gr.Dropdown(choices=_list_study_names(store), value=new)
             return [*keep, names, gr.skip(), shown(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
         if do == "example":
-            return open_form(example_text(name), state, tested)
-        if name not in _names(store):
+            return open_in_form(example_text(name), state, tested)
+        if name not in _list_study_names(store):
             return [*keep, gr.skip(), gr.skip(), shown(), EMPTY]
         if do == "open":
             at = str(asked.get("tab") or "results")
@@ -243,10 +243,12 @@ def _bind_studies(
             return [*keep, name, gr.Tabs(selected=at), gr.skip(), EMPTY]
         if do == "duplicate":
             copied = put_value(jobs.stored_study_yaml(store, name), ("name",), name)
-            return open_form(copied, state, tested)
+            return open_in_form(copied, state, tested)
         if do == "delete now":
             gone = study_list.delete_study(store, engine, name)
-            names = gr.Dropdown(choices=_names(store), value=next(iter(_names(store)), None))
+            names = gr.Dropdown(
+                choices=_list_study_names(store), value=next(iter(_list_study_names(store)), None)
+            )
             told = notice_html(
                 "calm", f"{name} was deleted.", f"{gone:,} replies were deleted too."
             )
@@ -259,7 +261,7 @@ def _bind_studies(
     gr.on(lists, act, inputs, outputs, **QUIET).then(None, header.study, None, **REMEMBER_TAB)
 
     def begin(state: FormState, tested: Any) -> list[Any]:
-        return open_form(START_YAML, state, tested)
+        return open_in_form(START_YAML, state, tested)
 
     tab.new.click(begin, inputs[1:], outputs, **QUIET).then(
         None, header.study, None, **REMEMBER_TAB

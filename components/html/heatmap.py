@@ -26,7 +26,7 @@ from components.html.matrix_heads import (
     break_name,
     head_html,
     name_html,
-    needs_upright,
+    needs_upright_heads,
 )
 from components.html.pieces import wrap
 from components.html.scales import COLOUR_BINS, ColourScale
@@ -103,7 +103,7 @@ def matrix_html(
         tables += _tall_table(rows, heads, made, view, total, end)
     style = attributes({"style": f"--lab: {label_width}px"})
     data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view, aside))})
-    hatched = any(e is not None and view.has_few(e) for e in cells.values())
+    hatched = any(e is not None and view.has_too_few_verdicts(e) for e in cells.values())
     return fill(
         '<div class="eh"><div class="eh-heat-box"{}{}>{}</div>{}</div>',
         style,
@@ -137,7 +137,7 @@ class _MatrixOptions:
     def label(self) -> str:
         return f"{self.scale.name} by {self.keys[0]} and {self.keys[1]}"
 
-    def has_few(self, estimate: Estimate) -> bool:
+    def has_too_few_verdicts(self, estimate: Estimate) -> bool:
         """Whether the estimate's items or verdicts are too few for a coloured cell."""
         if estimate.value is None:
             return False
@@ -176,7 +176,7 @@ def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOption
     scale = view.scale
     ink = (
         None
-        if view.has_few(estimate)
+        if view.has_too_few_verdicts(estimate)
         else int(view.css_class(row, column, estimate.value or 0.0)[1:]) / COLOUR_BINS
     )
     return [
@@ -194,7 +194,7 @@ def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOption
 
 
 def _bounds_text(estimate: Estimate, view: _MatrixOptions) -> str:
-    if not view.has_few(estimate):
+    if not view.has_too_few_verdicts(estimate):
         return view.scale.bounds(estimate)
     if 0 < estimate.items < MIN_COLOURED_ITEMS:
         return count(estimate.items, "item")
@@ -211,7 +211,7 @@ def _wide_table(
     end: EndColumn | None,
 ) -> Markup:
     gaps = [1] if total and len(columns) > 1 else []
-    upright = needs_upright([column.name for column in columns])
+    upright = needs_upright_heads([column.name for column in columns])
     heads = [
         head_html(column, bold=total and i == 0, upright=upright)
         for i, column in enumerate(columns)
@@ -240,7 +240,7 @@ def _tall_table(
     total: bool,
     end: EndColumn | None,
 ) -> Markup:
-    upright = needs_upright(rows)
+    upright = needs_upright_heads(rows)
     heads = [head_html(MatrixColumn(row), upright=upright) for row in rows]
     lines = [
         (name_html(column.name, bold=total and i == 0), [made[row, column.name] for row in rows])
@@ -258,7 +258,7 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
     if estimate is None or not is_known(estimate.value):
         why = attributes(_unknown_attributes(row, column, estimate))
         return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
-    few = view.has_few(estimate)
+    few = view.has_too_few_verdicts(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     classes = [name for name, on in (("few", few), ("thin", thin)) if on]
     below = _bounds_text(estimate, view) if few or column in view.bounded else ""

@@ -32,7 +32,7 @@ class MatrixColumn:
     note: str = ""
 
 
-def needs_upright(names: Sequence[str]) -> bool:
+def needs_upright_heads(names: Sequence[str]) -> bool:
     """Whether the longest part of a column head is too wide for a phone: there the heads run
     upwards, so that no word is broken."""
     parts = (part for name in names for part in re.split(r"[\s_/-]", name))

@@ -10,7 +10,7 @@ from typing import Final
 from components.html.format import count, dollars, duration, share
 from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, status_badge, wrap
-from components.html.tables.table import Cells, Table, name_of_row
+from components.html.tables.table import Cells, Table, row_name_cell
 from components.inspect.explanation import explain_comparison, human_verdict_text
 from components.inspect.html_parts import (
     columns_html,
@@ -45,15 +45,15 @@ def comparison_html(
     filtered list."""
     explanation = explain_comparison(opened)
     parts = (
-        _heading(opened, place, total, previous, following),
+        _comparison_heading(opened, place, total, previous, following),
         notice_html(explanation.kind, explanation.title, explanation.text),
         suspect_notice(opened),
-        _question(opened),
-        _answers(opened),
+        _question_section(opened),
+        _answers_section(opened),
         replies_html(opened),
         *(_prompt_drawer(order, i, len(opened.orders)) for i, order in enumerate(opened.orders, 1)),
-        _details(opened),
-        fill('<nav class="eh-ends">{}</nav>', _navigation(previous, following, words=True)),
+        _details_section(opened),
+        fill('<nav class="eh-ends">{}</nav>', _navigation_buttons(previous, following, words=True)),
     )
     key = opened.orders[0].reply.judgement.ask.key if opened.orders else ""
     made = attributes({"class": "eh-panel eh-open", "data-key": key})
@@ -63,13 +63,13 @@ def comparison_html(
 # ------------------------------------------------------------------------- head
 
 
-def _heading(
+def _comparison_heading(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
 ) -> Markup:
     line = opened.line
     where = join((escape(part) for part in (line.item, line.category) if part), ", ")
     badges = _SIMULATED if opened.simulated else ""
-    badges += join(status_badge(status) for status in _statuses(opened))
+    badges += join(status_badge(status) for status in _list_distinct_statuses(opened))
     position = f"{count(place + 1)} of {count(total)}"
     return fill(
         '<header class="eh-open-head"><div class="eh-row"><b>{}</b>'
@@ -81,18 +81,18 @@ def _heading(
         line.prompt,
         badges,
         position,
-        _navigation(previous, following),
+        _navigation_buttons(previous, following),
     )
 
 
-def _statuses(opened: ComparisonDetail) -> list[Status]:
+def _list_distinct_statuses(opened: ComparisonDetail) -> list[Status]:
     """Distinct statuses of the unusable replies, one reply for each order; if all are usable, the
     status of the first."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 
 
-def _navigation(previous: str, following: str, words: bool = False) -> Markup:
+def _navigation_buttons(previous: str, following: str, words: bool = False) -> Markup:
     back = _navigation_button(
         "\u2039 Previous" if words else "\u2039", "Previous", previous, "k ArrowLeft"
     )
@@ -118,7 +118,7 @@ def _navigation_button(text: str, label: str, key: str, keys: str) -> Markup:
 # --------------------------------------------------------------------- question
 
 
-def _question(opened: ComparisonDetail) -> Markup:
+def _question_section(opened: ComparisonDetail) -> Markup:
     item = opened.item
     if item is None:
         return section_heading("Question") + missing_note(
@@ -165,7 +165,7 @@ def _image_html(one: ItemImage) -> Markup:
 # ---------------------------------------------------------------------- answers
 
 
-def _answers(opened: ComparisonDetail) -> Markup:
+def _answers_section(opened: ComparisonDetail) -> Markup:
     texts = [text for _, text in opened.answers]
     if len(texts) != 2 or texts[0] is None or texts[1] is None:
         cards = (_answer_card(opened, who, text, None, None) for who, text in opened.answers)
@@ -176,10 +176,10 @@ def _answers(opened: ComparisonDetail) -> Markup:
         _answer_card(opened, who, text, made, n)
         for (who, text), made, n in zip(opened.answers, halves, found.words, strict=True)
     )
-    return section_heading("Answers", _shared_note(found)) + columns_html(cards)
+    return section_heading("Answers", _shared_words_note(found)) + columns_html(cards)
 
 
-def _shared_note(found: WordDifference) -> Markup:
+def _shared_words_note(found: WordDifference) -> Markup:
     if found.shared is None:
         return Markup('<span class="eh-small">Too long to mark the differences</span>')
     shared = f"{share(found.shared, 0)} of words are in both answers"
@@ -230,11 +230,11 @@ def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> Markup:
         for role, text in sent.messages
     )
     copy = link_button("Copy", {"data-copy": ".eh-msg span"})
-    body = fill('{}<p class="eh-small">{} \u00b7 {}</p>', messages, copy, _hash_note(sent))
+    body = fill('{}<p class="eh-small">{} \u00b7 {}</p>', messages, copy, _sent_text_note(sent))
     return drawer(title, body, "how")
 
 
-def _hash_note(sent: SentMessages) -> str:
+def _sent_text_note(sent: SentMessages) -> str:
     if sent.exact:
         return (
             "This text was rebuilt from the stored prompt. It is identical to the text sent: both "
@@ -246,7 +246,7 @@ def _hash_note(sent: SentMessages) -> str:
     )
 
 
-def _details(opened: ComparisonDetail) -> Markup:
+def _details_section(opened: ComparisonDetail) -> Markup:
     line, item = opened.line, opened.item
     better = human_verdict_text(item, line.names) if item else ""
     facts = {
@@ -269,7 +269,7 @@ def _order_table(opened: ComparisonDetail) -> Markup:
     if not rows:
         return EMPTY
     heads = ["", *(f"Order {i}" for i in range(1, len(rows) + 1))]
-    lines: list[Cells] = [[name_of_row(name), *(row[name] for row in rows)] for name in rows[0]]
+    lines: list[Cells] = [[row_name_cell(name), *(row[name] for row in rows)] for name in rows[0]]
     return Table(heads, lines, box="eh-orders", data={"style": f"--orders: {len(rows)}"}).html()
 
 

@@ -24,16 +24,16 @@ from metrics.estimation.row_selection import (
     Ints,
     Mask,
     contestants,
-    evidence_mask,
     first_rows,
     group_codes,
     modal_verdicts,
     people_mask,
     select_complete_sets,
+    usable_status_mask,
     used_categories,
 )
-from metrics.labels.labelled_rows import checked_rows
-from metrics.remedies.changed_comparisons import changed_rows
+from metrics.labels.labelled_rows import confusion_cell_mask
+from metrics.remedies.changed_comparisons import changed_rows_mask
 from studies.domain import STATUSES, USABLE_STATUSES, Status
 from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
 
@@ -92,7 +92,7 @@ class ComparisonIndex:
     def __len__(self) -> int:
         return len(self.first)
 
-    def with_any_row(self, rows: Mask) -> Mask:
+    def mask_with_any_row(self, rows: Mask) -> Mask:
         """Mask of the comparisons that contain at least one of the given rows."""
         return np.bincount(self.comparison_of_row[rows], minlength=len(self)) > 0
 
@@ -108,7 +108,7 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
     flipped[at] = ~sets["consistent"].to_numpy()
     lean[at] = sets["lean"].to_numpy()
     return ComparisonIndex(
-        frame, of_row, first_rows(of_row, n), flipped, lean, _find_noisy(frame, of_row, n)
+        frame, of_row, first_rows(of_row, n), flipped, lean, _noisy_repeats_mask(frame, of_row, n)
     )
 
 
@@ -123,9 +123,9 @@ def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
     return place[of_row] if human.any() else of_row
 
 
-def _find_noisy(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
+def _noisy_repeats_mask(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
     """Mask of the comparisons in which repeats of the same order got different verdicts."""
-    read = evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
+    read = usable_status_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     order, orders = group_codes(frame, ORDER_KEY)
     low, high = np.full(orders, 127), np.full(orders, -127)
     pick = frame["pick"].to_numpy()
@@ -143,7 +143,7 @@ def filter_comparisons(
     """Numbers, in the index, of the comparisons that pass all filters. `matching`: numbers (`seq`)
     of the judgements that the text search found; None without a search. `verified`: kind of
     verification (such as "does not follow the instruction") -> mask of the comparisons with it."""
-    mask = _base_mask(index, selection, matching, verified)
+    mask = _mask_without_button_filters(index, selection, matching, verified)
     if selection.flipped or selection.toward:
         mask &= _flip_mask(index, selection.toward)
     if selection.status:
@@ -162,7 +162,7 @@ def count_by_filter(
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
     """Filter button -> number of comparisons that it would list, given the menus and the search."""
-    base = _base_mask(index, selection, matching, verified)
+    base = _mask_without_button_filters(index, selection, matching, verified)
     found = {
         "all": base,
         "flipped": base & index.flipped,
@@ -186,7 +186,7 @@ def count_by_verification(
     with it, given all other menus and the search text."""
     if not verified:
         return {}
-    base = _base_mask(index, replace(selection, verified=""), matching, verified)
+    base = _mask_without_button_filters(index, replace(selection, verified=""), matching, verified)
     return {kind: int((base & mask).sum()) for kind, mask in verified.items()}
 
 
@@ -226,7 +226,7 @@ def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
     return int(index.comparison_of_row[found[0]]) if len(found) else None
 
 
-def _base_mask(
+def _mask_without_button_filters(
     index: ComparisonIndex,
     selection: Selection,
     matching: Collection[int] | None,
@@ -241,22 +241,22 @@ def _base_mask(
         if name:
             mask &= _contestant_mask(firsts["comparison"], name)
     if selection.slot is not None:
-        mask &= index.with_any_row((index.frame["pick"] == selection.slot).to_numpy())
+        mask &= index.mask_with_any_row((index.frame["pick"] == selection.slot).to_numpy())
     if selection.unlike:
         mask &= disagreement_mask(
             index.frame, index.comparison_of_row, len(index), selection.unlike
         )
     if selection.rule:
-        rows = changed_rows(index.frame, selection.judge, selection.prompt, selection.rule)
-        mask &= index.with_any_row(rows)
+        rows = changed_rows_mask(index.frame, selection.judge, selection.prompt, selection.rule)
+        mask &= index.mask_with_any_row(rows)
     if selection.checked:
-        mask &= index.with_any_row(checked_rows(index.frame, selection.checked))
+        mask &= index.mask_with_any_row(confusion_cell_mask(index.frame, selection.checked))
     if selection.suspect == NO_SUSPECTS:
         mask &= ~suspect_mask(index)
     if selection.verified:
         mask &= verified.get(selection.verified, np.zeros(len(index), bool))
     if matching is not None:
-        mask &= index.with_any_row(np.isin(index.frame["seq"].to_numpy(), list(matching)))
+        mask &= index.mask_with_any_row(np.isin(index.frame["seq"].to_numpy(), list(matching)))
     return mask
 
 
@@ -264,7 +264,7 @@ def suspect_mask(index: ComparisonIndex) -> Mask:
     """Mask of the comparisons with a text flagged as a possible prompt injection."""
     if SUSPECT_COLUMN not in index.frame:
         return np.zeros(len(index), bool)
-    return index.with_any_row(index.frame[SUSPECT_COLUMN].to_numpy())
+    return index.mask_with_any_row(index.frame[SUSPECT_COLUMN].to_numpy())
 
 
 def _contestant_mask(column: pd.Series, name: str) -> Mask:
@@ -283,7 +283,7 @@ def _status_mask(index: ComparisonIndex, status: str) -> Mask:
     column = index.frame["status"]
     failed = status == FAILURES
     rows = ~column.isin(list(USABLE_STATUSES)) if failed else column == status
-    return index.with_any_row(np.asarray(rows, bool))
+    return index.mask_with_any_row(np.asarray(rows, bool))
 
 
 def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow:

@@ -12,7 +12,7 @@ from components.html.panel import wrap
 from components.inspect.load_comparison import InspectedStudy
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.inspect.verification_filter import ANY_CHECK, VERIFICATION_KINDS
-from metrics.remedies.rule_names import words_of_id
+from metrics.remedies.rule_names import rule_words_of_id
 from studies.domain import STATUSES, USABLE_STATUSES
 from studies.spec.combine_rules import JUDGE_SEPARATOR
 
@@ -32,15 +32,15 @@ def filter_bar(inspected: InspectedStudy) -> Markup:
     """HTML of the filter bar; an active filter button has a dark edge and a × to remove it."""
     if inspected.choices is None or not (inspected.selection.has_filters or inspected.total):
         return EMPTY
-    pills = join(_pills(inspected.selection, inspected.counts or {}))
-    menus = join(_menus(inspected.selection, inspected.choices)) + _verified_menu(inspected)
+    pills = join(_filter_buttons(inspected.selection, inspected.counts or {}))
+    menus = join(_filter_menus(inspected.selection, inspected.choices)) + _verified_menu(inspected)
     return wrap(
         fill(
             '<div class="eh-filters">{}{}{}{}</div>',
             pills,
             _MORE_FILTERS,
             menus,
-            _search(inspected.selection.text),
+            _search_field(inspected.selection.text),
         )
     )
 
@@ -54,43 +54,47 @@ CHECKED_WORDS: Final = {
 """Names of the cells of the pass/fail confusion matrix (values of `Selection.checked`)."""
 
 
-def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
-    yield _pill("Flipped", counts["flipped"], {"flipped": not selection.flipped}, selection.flipped)
+def _filter_buttons(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
+    yield _filter_button(
+        "Flipped", counts["flipped"], {"flipped": not selection.flipped}, selection.flipped
+    )
     if selection.flipped or selection.toward:
         for end in ("first", "second"):
             on = selection.toward == end
             wanted = {"flipped": True, "toward": "" if on else end}
-            yield _pill(f"Toward {end}", counts[end], wanted, on)
-    yield from _status_pills(selection.status, counts)
+            yield _filter_button(f"Toward {end}", counts[end], wanted, on)
+    yield from _status_filter_buttons(selection.status, counts)
     if counts["noise"] or selection.noise:
         wanted = {"noise": not selection.noise}
-        yield _pill("Changes on a repeat", counts["noise"], wanted, selection.noise)
+        yield _filter_button("Changes on a repeat", counts["noise"], wanted, selection.noise)
     if counts["suspect"] or selection.suspect == ONLY_SUSPECTS:
         on = selection.suspect == ONLY_SUSPECTS
-        yield _pill(
+        yield _filter_button(
             "Injection suspects", counts["suspect"], {"suspect": "" if on else ONLY_SUSPECTS}, on
         )
     if selection.suspect == NO_SUSPECTS:
-        yield _pill("Without injection suspects", None, {"suspect": ""}, True)
+        yield _filter_button("Without injection suspects", None, {"suspect": ""}, True)
     if selection.slot is not None:
         which = "tie" if selection.slot < 0 else f"position {selection.slot + 1}"
-        yield _pill(f"Picked {which}", None, {"slot": None}, True)
+        yield _filter_button(f"Picked {which}", None, {"slot": None}, True)
     if selection.unlike:
-        yield _pill(f"Differs from {selection.unlike}", None, {"unlike": ""}, True)
+        yield _filter_button(f"Differs from {selection.unlike}", None, {"unlike": ""}, True)
     if selection.checked:
         words = CHECKED_WORDS.get(selection.checked, selection.checked)
-        yield _pill(words, None, {"checked": ""}, True)
+        yield _filter_button(words, None, {"checked": ""}, True)
     if selection.rule:
         id, *judges = selection.rule.split(JUDGE_SEPARATOR)
-        title = words_of_id(id, judges or [selection.judge]).title
-        yield _pill(f"Changed by: {title}", None, {"rule": ""}, True)
+        title = rule_words_of_id(id, judges or [selection.judge]).title
+        yield _filter_button(f"Changed by: {title}", None, {"rule": ""}, True)
     if selection.item:
-        yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
+        yield _filter_button(f"Item {selection.item}", None, {"item": ""}, True)
 
 
-def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
+def _status_filter_buttons(status: str, counts: Mapping[str, int]) -> Iterable[str]:
     on = status == FAILURES
-    yield _pill("Unusable replies", counts[FAILURES], {"status": "" if on else FAILURES}, on)
+    yield _filter_button(
+        "Unusable replies", counts[FAILURES], {"status": "" if on else FAILURES}, on
+    )
     if not status:
         return
     kinds = [name for name in STATUSES if name not in USABLE_STATUSES and counts[name]]
@@ -99,10 +103,10 @@ def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
     for name in kinds if status in (FAILURES, *kinds) else [*kinds, status]:
         on = status == name
         wanted = {"status": FAILURES if on else name}
-        yield _pill(name.replace("_", " ").capitalize(), counts.get(name, 0), wanted, on)
+        yield _filter_button(name.replace("_", " ").capitalize(), counts.get(name, 0), wanted, on)
 
 
-def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> Markup:
+def _filter_button(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> Markup:
     number_of = "" if n is None else fill(" <b>{}</b>", count(n))
     close = Markup('<span class="x" aria-hidden="true">\u00d7</span>') if on else ""
     made = attributes(
@@ -116,7 +120,7 @@ def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> Mar
     return fill("<button{}>{}{}{}</button>", made, label, number_of, close)
 
 
-def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterable[str]:
+def _filter_menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterable[str]:
     for name, label in _MENUS.items():
         value = getattr(selection, name)
         offered = list(choices["contestant" if name == "against" else name])
@@ -125,17 +129,17 @@ def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterab
                 continue
             offered = [who for who in offered if who != selection.contestant]
         if len(offered) > 1 or value:
-            yield _menu(name, label, value, offered)
+            yield _filter_menu(name, label, value, offered)
 
 
-def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> Markup:
+def _filter_menu(name: str, label: str, value: str, offered: Sequence[str]) -> Markup:
     known = [*offered] if not value or value in offered else [*offered, value]
     everything = {"": "all" if name != "against" else "any model"}
-    return _select(name, label, value, everything | {each: each for each in known})
+    return _select_element(name, label, value, everything | {each: each for each in known})
 
 
-def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> Markup:
-    options = join(_option(each, text, each == value) for each, text in offered.items())
+def _select_element(name: str, label: str, value: str, offered: Mapping[str, str]) -> Markup:
+    options = join(_option_element(each, text, each == value) for each, text in offered.items())
     on = " on" if value else ""
     return fill(
         '<label class="eh-menu{}"><span>{}</span><select data-field="{}">{}</select></label>',
@@ -158,15 +162,15 @@ def _verified_menu(inspected: InspectedStudy) -> Markup:
     }
     if value and value not in offered:
         offered[value] = VERIFICATION_KINDS.get(value, value)
-    return _select("verified", "Verified", value, {"": "all", **offered})
+    return _select_element("verified", "Verified", value, {"": "all", **offered})
 
 
-def _option(value: str, text: str, chosen: bool) -> Markup:
+def _option_element(value: str, text: str, chosen: bool) -> Markup:
     made = attributes({"value": value, "selected": "selected" if chosen else None})
     return fill("<option{}>{}</option>", made, text)
 
 
-def _search(text: str) -> Markup:
+def _search_field(text: str) -> Markup:
     made = attributes(
         {
             "type": "search",

@@ -45,7 +45,7 @@ def suspect_notice(opened: ComparisonDetail) -> Markup:
     if repeated:
         word = "repeats" if repeated == 1 else "repeat"
         sentences.append(f"{count(repeated, 'reply')} {word} those words.")
-    if any(_verdict_in_echo(order, opened.item) for order in opened.orders):
+    if any(_is_verdict_in_echo(order, opened.item) for order in opened.orders):
         sentences.append(
             "**The verdict was found in words that the reply repeats from an answer.** Check "
             "this verdict by hand."
@@ -62,7 +62,7 @@ def _echo_spans(order: OrderReplies, item: Item | None) -> tuple[tuple[int, int]
     return find_echoes(order.reply.judgement.reply, texts_shown(item, order.shown))
 
 
-def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
+def _is_verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
     """Whether the verdict was read from words that the reply repeats from a suspicious text."""
     read = order.reply.span
     return read is not None and any(

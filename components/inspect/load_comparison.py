@@ -124,7 +124,7 @@ class InspectedStudy:
     opened: ComparisonDetail | None = None
 
 
-def load_view(store: Store, selection: Selection) -> InspectedStudy:
+def load_inspected_study(store: Store, selection: Selection) -> InspectedStudy:
     """Load the page of comparisons that a selection requests, and the opened comparison."""
     studies = {line.name: line for line in store.studies()}
     study = studies.get(selection.study)
@@ -165,7 +165,7 @@ def _view_with_detail(
     at = shown[0] if at is None else at
     place = int(np.searchsorted(view, at))
     near = [int(view[i]) for i in (place - 1, place + 1) if 0 <= i < len(view)]
-    keys = _first_keys(store, index, [*shown, *near])
+    keys = _first_call_keys(store, index, [*shown, *near])
     listed = comparison_rows(index, shown)
     opened = listed[shown.index(at)]
     return replace(
@@ -181,7 +181,7 @@ def _view_with_detail(
     )
 
 
-def _first_keys(store: Store, index: ComparisonIndex, wanted: Sequence[int]) -> dict[int, str]:
+def _first_call_keys(store: Store, index: ComparisonIndex, wanted: Sequence[int]) -> dict[int, str]:
     seqs = {at: int(index.frame["seq"].iloc[index.first[at]]) for at in wanted}
     keys = store.keys_by_seq(seqs.values())
     return {at: keys[seq] for at, seq in seqs.items() if seq in keys}
@@ -236,11 +236,11 @@ def _load_order(
 def stored_prompt(store: Store, key: str) -> Prompt | None:
     request = store.request(key)
     text = store.prompt_yaml(request.prompt_sha) if request else None
-    return _parse_cached(text) if text else None
+    return _parse_prompt_cached(text) if text else None
 
 
 @lru_cache(maxsize=64)
-def _parse_cached(text: str) -> Prompt:
+def _parse_prompt_cached(text: str) -> Prompt:
     return parse_prompt(text)
 
 

@@ -47,11 +47,11 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
         _shown_order(judgement),
         mark,
         _outcome_html(judgement),
-        _probabilities(judgement),
+        _probability_bars(judgement),
         _reply_html(order.reply),
         _call_note(judgement),
         _contradiction_note(judgement),
-        _reasoning(order.reply),
+        _reasoning_drawer(order.reply),
         _repeat_replies(order.again),
     )
 
@@ -95,7 +95,7 @@ def _outcome_html(judgement: Judgement) -> Markup:
     return fill('<p class="eh-small out">picked <b>{}</b>{}</p>', shown[verdict.pick], much)
 
 
-def _probabilities(judgement: Judgement) -> Markup:
+def _probability_bars(judgement: Judgement) -> Markup:
     """HTML bars of the probability of each label or option, in the colours of the positions."""
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
@@ -193,7 +193,7 @@ def _split_reply(reply: InspectedReply) -> tuple[str, str]:
     return tagged, text
 
 
-def _reasoning(reply: InspectedReply) -> Markup:
+def _reasoning_drawer(reply: InspectedReply) -> Markup:
     parts = (reply.judgement.reasoning, _split_reply(reply)[0])
     reasoning = "\n\n".join(part for part in parts if part.strip())
     if not reasoning:

@@ -63,10 +63,10 @@ def parse_glossary(text: str) -> tuple[Term, ...]:
         for block in re.split(r"\n(?=#|\n)", text)
         for part in re.split(r"^- ", block, flags=re.MULTILINE)[1:]
     ]
-    return tuple(term for bullet in bullets for term in _terms_of(bullet))
+    return tuple(term for bullet in bullets for term in _parse_terms(bullet))
 
 
-def _terms_of(bullet: str) -> Iterator[Term]:
+def _parse_terms(bullet: str) -> Iterator[Term]:
     for name, rest in _ENTRY.findall(bullet):
         aside = _ASIDE.match(rest)
         body = rest[aside.end() :] if aside else rest
@@ -80,7 +80,7 @@ def glossary() -> tuple[Term, ...]:
 
 
 @cache
-def _marked_words() -> tuple[Mapping[str, str], re.Pattern[str]]:
+def _spellings_and_pattern() -> tuple[Mapping[str, str], re.Pattern[str]]:
     """Return spelling (singular or plural) -> key of its term, and a pattern for all spellings."""
     keys = {
         spelling: term.key
@@ -122,7 +122,7 @@ def _mark_label(html: Markup, seen: set[str]) -> Iterator[Markup]:
 
 
 def _mark_text(text: Markup, seen: set[str]) -> Iterator[Markup]:
-    keys, pattern = _marked_words()
+    keys, pattern = _spellings_and_pattern()
     at = 0
     for found in pattern.finditer(text):
         key = keys[found[0].lower()]

@@ -55,7 +55,7 @@ def PlotlyView(
     """
     view = gr.HTML(
         html_template=heading + _PLOT_TEMPLATE.format(height=height),
-        js_on_load=_PLOT_SCRIPT.format(send=_receiver(marks), path=plotly_script()),
+        js_on_load=_PLOT_SCRIPT.format(send=_click_function_name(marks), path=plotly_script()),
         apply_default_css=False,
         elem_classes=["eh-html", "eh-plot-view", *(["eh-panel"] if heading else ())],
         **options,
@@ -85,13 +85,13 @@ def ClickableHTML(
     become buttons that show the definition.
     """
     view = gr.HTML(
-        _with_terms(value),
-        js_on_load=_CLICK_SCRIPT.format(send=_receiver(marks)),
+        _mark_terms_if_markup(value),
+        js_on_load=_CLICK_SCRIPT.format(send=_click_function_name(marks)),
         apply_default_css=False,
         elem_classes=_css_classes("eh-html", elem_classes),
         **options,
     )
-    set_postprocess(view, _with_terms)
+    set_postprocess(view, _mark_terms_if_markup)
     return view
 
 
@@ -126,13 +126,13 @@ def MarkEvents() -> gr.HTML:
     )
 
 
-def _receiver(marks: bool) -> str:
+def _click_function_name(marks: bool) -> str:
     """Name of the JavaScript function to which a component sends its clicks. With `marks` (clicks
     open the replies behind a mark), all components use one function; otherwise each its own."""
     return "evenhand.sendMark" if marks else "trigger"
 
 
-def _with_terms(value: Any) -> Any:
+def _mark_terms_if_markup(value: Any) -> Any:
     return mark_terms(value) if isinstance(value, Markup) else value
 
 

@@ -10,14 +10,14 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import Markup
 from components.results import results_tab
 from components.results.overview import tab as overview_tab
-from components.results.view_drawing import find_drawn, render_view
+from components.results.view_drawing import find_stored_view, render_view
 from judges.engine.engine import Engine
 from studies.errors import EvenhandError
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.store import Store
 
 
-def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
+def compute_overview_ahead(store: Store, requested: Mapping[str, str]) -> None:
     """Start computing the overview of a study's results if a page with these query parameters opens
     with it.
 
@@ -30,7 +30,7 @@ def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
     whole = FilteredStudy(store, name)
 
     def opens_with_overview() -> bool:
-        return results_tab.first_view(whole, requested) == overview_tab.NAME
+        return results_tab.choose_first_view(whole, requested) == overview_tab.NAME
 
     def draw() -> None:
         if opens_with_overview():
@@ -44,7 +44,9 @@ def read_ahead(store: Store, requested: Mapping[str, str]) -> None:
             overview_tab.draw_advice(whole)
 
     for work in (draw, draw_last_cards):
-        threading.Thread(target=_report_later, args=(work,), name="read ahead", daemon=True).start()
+        threading.Thread(
+            target=_run_ignoring_errors, args=(work,), name="read ahead", daemon=True
+        ).start()
 
 
 def show_preview(
@@ -58,10 +60,10 @@ def show_preview(
     run = engine.latest_run(name) if engine else None
     if run is not None and not run.finished.is_set():
         return None
-    drawn = find_drawn(store, name, overview_tab.NAME)
+    drawn = find_stored_view(store, name, overview_tab.NAME)
     return overview_tab.preview_html(drawn) if drawn else None
 
 
-def _report_later(work: Callable[[], object]) -> None:
+def _run_ignoring_errors(work: Callable[[], object]) -> None:
     with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
         work()

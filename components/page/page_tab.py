@@ -21,15 +21,15 @@ from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import Selection, parse_selection
 from components.layout import header
 from components.results import results_tab
-from components.results.controls.mark_selection import mark_selection
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import (
     ResultsTab,
     draw_script,
     parse_request,
-    split_values,
+    split_request_values,
 )
 from components.results.overview.run_outcome import run_outcome_html
-from components.results.remedies.improve_actions import act_on_prompt
+from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.pilots import pilot_file
 from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
@@ -224,7 +224,7 @@ def _bind_view(page: PageParts, store: Store) -> None:
         study gets its items only when its run starts."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
-    def show_last(name: str, requested: dict[str, str]) -> list[Any]:
+    def show_run_after_results(name: str, requested: dict[str, str]) -> list[Any]:
         """Outputs that are shown after the results, because counting the calls of a large study
         takes a second."""
         if name and not (interactive and is_voter_page(requested)):
@@ -242,10 +242,10 @@ def _bind_view(page: PageParts, store: Store) -> None:
             *results_tab.initial_controls(
                 store, name, results, {} if inspected else wanted
             ).values(),
-            *shown_comparisons(name, selection, inspected),
+            *list_comparisons_of_study(name, selection, inspected),
         ]
 
-    def shown_comparisons(
+    def list_comparisons_of_study(
         name: str, selection: Selection, address: Mapping[str, str]
     ) -> Sequence[Any]:
         """Outputs of Inspect for a study just chosen. Comparisons are listed now if the page
@@ -274,7 +274,7 @@ def _bind_view(page: PageParts, store: Store) -> None:
     top.study.change(show_study, chosen, outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
-        show_last, [top.study, page.requested_view], sized, **QUIET
+        show_run_after_results, [top.study, page.requested_view], sized, **QUIET
     ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
     page.on_results.select(**drawn, js=draw_script(results))
     listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
@@ -302,8 +302,8 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
         values = parse_request(results, request)
-        _, chosen, _ = split_values(results, values)
-        selection = mark_selection(FilteredStudy(store, name, chosen), click_data(event))
+        _, chosen, _ = split_request_values(results, values)
+        selection = inspect_filters_for_mark(FilteredStudy(store, name, chosen), click_data(event))
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
     def open_reply(name: str, event: gr.EventData) -> Any:
@@ -330,7 +330,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     def improve(filtered: FilteredStudy, send: dict[str, Any]) -> list[Any]:
         skipped = [gr.skip()] * len(outputs)
         try:
-            opened, told = act_on_prompt(filtered, send)
+            opened, told = perform_card_action(filtered, send)
         except EvenhandError as error:
             raise gr.Error(escape(str(error)), duration=None) from None
         if told:
@@ -341,7 +341,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
 
     def act(event: gr.EventData, name: str, request: str, *form_state: Any) -> list[Any]:
         send, skipped = click_data(event), [gr.skip()] * len(outputs)
-        _, chosen, _ = split_values(results, parse_request(results, request))
+        _, chosen, _ = split_request_values(results, parse_request(results, request))
         if "use" in send:
             try:
                 store.set_combine(name, str(send["use"]))
@@ -373,7 +373,7 @@ def _bind_share(page: PageParts, store: Store) -> None:
         if not name:
             return None
         values = parse_request(results, request)
-        return FilteredStudy(store, name, split_values(results, values)[1])
+        return FilteredStudy(store, name, split_request_values(results, values)[1])
 
     inputs = [page.header.study, results.request_text]
     share_tab.bind(page.share, page.header.share, inputs, filtered)

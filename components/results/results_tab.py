@@ -27,8 +27,8 @@ from components.results.controls.filter_bar_tab import (
     FILTER_NAMES,
     FIXED_CHOICES,
     build_filters,
-    changing_choices,
     initial_filters,
+    list_choices_from_verdicts,
 )
 from components.results.controls.results_parts_tab import (
     OUTPUTS,
@@ -37,7 +37,7 @@ from components.results.controls.results_parts_tab import (
     ResultsTab,
     parse_request,
     single_control_script,
-    split_values,
+    split_request_values,
 )
 from components.results.view.address_choices import (
     FORMER_COMPARISONS,
@@ -117,7 +117,7 @@ def _bind_draw(tab: ResultsTab, header: Header, store: Store, engine: Engine | N
         session_values = dict(zip(tab.states, state_values, strict=True))
         values = parse_request(tab, request_text, session_values)
         progress = run_progress(engine, name)
-        view, chosen, controls = split_values(tab, values)
+        view, chosen, controls = split_request_values(tab, values)
         made = render_view(store, name, view, chosen, controls) if name else {}
         drawn = mark_partial(made, progress)
         return [
@@ -159,7 +159,7 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store, engine: Engine)
     def refresh(name: str) -> list[Any]:
         if not name:
             return [gr.skip()] * len(menus)
-        known = changing_choices(FilteredStudy(store, name))
+        known = list_choices_from_verdicts(FilteredStudy(store, name))
         return [gr.Dropdown(choices=list(choices)) for choices in known.values()]
 
     active_run_tab.bind_timer(tab.follower, header.study, engine)
@@ -185,8 +185,8 @@ def initial_controls(
     """Name -> Gradio update of the view, the filters and the settings for a study, set to values of
     the page address where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
-    wanted = present_address(whole, wanted)
-    compared = comparison.compare_state(whole, wanted.get(comparison.CONTROL))
+    wanted = update_former_address(whole, wanted)
+    compared = comparison.compare_menu_state(whole, wanted.get(comparison.CONTROL))
     states = [
         one.initial_state(whole, wanted.get(key)) if one.kind != "session" else None
         for key, one in tab.controls.items()
@@ -205,16 +205,16 @@ def initial_controls(
 def _view_switch(filtered: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
     """The switch of views, set to the view named in the page address."""
     names = offered_views(filtered, wanted.get("view"))
-    return gr.Radio(choices=names, value=first_view(filtered, wanted))
+    return gr.Radio(choices=names, value=choose_first_view(filtered, wanted))
 
 
-def first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
+def choose_first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
     """Name of the view with which a page with these address parameters opens."""
-    asked = present_address(filtered, wanted).get("view")
+    asked = update_former_address(filtered, wanted).get("view")
     return pick_choice(asked, offered_views(filtered, asked))
 
 
-def present_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
+def update_former_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
     """Translate the parameters of an older address: a former view into the view that now has its
     panels, two compared sides into filters and the control "Compare with", a card into the judge's
     Summary."""
@@ -226,7 +226,7 @@ def present_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str
     if view in FORMER_COMPARISONS:
         given["view"] = FORMER_FAMILIES.get(wanted.get("family", ""), bias_tab.NAME)
         sides = wanted.get("left", ""), wanted.get("right", "")
-        given = comparison.address_of(whole, *sides) | given
+        given = comparison.address_for_two_sides(whole, *sides) | given
     if "card" in wanted:
         judge, prompt = Raters(whole).names.get(wanted["card"], ("", ""))
         several = len({cell[1] for cell in Raters(whole).names.values()}) > 1

@@ -70,7 +70,7 @@ def render_view(
     return dict(store.memoised(name, what, draw, _view_version(store, name)))
 
 
-def find_drawn(store: Store, name: str, view: str) -> dict[str, Any] | None:
+def find_stored_view(store: Store, name: str, view: str) -> dict[str, Any] | None:
     """Return the stored content of a view that has no controls, as `render_view` drew it without
     filters; None if it is outdated or not drawn yet."""
     what = _view_key(store, name, view, Filter(), json.dumps({}))
@@ -116,11 +116,11 @@ def render_panels(
         **panels,
         "panels": view_html(one, panels, states),
         "absent": VIEW_PARTS.missing(one.missing(panels)),
-        "data": show_data_note(filtered, [*one.json_keys, *_bare_keys(one, panels)]),
+        "data": show_data_note(filtered, [*one.json_keys, *_keys_without_explanation(one, panels)]),
     }
 
 
-def _bare_keys(view: View, drawn: Mapping[str, Any]) -> list[str]:
+def _keys_without_explanation(view: View, drawn: Mapping[str, Any]) -> list[str]:
     """JSON keys of the panels shown that have no text "How is this computed?"."""
     shown = (panel for panel in view.panels if any(body.name in drawn for body in panel.bodies))
     keys = (key for panel in shown if not panel.how for key in panel.json_keys)

@@ -15,7 +15,7 @@ from components.run.failed_replies import show_failures
 from components.run.live_figures import LiveStudies
 from components.run.notices import (
     key_notice,
-    read_click,
+    parse_notice_click,
     show_notices,
     show_store_notices,
 )
@@ -41,7 +41,7 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.planning.plan import load_stored_plan
-from judges.security.key_consents import Pair, TypedKey, TypedKeys, keys_for
+from judges.security.key_consents import Pair, TypedKey, TypedKeys, typed_keys_of_judges
 from studies.errors import EvenhandError
 from studies.settings import secret_value
 from studies.store.store import Store
@@ -74,13 +74,13 @@ class RunActions:
         ]
 
     def start(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
-        return self._start(name, which, key, origin)
+        return self._start_with_key(name, which, key, origin)
 
     def retry(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
         again = retry_statuses(self._store.counts(name))
-        return self._start(name, which, key, origin, RunSettings(retry_statuses=again))
+        return self._start_with_key(name, which, key, origin, RunSettings(retry_statuses=again))
 
-    def _start(
+    def _start_with_key(
         self, name: str, which: str, key: str, origin: str, settings: RunSettings | None = None
     ) -> list[Any]:
         """Start a run. A key typed in the tab is tested first, with one call to each judge that
@@ -121,27 +121,27 @@ class RunActions:
         self, name: str, which: str, event: gr.EventData, key: str = "", origin: str = ""
     ) -> list[Any]:
         """Perform the action of a button that was clicked in a notice."""
-        asked = read_click(click_data(event))
+        asked = parse_notice_click(click_data(event))
         if asked.get("do") == "start":
-            return self._start(name, which, key, origin)
+            return self._start_with_key(name, which, key, origin)
         do: dict[str, Callable[[], object]] = {
-            "allow": lambda: self._allow(asked.get("variable"), asked.get("origin")),
-            "go": lambda: self._control_run(name, resume),
+            "allow": lambda: self._allow_key_for_origin(asked.get("variable"), asked.get("origin")),
+            "go": lambda: self._apply_to_active_run(name, resume),
             "raise": lambda: self._raise_budget(name, asked.get("budget")),
-            "leave_out": lambda: self._control_run(
+            "leave_out": lambda: self._apply_to_active_run(
                 name, lambda run: run.leave_out(str(asked.get("judge")))
             ),
-            "at_most": lambda: self._control_run(
+            "at_most": lambda: self._apply_to_active_run(
                 name,
                 lambda run: run.limit_in_flight(
-                    str(asked.get("judge")), _parse_calls(asked.get("calls"))
+                    str(asked.get("judge")), _parse_call_count(asked.get("calls"))
                 ),
             ),
         }
         do.get(str(asked.get("do")), lambda: None)()
         return [*self(name, which), gr.skip()]
 
-    def _control_run(self, name: str, act: Callable[[Run], None]) -> None:
+    def _apply_to_active_run(self, name: str, act: Callable[[Run], None]) -> None:
         run = self._engine.active_run(name)
         if run is not None:
             act(run)
@@ -150,7 +150,7 @@ class RunActions:
         if isinstance(budget, (int, float)) and budget > 0:
             start_run(self._store, self._engine, name, budget=float(budget))
 
-    def _allow(self, variable: object, origin: object) -> None:
+    def _allow_key_for_origin(self, variable: object, origin: object) -> None:
         try:
             consents = self._engine.consents(self._store)
             consents.allow(Pair(str(variable), str(origin)))
@@ -166,7 +166,7 @@ def resume(run: Run) -> None:
         gr.Warning(escape(error), title="Still paused", duration=None)
 
 
-def _parse_calls(value: object) -> int:
+def _parse_call_count(value: object) -> int:
     return max(1, value) if isinstance(value, int) else 1
 
 
@@ -174,7 +174,7 @@ def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
     """Make one call to each judge with a typed key; return the first error, "" if there is none."""
     plan = load_stored_plan(store, name)
     try:
-        keys = keys_for(called_judges(plan.study), typed)
+        keys = typed_keys_of_judges(called_judges(plan.study), typed)
     except KeyRefused as error:
         return str(error)
     for judge in plan.study.judges:
@@ -201,7 +201,7 @@ def start_run(
         plan = load_stored_plan(store, name)
         if budget is not None:
             plan = replace(plan, study=replace(plan.study, budget_usd=budget))
-        keys = keys_for(called_judges(plan.study), typed or {})
+        keys = typed_keys_of_judges(called_judges(plan.study), typed or {})
         return engine.start(plan, store, keys=keys, settings=settings)
 
     try:

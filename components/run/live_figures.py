@@ -115,16 +115,16 @@ class LiveStudy:
         if any(row[0] in self._plan_places for row in rows):
             self._reset()  # a new verdict on a counted call: count anew
             rows = self.store.frame_rows(self.study, since=self.cursor)
-        new = self._counted_rows(self._read(rows))
+        new = self._counted_rows(self._make_frame(rows))
         if new.empty:
             return False
         first = self.frame is None
         self.frame = new if self.frame is None else _concat_frames(self.frame, new)
-        self._advance(new)
+        self._advance_elo_curves(new)
         self._add_share_points(first)
         return True
 
-    def _read(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    def _make_frame(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
         self._plan_places.update(row[0] for row in rows)
         rows.sort(key=lambda row: row[-1])  # in order of arrival
         self.cursor = int(rows[-1][-1])
@@ -140,7 +140,7 @@ class LiveStudy:
             if self.frame is not None:  # votes were counted until now
                 self._reset()
                 return self._counted_rows(
-                    self._read(self.store.frame_rows(self.study, since=self._start))
+                    self._make_frame(self.store.frame_rows(self.study, since=self._start))
                 )
         return row_selection.select_rows(new, ~human) if self._has_judges else new
 
@@ -149,7 +149,7 @@ class LiveStudy:
         self._battles, self._curves, self._points = [], {}, []
         self._plan_places = set()
 
-    def _advance(self, new: pd.DataFrame) -> None:
+    def _advance_elo_curves(self, new: pd.DataFrame) -> None:
         pairs = new[new["options"] == 2]
         if pairs.empty:
             return

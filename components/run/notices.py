@@ -49,7 +49,7 @@ def show_notices(facts: RunFacts) -> Markup:
             *_key_notices(facts),
             *_run_notices(facts),
             *_last_run_notices(facts),
-            *_money_notices(facts),
+            *_cost_notices(facts),
         ]
     )
 
@@ -76,7 +76,8 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 def show_store_notices(store: Store) -> Markup:
     """HTML notices on the store: that its file was restored, and what a Space's restart erases."""
     if store.file_watch.notice:
-        text = f"{_sentence(store.file_watch.notice)} Find out which program deletes the store."
+        cause = _end_with_full_stop(store.file_watch.notice)
+        text = f"{cause} Find out which program deletes the store."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
     return _disk_notice()
 
@@ -115,7 +116,7 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
             "bad", "The store cannot be written.", text, Action("Try again", {"do": "go"})
         )
     if facts.running and snapshot.state == "running":
-        yield from (_cooling_notice(waits) for waits in _group_by_endpoint(snapshot.waits))
+        yield from (_rate_limit_notice(waits) for waits in _group_by_endpoint(snapshot.waits))
         others = (wait for wait in snapshot.waits if wait.kind != "cooling")
         yield from (_wait_notice(wait, snapshot) for wait in others if not is_brief_wait(wait))
         if snapshot.reason:
@@ -145,7 +146,7 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
         return notice_html("calm", "Waiting for another run.", text)
     kind = "Budget reached." if wait.kind == "budget" else f"{wait.judge} was stopped."
     rest = "The other judges continue; the calls of this judge wait for the next run."
-    return notice_html("bad", kind, f"{_sentence(wait.why)} {rest}")
+    return notice_html("bad", kind, f"{_end_with_full_stop(wait.why)} {rest}")
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
@@ -158,7 +159,7 @@ def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
     return list(found.values())
 
 
-def _cooling_notice(waits: list[JudgeWait]) -> Markup:
+def _rate_limit_notice(waits: list[JudgeWait]) -> Markup:
     one = max(waits, key=lambda wait: wait.allowed_in_flight)  # judges may have limits of their own
     who = " and ".join(wait.judge for wait in waits)
     asks = sum(wait.asks for wait in waits)
@@ -199,16 +200,16 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
         )
         yield notice_html("warn", "The last run was interrupted.", text, start)
     elif "budget reached" in last.reason and facts.missing.asks:
-        why = _sentence(last.reason.removeprefix("budget reached: "))
+        why = _end_with_full_stop(last.reason.removeprefix("budget reached: "))
         yield notice_html("bad", "Budget reached.", f"{why} {kept}", _raise_budget_action(facts))
     elif last.state == "failed":
         needs_key = any(words in last.reason for words in KEY_REASONS)
-        text = f"{_sentence(last.reason)} {kept}"
+        text = f"{_end_with_full_stop(last.reason)} {kept}"
         yield notice_html("bad", "The last run was stopped.", text, None if needs_key else start)
     elif last.state == "stopped" and facts.missing.asks:
         mine = last.reason == "stopped by you"
         title = "Stopped by you." if mine else "Stopped."
-        why = "" if mine else f"{_sentence(last.reason)} "
+        why = "" if mine else f"{_end_with_full_stop(last.reason)} "
         text = f"{why}{kept} {count(facts.missing.asks)} calls are missing."
         yield notice_html("calm", title, text, start)
 
@@ -230,7 +231,7 @@ def raised_budget(facts: RunFacts) -> float:
     return round(max(whole, 1.1 * (facts.budget or 0.0)) + 0.005, 2)
 
 
-def _money_notices(facts: RunFacts) -> Iterator[str]:
+def _cost_notices(facts: RunFacts) -> Iterator[str]:
     snapshot = facts.snapshot if facts.running else None
     if facts.maybe_paid_twice:
         text = (
@@ -253,7 +254,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
         yield notice_html("warn", "Unknown price.", text)
 
 
-def _sentence(text: str) -> str:
+def _end_with_full_stop(text: str) -> str:
     text = text.strip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
@@ -270,6 +271,6 @@ def key_notice(facts: RunFacts) -> Markup:
     return notice_html("bad", f"A key is needed for {who}; the key is sent to {where} only.", text)
 
 
-def read_click(data: object) -> Mapping[str, Any]:
+def parse_notice_click(data: object) -> Mapping[str, Any]:
     """The action that the browser sent for a button in a notice; empty if it is malformed."""
     return data if isinstance(data, Mapping) and isinstance(data.get("do"), str) else {}

@@ -124,15 +124,15 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
     mine = attempt_totals_of_run(store, run.owner, run.study)
     title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
     parts = [
-        panel_heading(title, f"{run.study}: {_run_totals(run, mine)}"),
+        panel_heading(title, f"{run.study}: {_run_totals_text(run, mine)}"),
         _reason_notice(run, study),
     ]
     parts.append(_calls_by_judge(mine, run))
-    parts.append(_open_failures(store, run, study))
+    parts.append(_failures_list(store, run, study))
     return wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
-def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
+def _run_totals_text(run: PastRun, mine: list[AttemptTotals]) -> str:
     calls = sum(account.calls for account in mine)
     cost = RunSpending(calls, sum(a.cost for a in mine), sum(a.unknown for a in mine))
     took = duration(run.ended - run.started) if run.ended is not None else "end not recorded"
@@ -204,7 +204,7 @@ def _outcome_badge(account: AttemptTotals) -> Markup:
     )
 
 
-def _open_failures(store: Store, run: PastRun, study: str) -> Markup:
+def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
     failed = failures_of_run(store, run.owner)
     if not failed:
         return EMPTY

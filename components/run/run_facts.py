@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
+from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, retry_statuses
 from judges.engine.run import Run
-from judges.engine.snapshot import RunSnapshot, stored_replies
+from judges.engine.snapshot import RunSnapshot, count_stored_replies
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
 from studies import settings
@@ -68,7 +68,7 @@ class RunFacts:
     @property
     def done(self) -> int:
         """Number of calls with a stored reply; a failed call has none and is made again."""
-        return stored_replies(self.counts)
+        return count_stored_replies(self.counts)
 
     @property
     def tried(self) -> int:
@@ -144,8 +144,8 @@ class QuoteCache:
             study,
             ("cost quotes",),
             lambda: (
-                quote_or_count(self._store, study, ERROR_STATUSES),
-                quote_or_count(
+                quote_cost_if_possible(self._store, study, ERROR_STATUSES),
+                quote_cost_if_possible(
                     self._store, study, retry_statuses(self._store.counts(study)), pending=False
                 ),
             ),

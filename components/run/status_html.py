@@ -67,7 +67,7 @@ def _finding_text(facts: RunFacts) -> str:
     if facts.paused:
         return (
             f"The run is paused: no new calls are made. Replies to calls already sent are still "
-            f"stored.{_pause_limit(facts)}"
+            f"stored.{_pause_limit_sentence(facts)}"
         )
     if facts.running:
         if _longest_wait(facts.snapshot):
@@ -78,7 +78,7 @@ def _finding_text(facts: RunFacts) -> str:
     return "All replies are stored; another run makes no calls."
 
 
-def _pause_limit(facts: RunFacts) -> str:
+def _pause_limit_sentence(facts: RunFacts) -> str:
     """Sentence on the longest pause allowed on a public page; "" if there is no limit."""
     longest = facts.snapshot.longest_pause if facts.snapshot else None
     if longest is None:

@@ -87,7 +87,7 @@ def build() -> RunTab:
         see, start, retry, pause, stop, notify = _build_buttons()
     notices = ClickableHTML(elem_id="eh-run-notices")
     with gr.Column(elem_classes="eh-panel", visible=False) as keys:
-        key_note, key, key_go = _build_key()
+        key_note, key, key_go = _build_key_field()
     key_origin = HiddenText("host of the key", elem_id="eh-run-key-origin")
     progress = ClickableHTML(elem_id="eh-progress", elem_classes="eh-panel")
     kpis = ClickableHTML(elem_id="eh-run-kpis")
@@ -98,12 +98,12 @@ def build() -> RunTab:
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
             ClickableHTML(panel_heading("Last replies", "newest first"))
-            which = _switch(REPLY_SCOPES, "Which replies")
+            which = _segmented_switch(REPLY_SCOPES, "Which replies")
         replies = ClickableHTML(elem_id="eh-replies")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
             ClickableHTML(panel_heading("Runs", "newest run first; click a run to open it"))
-            scope = _switch(SCOPES, "Runs of")
+            scope = _segmented_switch(SCOPES, "Runs of")
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
@@ -125,7 +125,7 @@ def _build_buttons() -> tuple[gr.Button, ...]:
     )
 
 
-def _build_key() -> tuple[gr.HTML, gr.Textbox, gr.Button]:
+def _build_key_field() -> tuple[gr.HTML, gr.Textbox, gr.Button]:
     note = ClickableHTML(elem_id="eh-run-key-note")
     with gr.Row(elem_classes="eh-key-row"):
         key = gr.Textbox(
@@ -137,7 +137,7 @@ def _build_key() -> tuple[gr.HTML, gr.Textbox, gr.Button]:
     return note, key, go
 
 
-def _switch(choices: tuple[str, ...], label: str) -> gr.Radio:
+def _segmented_switch(choices: tuple[str, ...], label: str) -> gr.Radio:
     return gr.Radio(
         list(choices), value=choices[0], label=label, show_label=False, container=False,
         interactive=True, elem_classes="eh-seg",

@@ -208,7 +208,7 @@ def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
     server = scope.get("server")
     own = _canonical_address(str(server[0])) if server else ""
     if not hosts.serves(host, own):
-        return RequestRefusal(403, _unknown_host(host))
+        return RequestRefusal(403, _unknown_host_message(host))
     return _find_foreign_page(scope, sent, lambda origin: hosts.trusts(origin, host, own))
 
 
@@ -224,20 +224,24 @@ def _find_foreign_page(
     """
     if b"origin" in sent:
         origin = parse_origin(sent[b"origin"].decode("latin-1"))
-        return None if origin and trusts(origin) else RequestRefusal(403, _foreign_origin(origin))
+        return (
+            None
+            if origin and trusts(origin)
+            else RequestRefusal(403, _foreign_origin_message(origin))
+        )
     changes = scope.get("method") not in SAFE_METHODS or bool(
         STATE_CHANGING_ROUTES.search(scope["path"])
     )
     if sent.get(b"sec-fetch-site") in _FOREIGN_SITES:
         opens = not changes and sent.get(b"sec-fetch-mode") == b"navigate"
-        return None if opens else RequestRefusal(403, _foreign_origin(None))
+        return None if opens else RequestRefusal(403, _foreign_origin_message(None))
     if changes and sent.get(b"referer"):
         page = parse_origin(sent[b"referer"].decode("latin-1"))
-        return None if page and trusts(page) else RequestRefusal(403, _foreign_origin(page))
+        return None if page and trusts(page) else RequestRefusal(403, _foreign_origin_message(page))
     return None
 
 
-def _unknown_host(host: Host) -> str:
+def _unknown_host_message(host: Host) -> str:
     return (
         f"Evenhand does not answer at the host name {host}. Open the address printed at its "
         "start; if the name is yours, start it with "
@@ -245,7 +249,7 @@ def _unknown_host(host: Host) -> str:
     )
 
 
-def _foreign_origin(origin: Host | None) -> str:
+def _foreign_origin_message(origin: Host | None) -> str:
     if origin is None:
         return "A page of another site sent this request. Open Evenhand itself and try again there."
     return (

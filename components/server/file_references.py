@@ -14,7 +14,7 @@ _ADDRESS: Final = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//|\\\\)", re.IGNORECASE
 _FILE_ROUTE: Final = "/gradio_api/file="
 
 
-def remote_file(value: Any) -> str:
+def find_remote_file(value: Any) -> str:
     """Address of the first file in `value`, at any depth, that is not an upload; "" without one.
 
     The page sends the path of an upload, and may add the address from which this server returns it.
@@ -23,7 +23,7 @@ def remote_file(value: Any) -> str:
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            if "meta" in part and (address := _address_of(part)):
+            if "meta" in part and (address := _remote_address_of(part)):
                 return address
             waiting.extend(part.values())
         elif isinstance(part, (list, tuple)):
@@ -31,7 +31,7 @@ def remote_file(value: Any) -> str:
     return ""
 
 
-def _address_of(file: dict[str, Any]) -> str:
+def _remote_address_of(file: dict[str, Any]) -> str:
     path, url = file.get("path"), file.get("url")
     if isinstance(path, str) and _ADDRESS.match(path):
         return path

@@ -32,7 +32,7 @@ from components.server.fair_turns import (
     is_idle,
     sessions_to_drop,
 )
-from components.server.file_references import remote_file
+from components.server.file_references import find_remote_file
 from components.server.private_name import PrivateName, check_names
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> 
     check_names(PRIVATE_NAMES, blocks, package, public=public)
 
 
-def _holds(name: str, blocks: gradio.Blocks) -> bool:
+def _does_private_name_work(name: str, blocks: gradio.Blocks) -> bool:
     return next(one for one in PRIVATE_NAMES if one.name == name).holds(blocks, gradio)
 
 
@@ -116,18 +116,18 @@ def refuse_remote_files(blocks: gradio.Blocks) -> None:
 
     Gradio would download the file, of any size and from any host, before the handler runs.
     """
-    if _holds("Blocks.process_api", blocks):
+    if _does_private_name_work("Blocks.process_api", blocks):
         process = blocks.process_api
 
         async def process_local(
             block_fn: Any, inputs: Any, *values: Any, event_data: Any = None, **named: Any
         ) -> Any:
-            if remote_file([inputs, event_data and click_data(event_data)]):
+            if find_remote_file([inputs, event_data and click_data(event_data)]):
                 raise gradio.Error(REMOTE_FILE_REFUSED)
             return await process(block_fn, inputs, *values, event_data=event_data, **named)
 
         vars(blocks)["process_api"] = process_local
-    if _holds("processing_utils.async_ssrf_protected_get", blocks):
+    if _does_private_name_work("processing_utils.async_ssrf_protected_get", blocks):
         gradio.processing_utils.async_ssrf_protected_get = _refuse_download
 
 
@@ -147,7 +147,7 @@ def use_new_upload_folders(blocks: gradio.Blocks) -> None:
     Gradio names the folder of an upload by a hash of this seed and the content, and accepts every
     path in the upload folder; its own seed is a file that copies of an installation share.
     """
-    if _holds("processing_utils.hash_seed", blocks):
+    if _does_private_name_work("processing_utils.hash_seed", blocks):
         gradio.processing_utils.hash_seed = secrets.token_bytes(32)
 
 
@@ -163,11 +163,11 @@ def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
     """Replace the queue made by `Blocks.queue`, before launch, by one that checks for events less
     often while idle and, with `limits`, serves visitors in turn. Also turn off Gradio's statistics
     of events."""
-    if _holds("Queue", blocks) and limits is not None:
+    if _does_private_name_work("Queue", blocks) and limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, limits)
-    elif _holds("Queue.sleep_when_free", blocks):
+    elif _does_private_name_work("Queue.sleep_when_free", blocks):
         blocks._queue = QuietQueue.from_queue(blocks._queue)
-    if _holds("Queue.ANAYLTICS_CACHE_FREQUENCY", blocks):
+    if _does_private_name_work("Queue.ANAYLTICS_CACHE_FREQUENCY", blocks):
         blocks._queue.ANALYTICS_MAX_EVENTS = 1
         blocks._queue.ANAYLTICS_CACHE_FREQUENCY = 10**12
 
@@ -216,8 +216,10 @@ class FairQueue(QuietQueue):
     async def push(self, body: Any, request: Request, username: str | None) -> Any:
         session = body.session_hash
         client = identify_client(session, request)
-        others = [_event_client(event) for event in (*self._waiting(), *self._running())]
-        reason = self.turns.refusal(client, others, self._unread(session))
+        others = [
+            _event_client(event) for event in (*self._waiting_events(), *self._running_events())
+        ]
+        reason = self.turns.refusal(client, others, self._count_unread_messages(session))
         if reason:
             raise HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, reason)
         self._drop_unread_answers()
@@ -226,7 +228,7 @@ class FairQueue(QuietQueue):
     def get_events(self) -> tuple[list[Event], bool, str] | None:
         waiting = [event for queue in self._queues_with_capacity() for event in queue.queue]
         waiting.sort(key=lambda event: event.enqueue_time)
-        running = map(_event_client, self._running())
+        running = map(_event_client, self._running_events())
         found = self.turns.pick_next(map(_event_client, waiting), running) if waiting else None
         if found is None:
             return None
@@ -242,15 +244,15 @@ class FairQueue(QuietQueue):
             if queue.queue and (limit is None or queue.current_concurrency < limit):
                 yield queue
 
-    def _waiting(self) -> Iterator[Event]:
+    def _waiting_events(self) -> Iterator[Event]:
         for queue in self.event_queue_per_concurrency_id.values():
             yield from queue.queue
 
-    def _running(self) -> Iterator[Event]:
+    def _running_events(self) -> Iterator[Event]:
         for job in self.active_jobs:
             yield from job or ()
 
-    def _unread(self, session: str | None) -> int:
+    def _count_unread_messages(self, session: str | None) -> int:
         messages = self.pending_messages_per_session.get(session or "")
         return 0 if messages is None else messages.qsize()
 
@@ -263,7 +265,7 @@ class FairQueue(QuietQueue):
         """Delete the unread messages of the sessions that `sessions_to_drop` returns."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
-        busy = {event.session_hash for event in (*self._waiting(), *self._running())}
+        busy = {event.session_hash for event in (*self._waiting_events(), *self._running_events())}
         limit = self.queue_limits.unread_total
         for session in sessions_to_drop(unread, busy, self.last_message_times, limit):
             del pending[session]
@@ -292,7 +294,9 @@ def use_minimal_sessions(blocks: gradio.Blocks) -> None:
     Gradio makes this copy for links to a state of the page, which Evenhand does not have. It takes
     a megabyte for each visitor, and would contain typed keys.
     """
-    if _holds("routes.StateHolder", blocks) and _holds("SessionState", blocks):
+    if _does_private_name_work("routes.StateHolder", blocks) and _does_private_name_work(
+        "SessionState", blocks
+    ):
         gradio.routes.StateHolder = MinimalStateHolder
 
 
@@ -337,7 +341,7 @@ class MinimalSessionState(SessionState):
 def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None]) -> None:
     """Apply `change` to the settings of the uvicorn server before it starts; launch() has no
     argument for them."""
-    if not _holds("http_server.Server", blocks):
+    if not _does_private_name_work("http_server.Server", blocks):
         return
     plain = getattr(gradio.http_server.Server, "plain_server", gradio.http_server.Server)
 
@@ -354,19 +358,21 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
 def start_settings(blocks: gradio.Blocks) -> dict[str, Any]:
     """Arguments of launch() that turn off Gradio's test request to its own page, because the app
     would end if that request took more than three seconds."""
-    return {"_frontend": False} if _holds("Blocks.launch(_frontend)", blocks) else {}
+    return (
+        {"_frontend": False} if _does_private_name_work("Blocks.launch(_frontend)", blocks) else {}
+    )
 
 
 # ---- checks ---------------------------------------------------------------------------------
 
 
-def _has(thing: object, names: str) -> bool:
+def _has_attributes(thing: object, names: str) -> bool:
     return all(hasattr(thing, name) for name in names.split())
 
 
 def _check_handlers(package: Any, blocks: Any) -> bool:
     return bool(blocks.fns) and all(
-        _has(event, f"{_HANDLER_FIELDS} show_progress") for event in blocks.fns.values()
+        _has_attributes(event, f"{_HANDLER_FIELDS} show_progress") for event in blocks.fns.values()
     )
 
 
@@ -374,8 +380,10 @@ def _check_queue(package: Any, blocks: Any) -> bool:
     methods = {"push", "get_events", "send_message"}
     return (
         isinstance(blocks._queue, package.queueing.Queue)
-        and _has(blocks._queue, _QUEUE_FIELDS)
-        and _has(package.queueing.EventQueue("", 1), "queue concurrency_limit current_concurrency")
+        and _has_attributes(blocks._queue, _QUEUE_FIELDS)
+        and _has_attributes(
+            package.queueing.EventQueue("", 1), "queue concurrency_limit current_concurrency"
+        )
         and methods <= vars(package.queueing.Queue).keys()
     )
 
@@ -406,7 +414,7 @@ def _check_session(package: Any, blocks: Any) -> bool:
 
 def _check_server(package: Any, blocks: Any) -> bool:
     starts = package.http_server.start_server.__code__.co_names
-    return "Server" in starts and _has(package.http_server.Server, "run_in_thread")
+    return "Server" in starts and _has_attributes(package.http_server.Server, "run_in_thread")
 
 
 def _check_process(package: Any, blocks: Any) -> bool:
@@ -443,7 +451,7 @@ _POLL_FIELDS: Final = "sleep_when_free progress_update_sleep_when_free"
 _STATISTICS_FIELDS: Final = "ANAYLTICS_CACHE_FREQUENCY ANALYTICS_MAX_EVENTS"
 
 
-def _names(*words: str) -> frozenset[str]:
+def _split_words(*words: str) -> frozenset[str]:
     return frozenset(" ".join(words).split())
 
 
@@ -453,7 +461,7 @@ PRIVATE_NAMES: Final = (
         "add the visitor's identity to every handler; attach scripts to events; turn off their "
         "status updates",
         "The page cannot be built.",
-        _names("fns input_parameter_names component_prop_inputs show_progress_on"),
+        _split_words("fns input_parameter_names component_prop_inputs show_progress_on"),
         _check_handlers,
         protects_visitors=True,
     ),
@@ -461,7 +469,7 @@ PRIVATE_NAMES: Final = (
         "Blocks.process_api",
         "refuse events that name a file by an address, before Gradio downloads it",
         "Only Gradio's download itself is refused.",
-        _names("process_api"),
+        _split_words("process_api"),
         _check_process,
         protects_visitors=True,
     ),
@@ -469,7 +477,7 @@ PRIVATE_NAMES: Final = (
         "processing_utils.async_ssrf_protected_get",
         "refuse every download of Gradio",
         "Files that a handler returns by their address are downloaded.",
-        _names("async_ssrf_protected_get processing_utils"),
+        _split_words("async_ssrf_protected_get processing_utils"),
         _check_download,
         protects_visitors=True,
     ),
@@ -477,7 +485,7 @@ PRIVATE_NAMES: Final = (
         "processing_utils.hash_seed",
         "give uploads folders whose names nobody else can compute",
         "Whoever knows a file's content and the installation can compute its path.",
-        _names("hash_seed"),
+        _split_words("hash_seed"),
         _check_seed,
         protects_visitors=True,
     ),
@@ -485,35 +493,35 @@ PRIVATE_NAMES: Final = (
         "LocalContext.request",
         "read the token of a share link from the address of the page that sent an event",
         "The token is read from the page's hidden field only; without it access is denied.",
-        _names("LocalContext"),
+        _split_words("LocalContext"),
         lambda package, _: package.context.LocalContext.request.get(None) is None,
     ),
     PrivateName(
         "Context.root_block",
         "open the run that the address names when the page loads",
         "The run that the address names is not opened.",
-        _names("root_block"),
-        lambda package, _: _has(package.context.Context, "root_block"),
+        _split_words("root_block"),
+        lambda package, _: _has_attributes(package.context.Context, "root_block"),
     ),
     PrivateName(
         "EventData._data",
         "read what was clicked",
         "Clicks on marks, rows and buttons inside HTML do nothing.",
-        _names("_data"),
+        _split_words("_data"),
         lambda package, _: vars(package.EventData(None, {"x": 1}))["_data"] == {"x": 1},
     ),
     PrivateName(
         "Component.postprocess",
         "send a figure as text, which the page compares faster than an object",
         "Charts are drawn more slowly.",
-        _names("postprocess"),
-        lambda package, _: _has(package.HTML, "postprocess"),
+        _split_words("postprocess"),
+        lambda package, _: _has_attributes(package.HTML, "postprocess"),
     ),
     PrivateName(
         "Queue",
         "limit the events of one visitor and serve all visitors in turn",
         "Events are served in order of arrival.",
-        _names("_queue get_events", _QUEUE_FIELDS),
+        _split_words("_queue get_events", _QUEUE_FIELDS),
         _check_queue,
         protects_visitors=True,
     ),
@@ -521,21 +529,21 @@ PRIVATE_NAMES: Final = (
         "Queue.sleep_when_free",
         "look for events less often while there are none",
         "An idle app takes a twentieth of a core.",
-        _names(_POLL_FIELDS),
-        lambda _, blocks: _has(blocks._queue, _POLL_FIELDS),
+        _split_words(_POLL_FIELDS),
+        lambda _, blocks: _has_attributes(blocks._queue, _POLL_FIELDS),
     ),
     PrivateName(
         "Queue.ANAYLTICS_CACHE_FREQUENCY",
         "disable statistics that are computed after every event",
         "The statistics are computed; events take longer.",
-        _names(_STATISTICS_FIELDS),
-        lambda _, blocks: _has(blocks._queue, _STATISTICS_FIELDS),
+        _split_words(_STATISTICS_FIELDS),
+        lambda _, blocks: _has_attributes(blocks._queue, _STATISTICS_FIELDS),
     ),
     PrivateName(
         "routes.StateHolder",
         "make sessions that do not contain typed values",
         "Sessions contain typed values, keys included, until they expire.",
-        _names("StateHolder state_holder"),
+        _split_words("StateHolder state_holder"),
         _check_state_holder,
         protects_visitors=True,
     ),
@@ -543,7 +551,7 @@ PRIVATE_NAMES: Final = (
         "SessionState",
         "leave the page's configuration, and so typed values, out of a session",
         "Sessions contain typed values, keys included, until they expire.",
-        _names("SessionState default_config config_values state_data"),
+        _split_words("SessionState default_config config_values state_data"),
         _check_session,
         protects_visitors=True,
     ),
@@ -551,7 +559,7 @@ PRIVATE_NAMES: Final = (
         "http_server.Server",
         "limit the number of connections, and the size and duration of request heads",
         "Slow clients can hold connections without limit.",
-        _names("http_server"),
+        _split_words("http_server"),
         _check_server,
         protects_visitors=True,
     ),
@@ -559,7 +567,7 @@ PRIVATE_NAMES: Final = (
         "Blocks.launch(_frontend)",
         "start without a request to its own page, which may time out on a busy machine",
         "On a busy machine the app may end at its start.",
-        _names("_frontend"),
+        _split_words("_frontend"),
         lambda package, _: "_frontend" in package.Blocks.launch.__code__.co_varnames,
     ),
 )

@@ -81,17 +81,17 @@ class LoginMiddleware:
         elif path == CALLBACK_PATH:
             result = await self._finish_login(scope, receive)
             address = scope["session"].pop(RETURN_ADDRESS_KEY, DEFAULT_ADDRESS)
-            await _redirect(result, address)(scope, receive, send)
+            await _redirect_with_result(result, address)(scope, receive, send)
         elif path == LOGOUT_PATH:
             scope["session"].pop(OAUTH_INFO_KEY, None)
             address = _query_values(scope).get(TARGET_PARAMETER, "")
-            await _redirect("", address)(scope, receive, send)
+            await _redirect_with_result("", address)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     async def _start_login(self, scope: Scope, receive: Receive, send: Send) -> None:
         session = scope["session"]
-        _drop_login_states(session)  # Gradio never deletes them, and the cookie would overflow
+        _delete_login_states(session)  # Gradio never deletes them, and the cookie would overflow
         address = _query_values(scope).get(TARGET_PARAMETER, "")
         if len(address) > MAX_ADDRESS_LENGTH:
             address = DEFAULT_ADDRESS
@@ -99,17 +99,17 @@ class LoginMiddleware:
         without_query = {**scope, "query_string": b""}
         if not await _forward_success(self._app, without_query, receive, send):
             session.pop(RETURN_ADDRESS_KEY)
-            await _redirect("failed", address)(scope, receive, send)
+            await _redirect_with_result("failed", address)(scope, receive, send)
 
     async def _finish_login(self, scope: Scope, receive: Receive) -> str:
         """Complete a login that this browser started; return "done" or a key of LOGIN_MESSAGES."""
         query, session = _query_values(scope), scope["session"]
         begun = f"{LOGIN_STATE_PREFIX}{query.get('state', '')}" in session
         if "error" in query or not begun:
-            _drop_login_states(session)
+            _delete_login_states(session)
             return "refused" if begun else "lost"
         await _forward_success(self._app, scope, receive, _discard_message)
-        _drop_login_states(session)
+        _delete_login_states(session)
         return "done" if _keep_account_name(session) else "failed"
 
 
@@ -141,7 +141,7 @@ def _query_values(scope: Scope) -> dict[str, str]:
     return dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
 
 
-def _drop_login_states(session: MutableMapping[str, Any]) -> None:
+def _delete_login_states(session: MutableMapping[str, Any]) -> None:
     for key in [key for key in session if key.startswith(LOGIN_STATE_PREFIX)]:
         del session[key]
 
@@ -157,7 +157,7 @@ def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
     return True
 
 
-def _redirect(result: str, address: str) -> RedirectResponse:
+def _redirect_with_result(result: str, address: str) -> RedirectResponse:
     """Redirect to `address`, with the login's result; if it is not an address of this page, to
     DEFAULT_ADDRESS."""
     query = address.removeprefix("/?") if address.startswith("/?") else ""

@@ -38,18 +38,18 @@ class PageCache:
         sent = [one for one in scope["headers"] if one[0] in _ADDRESS_HEADERS]
         key = (scope["path"], scope.get("scheme"), scope.get("root_path"), *sent)
         if key not in self._stored:
-            response = await self._request({**scope, "query_string": b""}, receive)
+            response = await self._request_from_app({**scope, "query_string": b""}, receive)
             if not _can_be_stored(response[0]):
-                await _respond(response, send)
+                await _send_stored_response(response, send)
                 return
             self._stored[key] = response
         response = self._stored[key]
         self._stored.move_to_end(key)
         while len(self._stored) > MAX_STORED:
             self._stored.popitem(last=False)
-        await _respond(response, send)
+        await _send_stored_response(response, send)
 
-    async def _request(self, scope: Scope, receive: Receive) -> Stored:
+    async def _request_from_app(self, scope: Scope, receive: Receive) -> Stored:
         """The response of the app: its first message, and its whole body."""
         starts: list[Message] = []
         parts: list[bytes] = []
@@ -70,6 +70,6 @@ def _can_be_stored(start: Message) -> bool:
     }
 
 
-async def _respond(response: Stored, send: Send) -> None:
+async def _send_stored_response(response: Stored, send: Send) -> None:
     await send(response[0])
     await send({"type": "http.response.body", "body": response[1]})

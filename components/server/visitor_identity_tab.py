@@ -150,7 +150,7 @@ def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:
-        own = "" if store.is_link(secret) else secret
+        own = "" if store.is_share_token(secret) else secret
         sent = getattr(request, "request", None)
         address = identify_client(None, sent).address if sent is not None else ""
         with as_visitor(visitor_from_secret(own, token or from_link, address)):

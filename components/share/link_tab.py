@@ -51,7 +51,7 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
     def make(name: str) -> list[Any]:
         return [store.share(name), *render(store, name)]
 
-    def make_for_voters(name: str) -> list[Any]:
+    def make_voter_link(name: str) -> list[Any]:
         return [store.share(name, votes=True), *render(store, name)]
 
     def withdraw(name: str) -> list[Any]:
@@ -61,7 +61,7 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
     opener.click(lambda name: render(store, name), study, shown, **QUIET)
     for button, act, script in (
         (links.make, make, SHOW_LINK),
-        (links.voters, make_for_voters, SHOW_VOTERS_LINK),
+        (links.voters, make_voter_link, SHOW_VOTERS_LINK),
         (links.withdraw, withdraw, SHOW_LINK),
     ):
         event = button.click(act, study, [links.token, *shown], **QUIET)

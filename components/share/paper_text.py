@@ -12,7 +12,7 @@ from components.html.format import NARROW_SPACE, count, share
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
 from components.results.pass_fail.computed import has_pass_fail
-from components.results.pass_fail.scores.computed import has_only_points
+from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import PaperTable
@@ -95,7 +95,7 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
     readable = int(frame["status"].isin(list(USABLE_STATUSES)).sum())
     if filtered.has_only_people:
         return _people_paragraph(filtered, readable)
-    if has_only_points(filtered):
+    if has_only_single_answers(filtered):
         return _points_paragraph(filtered, judges, prompts)
     parts = [
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "

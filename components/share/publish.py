@@ -61,8 +61,10 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
         raise StudyError(f"{folder} is not empty and was not changed; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     home = _copy_code(folder)
-    (folder / "requirements.txt").write_text(_requirements(runs), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(study, frozen=name == FROZEN_STORE), encoding="utf-8")
+    (folder / "requirements.txt").write_text(_requirements_text(runs), encoding="utf-8")
+    (folder / "README.md").write_text(
+        _space_readme_text(study, frozen=name == FROZEN_STORE), encoding="utf-8"
+    )
     copy_study(store, study, home / name)
 
 
@@ -95,14 +97,14 @@ def copy_study(store: Store, study: str, path: Path) -> None:
     remove_unused_rows(path)
 
 
-def _requirements(runs: bool) -> str:
+def _requirements_text(runs: bool) -> str:
     lines = (
         (PROJECT_ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     )
     return "".join(line for line in lines if runs or not line.startswith(_RUN_REQUIREMENTS))
 
 
-def _readme(study: str, *, frozen: bool) -> str:
+def _space_readme_text(study: str, *, frozen: bool) -> str:
     """README of the folder: metadata of the project's README, with the study's name."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)

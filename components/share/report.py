@@ -19,7 +19,7 @@ from components.html.templates import macros
 from components.share.report_sections import SECTIONS, TEMPLATE, ReportFigures
 from metrics.summary.study_inputs import remedy_inputs, stored_styles
 from metrics.summary.summary import summarise_frame
-from studies.errors import write_error
+from studies.errors import build_write_error
 from studies.people.verifications import current_checks
 from studies.store.store import Store
 
@@ -32,7 +32,7 @@ def write_report(store: Store, study: str, path: Path) -> int:
         partial.write_text(html, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        raise write_error(path, error) from None
+        raise build_write_error(path, error) from None
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()

@@ -27,7 +27,7 @@ from components.results.bias.sentences import bias_finding
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.injection_effect import injection_section
 from components.results.overview import tab as summary_tab
-from components.results.pass_fail.scores.computed import has_only_points
+from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, View
@@ -69,8 +69,8 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
     elif filtered.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(filtered))
-    elif has_only_points(filtered):
-        title, lead = bias_tab.points_view(filtered).finding(filtered)
+    elif has_only_single_answers(filtered):
+        title, lead = bias_tab.single_answers_view(filtered).finding(filtered)
     else:
         title, lead = bias_finding(load_bias(filtered))
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
@@ -91,8 +91,8 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
     """HTML of the judges' key figures; empty if all verdicts are people's."""
     if filtered.has_only_people:
         return EMPTY
-    if has_only_points(filtered):
-        figures = bias_tab.points_view(filtered).kpis
+    if has_only_single_answers(filtered):
+        figures = bias_tab.single_answers_view(filtered).kpis
         return figures(filtered) if figures else EMPTY
     bias, by_design = load_bias(filtered), truth_source(filtered) == "design"
     return bias_view.default_kpis_html(bias, filtered.failed, len(filtered.machines), by_design)
@@ -100,10 +100,14 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
 
 def _views_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     """HTML of the parts that the views add to the report, panel by panel."""
-    return join(part for one in REPORTED_VIEWS for part in _view_parts(one, filtered, page))
+    return join(
+        part for one in REPORTED_VIEWS for part in _iterate_view_sections(one, filtered, page)
+    )
 
 
-def _view_parts(one: View, filtered: FilteredStudy, page: ReportFigures) -> Iterator[Markup]:
+def _iterate_view_sections(
+    one: View, filtered: FilteredStudy, page: ReportFigures
+) -> Iterator[Markup]:
     if one.report:
         yield one.report(filtered)
     controls = one.initial_values(filtered)
@@ -160,10 +164,10 @@ def _replies_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
             s.judge,
             ", ".join(models.get(s.judge, [])),
             count(s.replies),
-            _recorded_text(s.prompt_tokens, tokens),
-            _recorded_text(s.completion_tokens, tokens),
+            _format_if_recorded(s.prompt_tokens, tokens),
+            _format_if_recorded(s.completion_tokens, tokens),
             "not recorded" if s.dollars is None else dollars(s.dollars),
-            _recorded_text(s.seconds, duration),
+            _format_if_recorded(s.seconds, duration),
         )
         for s in cost_queries.judge_costs(store, name)
         if not s.judge.startswith(HUMAN_PREFIX)
@@ -173,7 +177,7 @@ def _replies_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     return unusable + panel_html("Costs", "", plain_table(head, costs))
 
 
-def _recorded_text(value: float, words: Callable[[float], str]) -> str:
+def _format_if_recorded(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 

@@ -22,7 +22,7 @@ from components.share import paper_text
 from components.share.board.board_files import zip_board
 from components.share.board.record_tree import records_of_store
 from components.share.report import write_report
-from studies.errors import EvenhandError, write_error
+from studies.errors import EvenhandError, build_write_error
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.store.store import Store
 
@@ -86,11 +86,11 @@ def bind(
     )
     tab.close.click(lambda: gr.Column(visible=False), None, tab.drawer, queue=False, **QUIET)
 
-    def print_table(name: str, *values: Any) -> Markup:
+    def show_table_as_printed(name: str, *values: Any) -> Markup:
         view = view_of(*values)
         return EMPTY if view is None else share_view.show_paper_table(view, name)
 
-    tab.table.input(print_table, [tab.table, *view_inputs], tab.printed, **QUIET)
+    tab.table.input(show_table_as_printed, [tab.table, *view_inputs], tab.printed, **QUIET)
     _bind_exports(tab, view_inputs, view_of)
 
 
@@ -104,7 +104,7 @@ def _bind_exports(
         if view is None:
             raise gr.Error("Choose a study first.")
         try:
-            written = write_export_file(view.store, view.name, _wanted_file(event))
+            written = write_export_file(view.store, view.name, _clicked_export_name(event))
         except EvenhandError as error:
             raise gr.Error(escape(error), title="Export failed", duration=None) from None
         return gr.DownloadButton(value=str(written))
@@ -114,7 +114,7 @@ def _bind_exports(
     )
 
 
-def _wanted_file(event: gr.EventData) -> str:
+def _clicked_export_name(event: gr.EventData) -> str:
     """Name of the export format that was clicked, or of the report or board."""
     sent = click_data(event)
     name = str(sent.get("export")) if isinstance(sent, Mapping) else ""
@@ -130,7 +130,7 @@ def write_export_file(store: Store, study: str, name: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise write_error(folder, error) from None
+        raise build_write_error(folder, error) from None
     stem = re.sub(r"[^A-Za-z0-9]+", "-", study).strip("-").lower()[:60] or "study"
     if name == share_view.REPORT_NAME:
         path = folder / f"{stem}-report.html"

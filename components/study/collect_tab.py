@@ -22,7 +22,7 @@ from components.study.file.lenient_study import FormState
 from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import JobResult
-from components.study.plan.draft_studies import keep_changes
+from components.study.plan.draft_studies import save_draft_changes
 from studies.people.new_items import MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS, NewItem
 from studies.store.store import Store
 
@@ -109,7 +109,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")
-        keep_changes(store, state.study, went.text)
+        save_draft_changes(store, state.study, went.text)
         made = form_updates(went.text, fresh, tested, draft, store, before=state)
         return [
             *made,
@@ -117,7 +117,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
             went.notice_html,
         ]
 
-    def keep_item(*typed: Any) -> list[Any]:
+    def save_typed_item(*typed: Any) -> list[Any]:
         *form, text, view, tested, draft, answers = typed
         made, fresh = read_item_form(form)
         went = save_collected.save_item(text, store.folder, made, fresh, read_answers(answers))
@@ -125,13 +125,13 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         empty = [("" if box is not tab.images else None) if done else gr.skip() for box in cleared]
         return [*shown(went, text, view, tested, draft, ""), *empty]
 
-    def keep_caption(
+    def save_typed_caption(
         id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
     ) -> list[Any]:
         went = save_collected.save_caption(text, store.folder, id, caption, image or WHOLE_ITEM, by)
         return shown(went, text, *rest)
 
-    def turn_to(source: str | None, text: str, *rest: Any) -> list[Any]:
+    def use_chosen_version(source: str | None, text: str, *rest: Any) -> list[Any]:
         return shown(
             JobResult(save_collected.use_version(text, store.folder, source or ""), ""), text, *rest
         )
@@ -139,11 +139,11 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     fields = [tab.instruction, tab.images, tab.addresses, tab.licence, tab.category, tab.reference,
               tab.context, tab.by, tab.fresh]  # fmt: skip
     read: dict[str, Any] = {"js": READ_ANSWERS, **QUIET}
-    tab.save_item.click(keep_item, [*fields, *state], [*outputs, *cleared], **read)
+    tab.save_item.click(save_typed_item, [*fields, *state], [*outputs, *cleared], **read)
     tab.save_caption.click(
-        keep_caption, [tab.item, tab.image, tab.caption, tab.by, *state], outputs, **read
+        save_typed_caption, [tab.item, tab.image, tab.caption, tab.by, *state], outputs, **read
     )
-    tab.version.input(turn_to, [tab.version, *state], outputs, **read)
+    tab.version.input(use_chosen_version, [tab.version, *state], outputs, **read)
 
 
 def read_item_form(form: list[Any]) -> tuple[NewItem, bool]:

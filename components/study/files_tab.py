@@ -25,7 +25,7 @@ from components.study.jobs import REPORTED_ERRORS, open_recorded_verdicts, use_u
 from components.study.plan.draft_studies import (
     MAX_NAME,
     is_without_calls,
-    keep_changes,
+    save_draft_changes,
     save_new_study,
 )
 from components.study.plan.example_files import example_text
@@ -106,7 +106,7 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
             called = Path(paths[0]).stem[:MAX_NAME] if state.study else ""
             return [*open_new_study(store, made, state, tested, called), gr.skip()]
         seen = replace(state, kind="", item=0, notice_html="")
-        keep_changes(store, state.study, made)
+        save_draft_changes(store, state.study, made)
         return [*form_updates(made, seen, tested, "", store, before=state), *stays]
 
     state = [tab.yaml, tab.view, tab.tested]
@@ -132,7 +132,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
 
     def save(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
         made, seen = save_draft(draft, text, state, store.folder)
-        keep_changes(store, state.study, made)
+        save_draft_changes(store, state.study, made)
         return form_updates(made, seen, tested, draft, store, before=state)
 
     tab.save_prompt.click(save, [tab.draft, *state], form_outputs(tab), **QUIET)

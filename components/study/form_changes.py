@@ -273,7 +273,7 @@ def _add_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Chan
     return put_value(study.text, STUDY.judges.path, made), opened
 
 
-def _use_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+def _replace_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     """Replace a judge by a judge of a provider, the embedded judge, or a simulated judge."""
     judges, place = study.editable_judges(), int(entry["judge"])
     if place < len(judges):
@@ -317,7 +317,7 @@ _ACTIONS: Final[Mapping[str, Callable[[LenientStudy, FormState, FormChange], Cha
     "set": _set_several,
     "preset": _apply_preset,
     "add judge": _add_judge,
-    "use judge": _use_judge,
+    "use judge": _replace_judge,
     "remove judge": _remove_judge,
     "prompt": _toggle_prompt,
     "map": _apply_mapping,

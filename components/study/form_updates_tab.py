@@ -100,7 +100,7 @@ def plan_updates(
     planned = planned_study(preview, preview.plan, numbers, store, state.study)
     return [
         steps,
-        run_strip.cost_strip(preview, preview.plan, numbers, _copy_name(preview, state)),
+        run_strip.cost_strip(preview, preview.plan, numbers, _name_of_study_copy(preview, state)),
         gr.Button(words, visible=True, interactive=True),
         gr.Button(trial, visible=True, interactive=True),
         macros("study/form_layout.html").run_bar(words),
@@ -110,7 +110,7 @@ def plan_updates(
     ]
 
 
-def _copy_name(preview: StudyPreview, state: FormState) -> str:
+def _name_of_study_copy(preview: StudyPreview, state: FormState) -> str:
     """Name of the new study that Run would start; "" if Run starts the study in the header."""
     name = str(preview.lenient_study.raw(*STUDY.name) or "")
     return name if state.study and name != state.study else ""

@@ -39,7 +39,7 @@ from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_models import ModelList, list_models
 from judges.planning import plan as planning
 from judges.planning.plan import Plan
-from judges.security.key_consents import Consents, TypedKeys, key_at, keys_for
+from judges.security.key_consents import Consents, TypedKeys, check_key_origin, typed_keys_of_judges
 from judges.security.key_store import redact_keys, register_keys
 from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError
@@ -74,7 +74,7 @@ def test_judge(
     try:
         plan = plan_from_text(text, folder)
         judge = plan.judge(name)
-        keys = keys_for([judge], typed)
+        keys = typed_keys_of_judges([judge], typed)
         if judge.api_key_env and name not in keys and not current_access().machine_files:
             raise StudyError(
                 "This Space's key can be used for runs, not for judge tests. Use “Try one item”."
@@ -100,7 +100,7 @@ def judge_models(
         # The page holds a typed key under the name that it shows, also before a model is chosen.
         named = {JUDGE.name.name: judge_name(entry), JUDGE.model.name: "-"}
         judge = parse_judge({**entry, **named}, "judge")
-        keys = keys_for([judge], typed)
+        keys = typed_keys_of_judges([judge], typed)
         if judge.api_key_env and judge.name not in keys and not current_access().machine_files:
             raise StudyError("This Space's key cannot list models. Type the name of the model.")
         key = find_api_key(judge, keys, consents)
@@ -120,18 +120,18 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
         raise StudyError("name: the recorded demo has this name; choose another name")
     made = planning.assign_owner(one_item_plan(plan) if one_item else plan, store)
     if not one_item:
-        made = _keep_other_study(made, store)
+        made = _protect_stored_replies(made, store)
     planning.save_plan(made, store)
     return made
 
 
-def _keep_other_study(plan: Plan, store: Store) -> Plan:
+def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
     """Refuse a plan that would remove replies from a stored study of the same name; if the name is
     the default one of a new form, take a free name instead."""
     name, lost = plan.study.name, planning.count_lost_answers(plan, store)
     if not lost:
         return plan
-    other = planning.free_name(store, name)
+    other = planning.find_free_name(store, name)
     if name.startswith(NEW_STUDY_NAME):
         return replace(plan, study=replace(plan.study, name=other))
     raise StudyError(
@@ -167,7 +167,7 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
-    return planning.free_name(store, store.name_for_owner(name))
+    return planning.find_free_name(store, store.name_for_owner(name))
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
@@ -203,7 +203,7 @@ def describe_images(
         judge, prompt = str(errand["judge"]), str(errand["prompt"])
         sha = hashlib.sha256(f"{text}{judge}{prompt}".encode()).hexdigest()[:8]
         out = folder / UPLOADS_FOLDER / f"{sha}-described.jsonl"
-        keys = keys_for(study.judges, typed)
+        keys = typed_keys_of_judges(study.judges, typed)
         done = write_descriptions(study, judge, prompt, out, store, engine=engine, keys=keys)
     except REPORTED_ERRORS as error:
         return JobResult(text, notice_html("bad", "Nothing was described.", str(error)))
@@ -226,7 +226,7 @@ def describe_images(
     return JobResult(made, notice_html("warn" if failed else "calm", "Described.", told))
 
 
-def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
+def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResult:
     """Download a private Hub dataset with the visitor's token, and store it as a file with an
     unguessable name, so that other visitors cannot open it."""
     folder = store.folder
@@ -236,7 +236,7 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
         if data_source.HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your Hugging Face token; type it first")
-        token = key_at(typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token")
+        token = check_key_origin(typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token")
         with register_keys([token]):
             found = _load_private(spec, folder, token)
         lines = "".join(
@@ -293,7 +293,7 @@ def study_name_of(text: str) -> str:
     return name_from_source(original_name(source)) or NEW_STUDY_NAME
 
 
-def columns_to_name(text: str, folder: Path) -> bool:
+def has_columns_to_map(text: str, folder: Path) -> bool:
     """Whether the study's source is a table that has a column mapping or needs one."""
     return table_to_map(build_preview(text, folder)) is not None
 

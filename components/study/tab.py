@@ -39,11 +39,11 @@ from components.study.form_updates_tab import (
 )
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
-from components.study.plan.draft_studies import keep_changes
+from components.study.plan.draft_studies import save_draft_changes
 from components.study.plan.study_preview import build_preview
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
-from judges.security.key_consents import Pair, TypedKeys, read_typed
+from judges.security.key_consents import Pair, TypedKeys, parse_typed_keys
 from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store
@@ -80,17 +80,20 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     # Drawers and state stay as they are: a change of the form may be on its way meanwhile.
     redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
 
-    def replan(text: str, state: FormState, tested: Any) -> list[Any]:
+    def redraw_after_text_edit(text: str, state: FormState, tested: Any) -> list[Any]:
         # The form already shows its own changes; drawing them late would undo typing.
         if state.shown.strip() == text.strip():
             return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
-        keep_changes(store, state.study, text)
+        save_draft_changes(store, state.study, text)
         look, numbers = planned_preview(text, store)
         form = form_html.render_form(look, state, tested)[: len(redrawn)]
         return [*form, *plan_updates(look, state, store, numbers)]
 
     tab.yaml.change(
-        replan, [tab.yaml, tab.view, tab.tested], [*redrawn, *tab.plan_components], **LATEST_ONLY
+        redraw_after_text_edit,
+        [tab.yaml, tab.view, tab.tested],
+        [*redrawn, *tab.plan_components],
+        **LATEST_ONLY,
     )
 
 
@@ -111,7 +114,7 @@ def save_form(
         or not wanted
         or not draft_studies.is_renamable(store, engine, state.study)
     ):
-        keep_changes(store, state.study, text)
+        save_draft_changes(store, state.study, text)
         return text, state, gr.skip()
     try:
         name = draft_studies.rename_from_form(store, state.study, wanted)
@@ -119,7 +122,7 @@ def save_form(
         said = notice_html("bad", "Not renamed.", str(error))
         text = put_value(text, STUDY.name.path, state.study)
         return text, replace(state, notice_html=said), gr.skip()
-    keep_changes(store, name, text)
+    save_draft_changes(store, name, text)
     return text, replace(state, study=name), study_menu(store, name)
 
 
@@ -178,7 +181,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         errand: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
         """Run a slow job; no field is redrawn, so that text typed meanwhile is kept."""
-        asked, typed = json.loads(errand or "{}"), read_typed(keys)
+        asked, typed = json.loads(errand or "{}"), parse_typed_keys(keys)
         do, folder, consents = asked.get("do"), store.folder, engine.consents(store)
         made: list[Any] = [gr.skip()] * len(outputs)
         if do == "test":
@@ -192,7 +195,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
             made[0] = {**tested, models_key(found.address): found}
         elif do in ("describe", "fetch"):
             if do == "fetch":
-                went = jobs.fetch_private(text, store, typed)
+                went = jobs.fetch_private_dataset(text, store, typed)
             else:
                 went = jobs.describe_images(text, store, engine, asked, typed)
             made[1:3] = [went.text, went.notice_html]
@@ -234,7 +237,7 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
         ):
             with contextlib.suppress(EvenhandError):
                 draft_studies.rename_from_form(store, state.study, wanted)
-        name = start_study(store, engine, text, read_typed(keys), one_item=one_item)
+        name = start_study(store, engine, text, parse_typed_keys(keys), one_item=one_item)
         if one_item:  # the form stays that of the whole study
             return [gr.skip(), study_menu(store, name)]
         return [replace(state, study=name, opened=text), study_menu(store, name)]

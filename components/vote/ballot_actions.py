@@ -56,16 +56,16 @@ def handle_action(
     except StudyError as error:
         return show_start(store, study, str(error))
     if not session.votable or _lacks_rubric(store, study, session.mode):
-        return show_nothing(store, study, session.mode)
+        return show_no_ballots_reason(store, study, session.mode)
     try:
-        return _respond(session, request, bool(account), login_error)
+        return _perform_and_render(session, request, bool(account), login_error)
     except StoreError as error:
-        return _write_failure(session, request, str(error), bool(account))
+        return _show_write_failure(session, request, str(error), bool(account))
     except EvenhandError as error:  # this visitor may not vote on the study
         return ballots.nothing_to_vote_html("You cannot vote on this study here.", str(error))
 
 
-def _respond(
+def _perform_and_render(
     session: VoteSession, request: Mapping[str, Any], fixed: bool, login_error: str
 ) -> Markup:
     try:
@@ -77,7 +77,7 @@ def _respond(
     )
 
 
-def _write_failure(
+def _show_write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
     """HTML of the same ballot after the store could not be written, with a notice on whether the
@@ -150,7 +150,7 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
     if not units or _lacks_rubric(store, study, mode):
-        return show_nothing(store, study, mode)
+        return show_no_ballots_reason(store, study, mode)
     origin = form.origin if mode == form.mode else "as the organiser chose"
     start = StartScreen(f"{MODES[mode].name}, {origin}", name_error, login_error, can_log_in())
     return ballots.name_form(rules.each or len(units), mode, start)
@@ -160,7 +160,7 @@ def _lacks_rubric(store: Store, study: str, mode: BallotMode) -> bool:
     return mode == "rubric" and not load_ballot_form(store, study).rubric
 
 
-def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
+def show_no_ballots_reason(store: Store, study: str, mode: BallotMode) -> Markup:
     """HTML with the reason why a study has nothing to vote on, and what to do."""
     facts = store.item_facts(study).values()
     lengths = [{n for n, size in one["lengths"].items() if size} for one in facts]
@@ -319,7 +319,7 @@ def _show_ballot(
     item = session.store.item(session.study, ballot.item) if ballot else None
     if ballot is None or item is None:
         if not progress.voted and not progress.skipped and not session.pool:
-            return show_nothing(session.store, session.study, session.mode)
+            return show_no_ballots_reason(session.store, session.study, session.mode)
         return ballots.finished_html(name, progress, session.mode, notice, fixed=fixed)
     voter_view = build_voter_view(session.store, session.study, _ballot_form(session), ballot, item)
     earlier = _earlier_vote(session, ballot)

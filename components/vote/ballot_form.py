@@ -130,22 +130,24 @@ class BallotState:
 def load_ballot_form(store: Store, study: str) -> BallotForm:
     """The kind of ballot of a study; computed again whenever the study is saved."""
     saved = store.version(study)[0]
-    return store.memoised(study, ("ballot form",), lambda: _with_scale(store, study), saved)
+    return store.memoised(
+        study, ("ballot form",), lambda: _load_form_with_scale(store, study), saved
+    )
 
 
-def _with_scale(store: Store, study: str) -> BallotForm:
+def _load_form_with_scale(store: Store, study: str) -> BallotForm:
     """The kind of ballot, with scale and criteria of the study's prompts for single answers."""
     prompts = _load_prompts(store, study)
-    form, own = _compute_form(store, study), store.study(study).criteria
+    form, own = _choose_ballot_form(store, study), store.study(study).criteria
     with_rubric = next((prompt for prompt in prompts if prompt.rubric), None)
     scaled = with_rubric if form.mode == "rubric" else None
     scale = next((one.scale for one in (scaled, *prompts) if one and one.scale), DEFAULT_SCALE)
-    rubric = _rubric(with_rubric, own) if with_rubric else ()
+    rubric = _list_rubric_criteria(with_rubric, own) if with_rubric else ()
     criteria = own or (_criteria_text(with_rubric) if with_rubric else "")
     return replace(form, scale=scale, criteria=criteria, rubric=rubric)
 
 
-def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
+def _list_rubric_criteria(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
     """(name, description) of each criterion, from the study's `criteria`; from the prompt if the
     study has none or does not name them."""
     try:
@@ -162,7 +164,7 @@ _POINT_MODES: Final[Mapping[str, BallotMode]] = {PASS_FAIL_FORMAT: "pass", RUBRI
 """Verdict format of prompts for single answers -> kind of ballot; "score" for all other formats."""
 
 
-def _compute_form(store: Store, study: str) -> BallotForm:
+def _choose_ballot_form(store: Store, study: str) -> BallotForm:
     prompts = _load_prompts(store, study)
     preset = PRESETS.get(store.study(study).preset)
     shows = any("reference" in prompt.variables for prompt in prompts) and preset is None

@@ -84,7 +84,7 @@ class VotingControls:
         )
 
 
-def controls_from(voting: VotingRules) -> VotingControls:
+def controls_from_rules(voting: VotingRules) -> VotingControls:
     return VotingControls(
         MODES[voting.mode].name if voting.mode else AS_PROTOCOL,
         next(name for name, choice in SAMPLING_CHOICES.items() if choice == voting.choose),

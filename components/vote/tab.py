@@ -22,7 +22,7 @@ from components.vote.organiser import (
     SAMPLING_CHOICES,
     VERIFY_TARGETS,
     VotingControls,
-    controls_from,
+    controls_from_rules,
 )
 from studies.errors import EvenhandError
 from studies.store.ballot_queries import read_voting_rules
@@ -183,7 +183,7 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
             gr.Column(visible=False),
             *[gr.skip()] * (len(VotingControls.__slots__) + 3),
         ]
-    rules = controls_from(read_voting_rules(store.read_connection, study))
+    rules = controls_from_rules(read_voting_rules(store.read_connection, study))
     values = [getattr(rules, name) for name in VotingControls.__slots__]
     return [
         ballot,

@@ -32,7 +32,7 @@ _STYLE: Final = """<style>
 def audit_html(title: str, cards: list[str], notes: list[str]) -> str:
     """HTML of all cards with their style; `cards` are HTML, `title` and `notes` are texts."""
     said = "".join(f'<p class="mute">{escape(note)}</p>' for note in notes)
-    style = _STYLE.replace("TOKENS", _tokens())
+    style = _STYLE.replace("TOKENS", _page_style_variables())
     return (
         f'<div class="evenhand-audit">{style}<h3>{escape(title)}</h3>{"".join(cards)}{said}</div>'
     )
@@ -40,7 +40,7 @@ def audit_html(title: str, cards: list[str], notes: list[str]) -> str:
 
 def card_html(title: str, card: JudgeCard) -> str:
     """HTML of one card: its sentences, and a table with a chart of the shares."""
-    rows = "".join(_row(label, one) for label, one in card.measures.items())
+    rows = "".join(_measure_row_html(label, one) for label, one in card.measures.items())
     head = "<th>Measure</th><th>Value, 95 % CI</th><th>0 to 100 %</th><th>n</th>"
     return (
         f"<section><h4>{escape(title)}</h4><p>{escape(' '.join(card.sentences))}</p>"
@@ -48,12 +48,12 @@ def card_html(title: str, card: JudgeCard) -> str:
     )
 
 
-def _row(label: str, one: Estimate) -> str:
+def _measure_row_html(label: str, one: Estimate) -> str:
     is_share = one.unit == "share"
     percent = is_share or one.unit == "difference of shares"
     value = share(one.value) if percent else number(one.value, 2)
     ends = interval(one, 1, scale=100) if percent else interval(one, 2)
-    chart = _chart(one) if is_share else ""
+    chart = _interval_svg(one) if is_share else ""
     note = f' <span class="mute">{escape(one.note)}</span>' if one.note else ""
     return (
         f'<tr><th>{escape(label)}{note}</th><td class="num"><b>{value}</b> {ends}</td>'
@@ -61,7 +61,7 @@ def _row(label: str, one: Estimate) -> str:
     )
 
 
-def _chart(one: Estimate) -> str:
+def _interval_svg(one: Estimate) -> str:
     """SVG of a share: a line for its interval and a dot for its value, on a track from 0 to 1."""
     value, low, high = (
         round(CHART_WIDTH * min(max(x, 0.0), 1.0), 1)
@@ -81,7 +81,7 @@ def _chart(one: Estimate) -> str:
 
 
 @cache
-def _tokens() -> str:
+def _page_style_variables() -> str:
     """Return the CSS variables of the page's light colours and font, read from its style sheet."""
     text = (ASSETS_FOLDER / "style.css").read_text(encoding="utf-8").partition(".dark")[0]
     names = ("sans", "surface", "line", "ink", "ink-3", "first", "first-mid")

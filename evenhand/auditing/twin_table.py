@@ -62,7 +62,7 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
             f"{study.name}: no verdicts on twins; add twins: quick to the study file and run it"
         )
     effects = twin_effects(rows, study.frame)
-    table = pd.DataFrame([_row(one) for one in effects], columns=_COLUMNS)
+    table = pd.DataFrame([_effect_row(one) for one in effects], columns=_COLUMNS)
     numbers = [name for name in _COLUMNS if name.startswith(_ESTIMATES) and name != "floor_family"]
     cells = dict.fromkeys((one.judge, one.prompt) for one in effects if one.prompt)
     said = {
@@ -72,7 +72,7 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
     return TwinComparison(table.astype(dict.fromkeys(numbers, np.float64)), said)
 
 
-def _row(effect: TwinEffect) -> dict[str, Any]:
+def _effect_row(effect: TwinEffect) -> dict[str, Any]:
     """One line of the table, with the limits of each estimate beside it."""
     found: dict[str, Any] = {
         name: getattr(effect, name)

@@ -15,7 +15,7 @@ ANCHORS: Final = " (anchors)"
 """End of the prompt's name in the streams of anchor items."""
 
 
-def score_parts(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
+def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
     """Score a night (see `score_night`). The items of the category `anchors`, if one is given, are
     scored in separate streams."""
     frame, twins = study.frame, study.measured.twins
@@ -32,7 +32,7 @@ def score_parts(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str,
     return {**score_night(frame.loc[~fixed], twins), **kept}
 
 
-def find_changes(checks: Iterable[StreamCheck]) -> Iterator[str]:
+def describe_changes(checks: Iterable[StreamCheck]) -> Iterator[str]:
     """Yield a sentence for each score that became worse: whether the judge or the system that it
     judges changed, by the outcome on the anchor items."""
     outcomes = {check.stream: check.outcome for check in checks}

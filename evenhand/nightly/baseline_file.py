@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from metrics.drift.night_history import StreamHistory
 from metrics.drift.night_scores import NightScores, Stream
-from studies.errors import EvenhandError, write_error
+from studies.errors import EvenhandError, build_write_error
 
 VERSION: Final = 1
 
@@ -66,7 +66,7 @@ def save_baseline(path: Path, baseline: Baseline) -> None:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        raise write_error(path, error) from None
+        raise build_write_error(path, error) from None
 
 
 def _to_data(baseline: Baseline) -> dict[str, Any]:

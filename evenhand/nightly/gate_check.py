@@ -12,7 +12,7 @@ from typing import Any, Final
 import pandas as pd
 
 from evenhand.extras import names_missing_extra
-from evenhand.nightly.anchor_items import find_changes, score_parts
+from evenhand.nightly.anchor_items import describe_changes, score_night_with_anchors
 from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
@@ -71,14 +71,16 @@ def gate(
     # before any call: a run whose result cannot be compared would be wasted
     baseline = load_baseline(path) if path.exists() or not save else Baseline()
     study = _run_tonight(Path(data), store) if is_study_file(data) else as_study(data)
-    scores, models = score_parts(study, anchors), reported_models(study)
+    scores, models = score_night_with_anchors(study, anchors), reported_models(study)
     if save:
         _refuse_unreadable(study, readable)
         known = baseline if baseline.streams else replace(baseline, study=study.name)
         longer = known.with_night(scores, models)
         save_baseline(path, longer)
         checks = tuple(
-            StreamCheck(stream, "ok", f"saved as baseline{_few_nights(longer.streams[stream])}")
+            StreamCheck(
+                stream, "ok", f"saved as baseline{_few_nights_warning(longer.streams[stream])}"
+            )
             for stream in scores
         )
         return GateResult(study.name, checks)
@@ -120,7 +122,7 @@ def _refuse_unreadable(study: JudgedStudy, readable: float) -> None:
     """Raise BaselineUnusable if too few calls of a judge with a prompt have a verdict."""
     frame = study.frame
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
-    usable = row_selection.evidence_mask(machine)
+    usable = row_selection.usable_status_mask(machine)
     causes = failure_causes(study)
     pairs = row_selection.observed_combinations(machine, ("judge", "prompt"))
     shares = []
@@ -149,7 +151,7 @@ def check_night(
     anchors: str = "",
 ) -> tuple[GateResult, Baseline]:
     """Test a night against a baseline; return the result and the baseline with this night."""
-    scores, causes = score_parts(study, anchors), failure_causes(study)
+    scores, causes = score_night_with_anchors(study, anchors), failure_causes(study)
     streams = dict(baseline.streams)
     judged = judges_with_verdicts(study.frame)
     checks = []
@@ -161,24 +163,24 @@ def check_night(
             continue
         night, streams[stream] = history.compare(tonight)
         threshold = len(baseline.streams) / alpha
-        outcome, reason = _decide(study, stream, history, night, threshold, drop)
+        outcome, reason = _decide_outcome(study, stream, history, night, threshold, drop)
         checks.append(StreamCheck(stream, outcome, reason, night, threshold))
     for stream in scores:
         if stream not in baseline.streams:
             why = "not in the baseline; save a good night with it (save=True, --save-baseline)"
             checks.append(StreamCheck(stream, "cannot tell", why))
     said = tuple(f"{judge}: {cause}" for judge, cause in causes.items())
-    changes = tuple(find_changes(checks))
+    changes = tuple(describe_changes(checks))
     result = GateResult(study.name, tuple(checks), causes=said, changes=changes)
     return result, replace(baseline, streams=streams)
 
 
 def judges_with_verdicts(frame: pd.DataFrame) -> set[str]:
     """Names of the judges with at least one usable reply."""
-    return set(frame["judge"][row_selection.evidence_mask(frame)].astype(str))
+    return set(frame["judge"][row_selection.usable_status_mask(frame)].astype(str))
 
 
-def _decide(
+def _decide_outcome(
     study: JudgedStudy,
     stream: Stream,
     history: StreamHistory,
@@ -196,11 +198,11 @@ def _decide(
     low = night.difference.low
     if low is None or low <= -drop:
         why = f"a drop of {100 * drop:.0f} points is neither shown nor excluded"
-        return "cannot tell", why + _few_nights(history)
-    return "ok", f"a drop of {100 * drop:.0f} points is excluded{_few_nights(history)}"
+        return "cannot tell", why + _few_nights_warning(history)
+    return "ok", f"a drop of {100 * drop:.0f} points is excluded{_few_nights_warning(history)}"
 
 
-def _few_nights(history: StreamHistory) -> str:
+def _few_nights_warning(history: StreamHistory) -> str:
     """Warning that the baseline has too few nights; empty if it has enough."""
     nights = history.baseline_nights
     if nights >= ENOUGH_NIGHTS:

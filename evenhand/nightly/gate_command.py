@@ -10,13 +10,13 @@ from evenhand.nightly.gate_check import ALPHA, DROP, READABLE, gate, is_study_fi
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import GateResult, markdown
 from evenhand.study_table import read
-from studies.errors import EvenhandError, write_error
+from studies.errors import EvenhandError, build_write_error
 from studies.terminal import escape_control, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    return run_command(lambda: _gate(options), ValueError)
+    return run_command(lambda: _run_gate(options), ValueError)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _gate(options: argparse.Namespace) -> int:
+def _run_gate(options: argparse.Namespace) -> int:
     study = options.study
     try:
         data = study if is_study_file(study) else read(study, options.name)
@@ -89,23 +89,23 @@ def _gate(options: argparse.Namespace) -> int:
             anchors=options.anchors,
         )
     except (EvenhandError, ValueError, OSError) as error:
-        _write_all(GateResult(study.stem, (), error=str(error)), options)
+        _write_outputs(GateResult(study.stem, (), error=str(error)), options)
         raise
     print(escape_control(markdown(result)))
-    _write_all(result, options)
+    _write_outputs(result, options)
     return result.exit_code
 
 
-def _write_all(result: GateResult, options: argparse.Namespace) -> None:
-    _write(options.markdown, markdown(result))
-    _write(options.junit, junit(result))
-    _write(options.badge, badge(result))
+def _write_outputs(result: GateResult, options: argparse.Namespace) -> None:
+    _write_file(options.markdown, markdown(result))
+    _write_file(options.junit, junit(result))
+    _write_file(options.badge, badge(result))
 
 
-def _write(path: Path | None, text: str) -> None:
+def _write_file(path: Path | None, text: str) -> None:
     if path is None:
         return
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise write_error(path, error) from None
+        raise build_write_error(path, error) from None

@@ -17,7 +17,7 @@ def junit(result: GateResult) -> str:
     """Return JUnit XML with one test for each check. A check that could not be made, because of
     failed calls or an error, is an error with its cause; any other check with the outcome `cannot
     tell` is a skipped test."""
-    tests = [(check.title, _kind(check), check.reason) for check in result.checks]
+    tests = [(check.title, _junit_element(check), check.reason) for check in result.checks]
     if result.error:
         tests.append(("comparison with the baseline", "error", result.error))
     kinds = [kind for _, kind, _ in tests]
@@ -36,7 +36,7 @@ def junit(result: GateResult) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-def _kind(check: StreamCheck) -> str:
+def _junit_element(check: StreamCheck) -> str:
     """Name of the JUnit element of a check: error, skipped or failure; empty for a passed check."""
     if check.outcome == "cannot tell":
         return "error" if check.failed else "skipped"

@@ -92,46 +92,47 @@ def markdown(result: GateResult) -> str:
     lines = [
         f"### Judge gate: {result.outcome}",
         "",
-        f"Study {_cell(result.study)}. Each night is compared with all earlier ones, item by item.",
+        f"Study {_escape_cell(result.study)}. Each night is compared with all earlier ones, item "
+        "by item.",
         "",
         "| check | result | tonight | before | difference [95 % CI] | items | evidence |",
         "|---|---|---|---|---|---|---|",
-        *(_row(check) for check in result.checks),
+        *(_check_row(check) for check in result.checks),
     ]
     if result.error:
-        lines = [f"### Judge gate: {result.outcome}", "", f"Error: {_cell(result.error)}"]
-    lines += [f"\n**Calls without a usable reply.** {_cell(text)}" for text in result.causes]
-    lines += [f"\n**Model version changed.** {_cell(text)}" for text in result.versions]
-    lines += [f"\n**Cause.** {_cell(text)}" for text in result.changes]
+        lines = [f"### Judge gate: {result.outcome}", "", f"Error: {_escape_cell(result.error)}"]
+    lines += [f"\n**Calls without a usable reply.** {_escape_cell(text)}" for text in result.causes]
+    lines += [f"\n**Model version changed.** {_escape_cell(text)}" for text in result.versions]
+    lines += [f"\n**Cause.** {_escape_cell(text)}" for text in result.changes]
     return "\n".join(lines)
 
 
-def _row(check: StreamCheck) -> str:
+def _check_row(check: StreamCheck) -> str:
     night = check.night
     reason = f"{check.outcome}: {check.reason}"
     if night is None:
-        return f"| {_cell(check.title)} | {_cell(reason)} | | | | | |"
+        return f"| {_escape_cell(check.title)} | {_escape_cell(reason)} | | | | | |"
     got = night.difference
-    shown = _points(got.value)
+    shown = _points_text(got.value)
     if got.low is not None and got.high is not None:
-        shown += f" [{_points(got.low)}, {_points(got.high)}]"
+        shown += f" [{_points_text(got.low)}, {_points_text(got.high)}]"
     evidence = f"{night.strength:.3g} of {check.threshold:,.0f}"
     cells = (
-        _cell(check.title), _cell(reason), _share(night.value), _share(night.before), shown,
-        f"{got.items:,}", evidence,
+        _escape_cell(check.title), _escape_cell(reason), _share_text(night.value),
+        _share_text(night.before), shown, f"{got.items:,}", evidence,
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
-def _share(value: float | None) -> str:
+def _share_text(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
-def _points(value: float | None) -> str:
+def _points_text(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:+.1f}".replace("-", "−")
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """A text for one table cell, with the special characters of Markdown and HTML escaped."""
     plain = escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\`*_{}\[\]|<>#!~])", r"\\\1", plain)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenhand.extras import names_missing_extra
 from evenhand.running.function_judge import JudgeLike, collect_judges
-from evenhand.running.study_runs import _engine, _follow_run, _store_path
+from evenhand.running.study_runs import _build_engine, _follow_run, _store_path
 from evenhand.study_table import JudgedStudy
 from studies.errors import StudyError
 
@@ -72,25 +72,25 @@ def align(
         AlignRuns,
         build_candidates,
         candidate_plan,
-        check_reach,
-        missing_calls,
+        check_budget_suffices,
+        forecast_missing_calls,
         prepare_task,
     )
     from metrics.summary.alignment.alignment_text import alignment_text
     from metrics.summary.measured_study import read_stored_study
     from studies.store.store import Store
 
-    path = Path(store) if store is not None else _stored_at(study)
+    path = Path(store) if store is not None else _store_of_study(study)
     kept = Store(path)
     try:
-        plan = _plan_of(study, kept)
+        plan = _load_or_make_plan(study, kept)
         task = prepare_task(plan, kept, judge, prompt)
         kinds = ["examples"] * (examples > 0) + ["rules"] * bool(rules)
         kinds += ["both"] * (len(kinds) == 2) + ["criteria"] * bool(criteria)
         made = build_candidates(task, kinds, rules=rules, criteria=criteria, examples=examples)
         asked = candidate_plan(task, made, budget)
-        check_reach(missing_calls(asked, kept), budget, "the candidates")
-        engine = _engine(collect_judges(judges)[1])
+        check_budget_suffices(forecast_missing_calls(asked, kept), budget, "the candidates")
+        engine = _build_engine(collect_judges(judges)[1])
         try:
             run = AlignRuns(kept, engine).ask(task, made, asked)
             _follow_run(run, progress)
@@ -102,10 +102,10 @@ def align(
         kept.close()
     section = read_stored_study(path, name).summarise(quick=True)["alignment"]
     own = section["judges"][at[0]][at[1]]
-    return PromptComparison(own, _table(own), own["recommendation"]["sentence"], text)
+    return PromptComparison(own, _candidates_frame(own), own["recommendation"]["sentence"], text)
 
 
-def _stored_at(study: JudgedStudy | str | Path) -> Path:
+def _store_of_study(study: JudgedStudy | str | Path) -> Path:
     if isinstance(study, JudgedStudy) and study.store is None:
         raise StudyError(f"{study.name}: not in a store; run it first: eh.run(study, judges)")
     if isinstance(study, JudgedStudy):
@@ -114,7 +114,7 @@ def _stored_at(study: JudgedStudy | str | Path) -> Path:
     return _store_path(study, None)
 
 
-def _plan_of(study: JudgedStudy | str | Path, store: Store) -> Plan:
+def _load_or_make_plan(study: JudgedStudy | str | Path, store: Store) -> Plan:
     from judges.planning.plan import load_stored_plan, make_plan, save_plan
     from studies.spec.study import load_study
 
@@ -125,7 +125,7 @@ def _plan_of(study: JudgedStudy | str | Path, store: Store) -> Plan:
     return plan
 
 
-def _table(section: dict[str, Any]) -> pd.DataFrame:
+def _candidates_frame(section: dict[str, Any]) -> pd.DataFrame:
     found = section.get("candidates", {})
     columns = [name for name in COLUMNS if any(name in line for line in found.values())]
     rows = {}

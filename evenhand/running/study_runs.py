@@ -49,14 +49,14 @@ def run(
 
     specs, functions = collect_judges(judges)
     path = _store_path(study, store)
-    spec = _study_of(study, path, prompts, name)
+    spec = _load_or_build_study(study, path, prompts, name)
     plan = make_plan(replace(spec, judges=specs) if specs else spec)
     kept = Store(path)
     try:
         save_plan(plan, kept)
-        engine = _engine(functions)
+        engine = _build_engine(functions)
         try:
-            _follow(engine, plan, kept, progress)
+            _start_and_follow(engine, plan, kept, progress)
         finally:
             engine.close()
     finally:
@@ -64,7 +64,7 @@ def run(
     return read(path, plan.study.name)
 
 
-def _follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
+def _start_and_follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
     _follow_run(engine.start(plan, store), progress)
 
 
@@ -83,7 +83,7 @@ def _follow_run(started: Run, progress: bool) -> None:
         )
 
 
-def _engine(functions: dict[str, FunctionJudge]) -> Engine:
+def _build_engine(functions: dict[str, FunctionJudge]) -> Engine:
     """Return an engine that can also call judges that are functions."""
     from evenhand.running.function_engine import FunctionEngine
 
@@ -98,7 +98,7 @@ def _store_path(study: JudgedStudy | str | Path, store: str | Path | None) -> Pa
     return Path(study).expanduser().with_suffix(".db")
 
 
-def _study_of(
+def _load_or_build_study(
     study: JudgedStudy | str | Path, store: Path, prompts: Sequence[str], name: str
 ) -> Study:
     from studies.spec.study import DataSpec, Study, load_study

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judges.bulk.batch_files import COMPLETIONS_PATH
 from judges.judge_errors import PlanError
-from studies.files.partial_files import write_beside
+from studies.files.partial_files import replace_when_written
 
 if TYPE_CHECKING:
     import openai
@@ -160,7 +160,7 @@ def _download_if_final(
         if file_id:
             path = folder / f"{stem}.{kind}.jsonl"
             lines = client.files.content(file_id).read().splitlines(True)
-            with write_beside(path) as partial:
+            with replace_when_written(path) as partial:
                 partial.write_bytes(b"".join(_mask_line(line, mask) for line in lines))
             submitted.files.append(path.name)
 
@@ -177,5 +177,5 @@ def _mask_line(line: bytes, mask: Callable[[str], str]) -> bytes:
 
 def _write_submitted_batches(folder: Path, batches: dict[str, SubmittedBatch]) -> None:
     rows = {name: asdict(one) for name, one in batches.items()}
-    with write_beside(folder / BATCHES_FILE) as partial:
+    with replace_when_written(folder / BATCHES_FILE) as partial:
         partial.write_text(json.dumps(rows, indent=1))

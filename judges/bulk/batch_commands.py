@@ -174,7 +174,7 @@ def _judge_client(
         api_key=key,
         http_client=openai.DefaultHttpxClient(
             follow_redirects=False,
-            event_hooks={"request": [_header_filter(judge.endpoint, key)]},
+            event_hooks={"request": [_make_header_filter(judge.endpoint, key)]},
             verify=tls_context(),
         ),
     )
@@ -188,7 +188,7 @@ def _judge_client(
         ) from None
 
 
-def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
+def _make_header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
     """Make a function that changes each request before it is sent: it sets the API key and removes
     every header that is not in NEEDED. Requests to OpenAI stay unchanged.
 

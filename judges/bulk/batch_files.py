@@ -24,12 +24,12 @@ from judges.engine.outcome import read_outcome
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import BadReply, classify_error
-from judges.models.interface import JudgeCall, drop_parameter, known_refusals
+from judges.models.interface import JudgeCall, drop_parameter, known_refused_parameters
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
 from studies.domain import Ask, Item, Judgement, Usage
 from studies.errors import SourceError
-from studies.files.partial_files import write_beside
+from studies.files.partial_files import replace_when_written
 from studies.store.queries.judgement_queries import is_answered
 from studies.store.queries.run_costs import put_settled_attempt
 from studies.store.queries.run_queries import PastRun, put_run
@@ -85,7 +85,7 @@ def export_batch(
             path = folder / f"{name}-{number:04d}.jsonl"
             if path.exists():
                 raise PlanError(f"{path} already exists; name a new folder")
-            with write_beside(path) as partial:
+            with replace_when_written(path) as partial:
                 partial.write_bytes(b"".join(part))
             size = sum(len(line) for line in part)
             written.append(BatchFile(path, judge.name, len(part), size))
@@ -112,7 +112,7 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
 
 
 def batch_line(call: JudgeCall) -> bytes:
-    if "max_tokens" in known_refusals(call.judge):  # the endpoint has another name for it
+    if "max_tokens" in known_refused_parameters(call.judge):  # the endpoint has another name for it
         call = drop_parameter(call, "max_tokens") or call
     body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
     entry = {"custom_id": call.key, "method": "POST", "url": COMPLETIONS_PATH, "body": body}

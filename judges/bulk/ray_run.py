@@ -72,7 +72,9 @@ class AskRounds:
         ledger = Ledger(study.budget_usd, run_costs.study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []
         changed = self.store.plan_sha(study.name) != self._sha
-        for position, ask in heapq.merge(*(self._pending(judge.name) for judge in self.judges())):
+        for position, ask in heapq.merge(
+            *(self._iterate_pending_asks(judge.name) for judge in self.judges())
+        ):
             if changed and not plan_includes(self.plan, ask, self._items):
                 continue
             call = render_call(self.plan, ask, self._items)
@@ -85,7 +87,7 @@ class AskRounds:
     def release(self) -> None:
         self.store.writer.run(lambda connection: run_queries.release_leases(connection, self.owner))
 
-    def _pending(self, judge: str) -> Iterator[tuple[int, Ask]]:
+    def _iterate_pending_asks(self, judge: str) -> Iterator[tuple[int, Ask]]:
         after = -1
         name = self.plan.study.name
         while page := self.store.pending_asks(name, judge, after, _PAGE_SIZE, began=self.first_seq):

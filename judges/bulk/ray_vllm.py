@@ -160,11 +160,11 @@ class VllmReplyReader:
         shards = ray_worker.ShardWriter(folder, rows[0][1].batch if rows else "none")
         for row, parsed in rows:
             if parsed.ask.key not in answered:
-                shards.put(self._outcome(row, parsed))
+                shards.put(self._build_outcome(row, parsed))
         shards.flush()
         return shards.report({})
 
-    def _outcome(self, row: Row, parsed: ray_worker.AskRow) -> AskOutcome:
+    def _build_outcome(self, row: Row, parsed: ray_worker.AskRow) -> AskOutcome:
         call, now, seconds = (
             ray_worker.build_call(self.job, parsed),
             time.time(),

@@ -34,7 +34,7 @@ from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.judge_errors import JudgeStopped, PlanError
 from judges.models.clients import build_model, find_api_key
-from judges.models.interface import JudgeCall, known_refusals
+from judges.models.interface import JudgeCall, known_refused_parameters
 from judges.money.costs import Ledger, price_of
 from judges.planning.plan import parameters_of
 from judges.rendering.messages import PromptInputs
@@ -260,9 +260,9 @@ class EndpointWorker:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         rows = [parse_ask_row(row) for row in table.to_pylist()]
-        return self._loop.run_until_complete(self._ask(rows))
+        return self._loop.run_until_complete(self._make_calls(rows))
 
-    async def _ask(self, rows: list[AskRow]) -> pa.Table:
+    async def _make_calls(self, rows: list[AskRow]) -> pa.Table:
         folder = Path(self.job.shards)
         answered = find_answered_keys(folder, rows)
         todo = {row.ask.key: row for row in rows if row.ask.key not in answered}
@@ -306,7 +306,7 @@ class EndpointWorker:
         return JudgeQueue(
             self._judge_state(self.job.judges[name]),
             lambda limit: list(itertools.islice(waiting, limit)),
-            lambda ask: _without_hedge(build_call(self.job, todo[ask.key])),
+            lambda ask: _turn_off_hedging(build_call(self.job, todo[ask.key])),
             settle,
         )
 
@@ -322,7 +322,7 @@ class EndpointWorker:
             limiter = EndpointLimiter(self.job.in_flight)
             state = JudgeState(judge.name, model, price_of(judge), limiter, self.job.in_flight)
             state.stop_reason = why
-            state.dropped_parameters = known_refusals(judge)
+            state.dropped_parameters = known_refused_parameters(judge)
             self._states[judge.name] = state
         return self._states[judge.name]
 
@@ -333,7 +333,7 @@ class EndpointWorker:
         return AskOutcome(judgement, attempts, settled=False, position=row.position)
 
 
-def _without_hedge(call: JudgeCall) -> JudgeCall:
+def _turn_off_hedging(call: JudgeCall) -> JudgeCall:
     """Return the call with hedging (a second attempt while the first is slow) turned off, because
     a shard stores only one cost for an ask."""
     return replace(call, judge=replace(call.judge, hedge=False)) if call.judge.hedge else call

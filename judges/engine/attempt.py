@@ -109,7 +109,7 @@ class AskAttempts:
             and not self.abandoned
             and not self._is_truncated(outcome)
         ):
-            self.state.note_success()
+            self.state.count_success()
             return outcome
         await self.record_loss()
         return None
@@ -270,7 +270,7 @@ class AskAttempts:
         if not isinstance(attempt, int):
             self.lease_refusal = None if attempt == "too dear" else attempt
             return False
-        if self.run_state.is_blocked(self.state) or self.state.limiter.was_overtaken(started):
+        if self.run_state.is_blocked(self.state) or self.state.limiter.is_before_cooldown(started):
             self.leased = self.hedges
             await journal.withdraw(self.call.key, attempt, keep_lease=self.hedges)
             return False
@@ -329,7 +329,7 @@ class AskAttempts:
         text if `outcome` is final."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
-        self.state.note_success()
+        self.state.count_success()
         if self.truncated_reply is not None or not self._is_truncated(outcome):
             return ""
         self.truncated_reply = outcome
@@ -381,7 +381,7 @@ class AskAttempts:
         """Return the seconds before the next attempt: what the endpoint demands, else a wait that
         doubles with each attempt and has a random part, so that workers do not retry at the same
         moment. 0 if a rate limit makes all calls wait, because the limiter then delays this one."""
-        if fault.rate_limited and self.state.limiter.holds_refused_calls:
+        if fault.rate_limited and self.state.limiter.makes_all_calls_wait:
             return 0.0
         rng = self.run_state.rng
         if fault.wait:

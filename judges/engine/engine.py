@@ -22,7 +22,7 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_state import JudgeState, RunSettings
 from judges.models.clients import EndpointModel, build_model, find_api_key
-from judges.models.interface import JudgeModel, known_refusals
+from judges.models.interface import JudgeModel, known_refused_parameters
 from judges.money.costs import check_budget, price_of
 from judges.planning.plan import Plan
 from judges.security.endpoint_rules import check_url
@@ -152,7 +152,7 @@ class Engine:
             self._limiters[at] = EndpointLimiter(workers, pace_slot=slot)
         limiter = self._limiters[at]
         limiter.raise_ceiling(workers)
-        refused = known_refusals(judge)
+        refused = known_refused_parameters(judge)
         price = price_of(judge)
         return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
 

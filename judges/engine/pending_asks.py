@@ -16,7 +16,7 @@ from judges.engine.snapshot import RunTally
 from judges.engine.worker_pool import JudgeQueue
 from judges.models.interface import JudgeCall
 from judges.money.costs import price_of
-from judges.planning.forecast import cached_from, estimate_tokens, order_for_cache
+from judges.planning.forecast import estimate_tokens, min_cached_tokens, order_for_cache
 from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
 from studies import domain
 from studies.errors import EvenhandError
@@ -52,7 +52,7 @@ class PendingPages:
         self._sha = sha
         self._items = {item.id: item for item in plan.items}
         self._after = -1
-        self._reorders = cached_from(plan.judge(judge)) is not None
+        self._reorders = min_cached_tokens(plan.judge(judge)) is not None
         self._block: list[domain.Ask] = []
         self._block_sha = ""
         self._block_start = -1
@@ -75,7 +75,7 @@ class PendingPages:
         self._block_sha = self._store.plan_sha(self._plan.study.name)
         self._block_start = self._after
         size = max(MIN_BLOCK_ASKS, 4 * limit) if self._reorders else limit
-        page = self._page(size)
+        page = self._read_pending_asks(size)
         if not page:
             return False
         self._after = page[-1][0]
@@ -83,7 +83,7 @@ class PendingPages:
         self._block = order_for_cache(asks) if self._reorders else asks
         return True
 
-    def _page(self, limit: int) -> list[tuple[int, domain.Ask]]:
+    def _read_pending_asks(self, limit: int) -> list[tuple[int, domain.Ask]]:
         return self._store.pending_asks(
             self._plan.study.name,
             self._judge,
@@ -159,7 +159,7 @@ def retry_statuses(counts: Mapping[str, int]) -> frozenset[domain.Status]:
     return frozenset(domain.STATUSES) - domain.USABLE_STATUSES
 
 
-def quote_or_count(
+def quote_cost_if_possible(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
     """Like `quote_cost`; only the number of asks if a prompt or item of the study is missing."""

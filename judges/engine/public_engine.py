@@ -168,12 +168,12 @@ class PublicEngine(Engine):
                 )
             yield
 
-    def _live(self) -> list[Run]:
+    def _live_runs(self) -> list[Run]:
         return [run for run in list(self._runs.values()) if not run.finished.is_set()]
 
     def _live_visitors(self) -> list[tuple[Run, Visitor]]:
         known = self._visitor_by_run
-        return [(run, known[run.id]) for run in self._live() if run.id in known]
+        return [(run, known[run.id]) for run in self._live_runs() if run.id in known]
 
     def _check_own_runs(self) -> None:
         """Raise PlanError if the visitor has too many runs; paused runs count, because each holds
@@ -202,13 +202,13 @@ class PublicEngine(Engine):
     def _check_total_runs(self, advice: str) -> None:
         """Raise PlanError if too many runs of all visitors are active. A paused run counts until
         its calls in flight are stored."""
-        active = sum(not run.idle for run in self._live())
+        active = sum(not run.idle for run in self._live_runs())
         if active >= self._limits.total_runs:
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
         """If the maximum number of paused runs is reached, stop the one that was paused longest."""
-        paused = [run for run in self._live() if run.idle and run.paused_since is not None]
+        paused = [run for run in self._live_runs() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)
             oldest.stop(

@@ -297,7 +297,7 @@ class Run:
             self._loop, self._run_state = asyncio.get_running_loop(), run_state
             run_state.paused, run_state.stop = self._paused, self._stop_requested
             (self._apply_controls if self._paused else RunState.apply_controls)(run_state)
-        recounting = asyncio.create_task(self._recount(run_state))
+        recounting = asyncio.create_task(self._refresh_counts_regularly(run_state))
         try:
             builder = QueueBuilder(
                 self.plan, self.store, self._journal, self._tally, self.extraction, self._plan_sha
@@ -307,7 +307,7 @@ class Run:
             recounting.cancel()
         return snapshot.final_status(run_state, self._stop_reason)
 
-    async def _recount(self, run_state: RunState) -> None:
+    async def _refresh_counts_regularly(self, run_state: RunState) -> None:
         """Refresh the counts while another process makes some of this run's asks. An ask that this
         run makes again counts as pending until its new outcome is stored."""
         counted = (self.store, self.plan.study.name, self._settings, self._journal.start_seq)

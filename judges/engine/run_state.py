@@ -115,7 +115,7 @@ class JudgeState:
         tally.count += 1
         tally.example = fault.detail
 
-    def note_success(self) -> None:
+    def count_success(self) -> None:
         self.successes += 1
         self.failed_in_a_row = 0
 

@@ -53,7 +53,7 @@ class JudgeWait(NamedTuple):
     """Number of the judge's rate limiter in this run; judges of one endpoint share a limiter."""
 
 
-def stored_replies(counts: Mapping[str, int]) -> int:
+def count_stored_replies(counts: Mapping[str, int]) -> int:
     """Number of calls with a stored reply, from the numbers of planned, pending and failed ones."""
     return counts.get("planned", 0) - counts.get("pending", 0) - counts.get("error", 0)
 
@@ -103,7 +103,7 @@ class RunSnapshot:
     @property
     def done(self) -> int:
         """Number of calls with a stored reply; a failed call has none and is made again."""
-        return stored_replies(self.counts)
+        return count_stored_replies(self.counts)
 
 
 @dataclass(slots=True)
@@ -134,13 +134,13 @@ class RunTally:
 
     def rate(self) -> float:
         now = time.monotonic()
-        return sum(rate_of(times, now) for times in list(self.settled_times.values()))
+        return sum(completed_per_second(times, now) for times in list(self.settled_times.values()))
 
     def eta(self, stopped: set[str]) -> float | None:
         """Seconds until the slowest judge is done (judges work in parallel); None if unknown."""
         now = time.monotonic()
         needed = [
-            (left, rate_of(self.settled_times.get(name, ()), now))
+            (left, completed_per_second(self.settled_times.get(name, ()), now))
             for name, planned in self.planned_by_judge.items()
             if name not in stopped and (left := planned - self.settled[name]) > 0
         ]
@@ -162,7 +162,7 @@ class RunTally:
         )
 
 
-def rate_of(times: deque[float] | tuple[()], now: float) -> float:
+def completed_per_second(times: deque[float] | tuple[()], now: float) -> float:
     """Return the asks completed per second in the last RATE_WINDOW_SECONDS; 0 if fewer than three
     were completed in this time."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]

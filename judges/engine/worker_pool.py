@@ -55,7 +55,7 @@ class JudgeQueue:
     """Tasks of attempts that continue although another attempt at their ask was answered first."""
     done: bool = False
 
-    def keep_hedged(self, task: asyncio.Task[Any]) -> None:
+    def add_hedged_call(self, task: asyncio.Task[Any]) -> None:
         self.hedged.add(task)
         task.add_done_callback(self.hedged.discard)
 
@@ -113,7 +113,7 @@ class _QueueWorkers:
                 other.more_event.set()
 
     def _start_worker(self) -> None:
-        self.tasks.create_task(self._worker())
+        self.tasks.create_task(self._work_on_queue())
 
     async def _feed_workers(self) -> None:
         try:
@@ -129,10 +129,10 @@ class _QueueWorkers:
         while await self.run_state.wait_until_allowed(self.state):
             # Before reading the page: an ask added in between is then found in the next round.
             last = queue.more_event is None or all(other.done for other in queue.sources)
-            if page := await self._read(lambda: queue.next_asks(size)):
+            if page := await self._query_store(lambda: queue.next_asks(size)):
                 await self._enqueue_free(page)
             elif queue.asked_elsewhere:
-                await self._recheck_elsewhere(size)
+                await self._recheck_asks_of_other_runs(size)
             else:
                 await self.buffer.join()  # a worker may still find that another run makes its ask
                 if last and not queue.asked_elsewhere:
@@ -140,7 +140,7 @@ class _QueueWorkers:
                 if not last:
                     await self._wait_for_more()
 
-    async def _read(self, query: Callable[[], T]) -> T:
+    async def _query_store(self, query: Callable[[], T]) -> T:
         """Query the store; an error pauses the run, as after a failed write."""
         while True:
             started = time.monotonic()
@@ -152,13 +152,13 @@ class _QueueWorkers:
 
     async def _enqueue_free(self, page: list[Ask]) -> None:
         keys = [ask.key for ask in page]
-        in_progress = await self._read(lambda: self.run_state.journal.find_in_progress(keys))
+        in_progress = await self._query_store(lambda: self.run_state.journal.find_in_progress(keys))
         self.queue.asked_elsewhere.extend(ask for ask in page if ask.key in in_progress)
         for ask in page:
             if ask.key not in in_progress:
                 await self.buffer.put(ask)
 
-    async def _recheck_elsewhere(self, size: int) -> None:
+    async def _recheck_asks_of_other_runs(self, size: int) -> None:
         self.run_state.shares_asks = True
         elsewhere = self.queue.asked_elsewhere
         self.state.wait_reason = f"{len(elsewhere)} calls being made by another run"
@@ -174,7 +174,7 @@ class _QueueWorkers:
                 await self.queue.more_event.wait()
         self.queue.more_event.clear()
 
-    async def _worker(self) -> None:
+    async def _work_on_queue(self) -> None:
         """Make the asks of the queue one after another.
 
         The next call is sent only after the judgement before is stored. If a call is slow, another
@@ -254,4 +254,4 @@ class _QueueWorkers:
             second.total = first.total
             return second
 
-        return await race(first, make_second, first.state.hedge_budget, self.queue.keep_hedged)
+        return await race(first, make_second, first.state.hedge_budget, self.queue.add_hedged_call)

@@ -238,13 +238,13 @@ def parse_usage(values: Any) -> Usage:
     """Return the token counts of a response; a malformed count is treated as missing."""
     if not isinstance(values, Mapping):
         return Usage()
-    details = _mapping(values.get("prompt_tokens_details"))
+    details = _mapping_or_empty(values.get("prompt_tokens_details"))
     cached = _parse_count(details.get("cached_tokens"))
     if cached is None:
         cached = _parse_count(values.get("prompt_cache_hit_tokens"))  # DeepSeek
     prompt = _parse_count(values.get("prompt_tokens"))
     completion = _parse_count(values.get("completion_tokens"))
-    spent = _mapping(values.get("completion_tokens_details"))
+    spent = _mapping_or_empty(values.get("completion_tokens_details"))
     reasoning = _parse_count(spent.get("reasoning_tokens")) or 0
     total = _parse_count(values.get("total_tokens"))
     if None not in (prompt, completion) and reasoning:
@@ -260,7 +260,7 @@ def parse_usage(values: Any) -> Usage:
     )
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping_or_empty(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 

@@ -239,7 +239,7 @@ class JudgeModel(Protocol):
     async def close(self) -> None: ...
 
 
-def known_refusals(judge: JudgeSpec) -> set[str]:
+def known_refused_parameters(judge: JudgeSpec) -> set[str]:
     """Return the parameters that a judge's provider is known to refuse for the judge's model."""
     preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
     return set() if preset is None else set(preset.refused_parameters(judge.model))

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from studies import settings
-from studies.files.partial_files import write_beside
+from studies.files.partial_files import replace_when_written
 from studies.settings import is_public
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def sha256_of(path: Path) -> str:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     hashes[key] = {"stamp": stamp, "sha256": digest}
     # Without the cache only the next start takes longer.
-    with contextlib.suppress(OSError), write_beside(cache_folder() / "sha256.json") as part:
+    with contextlib.suppress(OSError), replace_when_written(cache_folder() / "sha256.json") as part:
         part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
     return digest
 
@@ -154,7 +154,7 @@ def prepare_weights() -> Path:
     target = cache_folder() / PREPARED_FILE
     print(f"Converting {source.name} to Q8_0, once; this takes some seconds …", flush=True)
     started = time.perf_counter()
-    with write_beside(target) as part:  # no process reads a partial file
+    with replace_when_written(target) as part:  # no process reads a partial file
         requantise(source, part)
     print(f"{target}, {target.stat().st_size >> 20} MB, {time.perf_counter() - started:.0f} s")
     if (digest := sha256_of(target)) != PREPARED_SHA256:

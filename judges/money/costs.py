@@ -15,7 +15,7 @@ import yaml
 
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
-from judges.security.endpoint_rules import is_own_address
+from judges.security.endpoint_rules import is_private_address
 from studies.domain import JudgeSpec, Price, Usage
 
 PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
@@ -40,7 +40,7 @@ def price_of(judge: JudgeSpec) -> Price | None:
 def listed_price(model: str, url: str) -> Price | None:
     """Return the price of a model in prices.yaml; None if it is not listed, and for a server on
     this machine or in a private network, whose calls cost what its owner pays for the server."""
-    return None if is_own_address(url) else listed_prices().get(model)
+    return None if is_private_address(url) else listed_prices().get(model)
 
 
 def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:

@@ -21,8 +21,8 @@ from judges.operations.align_prompt import (
     AlignTask,
     build_candidates,
     candidate_plan,
-    check_reach,
-    missing_calls,
+    check_budget_suffices,
+    forecast_missing_calls,
     prepare_task,
     writer_plan,
 )
@@ -42,7 +42,7 @@ from judges.planning.plan import make_plan, save_plan
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import prompt_path
 from judges.security import key_consents
-from studies.people.label_split import SEED, candidate_study
+from studies.people.label_split import SEED, candidate_study_name
 from studies.people.study_labels import PAIRS
 from studies.spec.study import load_study
 from studies.store.store import Store
@@ -98,26 +98,26 @@ def align(options: argparse.Namespace, report: Report) -> int:
         save_plan(made, store)
         task = prepare_task(made, store, options.judge, options.prompt, options.seed)
         if options.adopt or options.undo:
-            change = adopt_asked if options.adopt else undo_asked
+            change = adopt_asked_candidate if options.adopt else undo_adopted_candidate
             folder = options.study.parent
             saved = change(task, store, options.adopt or options.undo, folder)
             print(f"{saved.name}, version {saved.version}: {prompt_path(saved, folder)}")
             return 0
         _print_task(task)
         folder = options.folder or options.study.with_name(f"{options.study.stem}-candidates")
-        kinds = _kinds(options.candidates)
+        kinds = _parse_candidate_kinds(options.candidates)
         key_consents.confirm(made.study, options)
         engine = Engine()
         try:
             runs = AlignRuns(store, engine, watch=follow_run)
-            return _candidates(task, kinds, folder, runs, options, report)
+            return _write_or_ask_candidates(task, kinds, folder, runs, options, report)
         finally:
             engine.close()
     finally:
         store.close()
 
 
-def _kinds(text: str) -> list[str]:
+def _parse_candidate_kinds(text: str) -> list[str]:
     kinds = list(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
     unknown = [one for one in kinds if one not in KINDS]
     if unknown or not kinds:
@@ -140,7 +140,7 @@ def _print_task(task: AlignTask) -> None:
         print(f"  labels    {split.missing} more labelled items are needed for a recommendation")
 
 
-def _candidates(
+def _write_or_ask_candidates(
     task: AlignTask,
     kinds: Sequence[str],
     folder: Path,
@@ -155,18 +155,18 @@ def _candidates(
             missing = [str(path) for path in paths.values() if not path.exists()]
             raise PlanError(f"--ask: no candidate is written at {', '.join(missing)}; first run "
                             "the command without --ask, and read what it writes")  # fmt: skip
-        for candidate in _write(task, kinds, runs, options):
+        for candidate in _build_requested_candidates(task, kinds, runs, options):
             path = write_candidate(candidate, folder)
             print(f"\n{path}: added to {task.prompt.name}")
-            print(_indented(block_text(candidate.prompt, task.prompt)))
+            print(_indent_lines(block_text(candidate.prompt, task.prompt)))
     read = [read_candidate(path, task.prompt) for path in paths.values() if path.exists()]
     if not read:
         raise PlanError("no candidate could be made; see the reasons above")
     plan = candidate_plan(task, read, options.budget)
-    forecast = missing_calls(plan, runs.store)
-    print(f"\n  price     {_price(forecast)}")
-    check_reach(forecast, options.budget, "the candidates")
-    if not options.ask and not (written and _confirmed()):
+    forecast = forecast_missing_calls(plan, runs.store)
+    print(f"\n  price     {_format_forecast_price(forecast)}")
+    check_budget_suffices(forecast, options.budget, "the candidates")
+    if not options.ask and not (written and _confirm_asking()):
         print("Nothing was sent. Edit the files if needed, then run the command again with --ask.")
         return 0
     run = runs.ask(task, read, plan)
@@ -182,7 +182,7 @@ def _candidates(
     return 1 if left else 0
 
 
-def _write(
+def _build_requested_candidates(
     task: AlignTask, kinds: Sequence[str], runs: AlignRuns, options: argparse.Namespace
 ) -> list[Candidate]:
     """Build the candidates; the writer is asked for rules, after its price was printed."""
@@ -194,9 +194,9 @@ def _write(
         if writer not in known:
             raise PlanError(f"--writer {writer!r}: no such judge; known: {', '.join(known)}")
         plan = writer_plan(task, known[writer], options.budget)
-        forecast = missing_calls(plan, runs.store)
-        print(f"  rules     written by {writer}: {_price(forecast)}")
-        check_reach(forecast, options.budget, "the rules")
+        forecast = forecast_missing_calls(plan, runs.store)
+        print(f"  rules     written by {writer}: {_format_forecast_price(forecast)}")
+        check_budget_suffices(forecast, options.budget, "the rules")
         got = runs.write_rules(task, known[writer], options.budget)
         rules = got.rules
         if got.problem:
@@ -208,34 +208,34 @@ def _write(
     return build_candidates(task, kinds, rules=rules, writer=writer, examples=options.examples)
 
 
-def _price(forecast: Forecast) -> str:
+def _format_forecast_price(forecast: Forecast) -> str:
     dollars = "dollars unknown" if forecast.dollars is None else f"about ${forecast.dollars:.4f}"
     tokens = forecast.prompt_tokens + forecast.completion_tokens
     return f"{forecast.asks:,} calls, about {tokens:,} tokens, {dollars}"
 
 
-def _indented(text: str) -> str:
+def _indent_lines(text: str) -> str:
     return "\n".join(f"  + {line}" for line in text.splitlines())
 
 
-def _confirmed() -> bool:
+def _confirm_asking() -> bool:
     """Whether the user agrees, in a terminal, to ask the candidates that were shown before."""
     if not sys.stdin.isatty():
         return False
     return input("Ask these candidates on the hold-out? [y/N] ").strip().lower() in ("y", "yes")
 
 
-def adopt_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
+def adopt_asked_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
     """Save a candidate that was asked on the hold-out as the next version of the prompt."""
-    return adopt_candidate(_asked_candidate(task, store, kind), task.prompt, folder)
+    return adopt_candidate(_find_asked_candidate(task, store, kind), task.prompt, folder)
 
 
-def undo_asked(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
+def undo_adopted_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
     """Undo the adoption of a candidate: save the earlier text as the next version of the prompt."""
-    return undo_adoption(_asked_candidate(task, store, kind), task.prompt, folder)
+    return undo_adoption(_find_asked_candidate(task, store, kind), task.prompt, folder)
 
 
-def _asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
+def _find_asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
     """Return the candidate of a kind from the latest comparison on the hold-out; raise PlanError if
     it was not asked there."""
     look = task.split.last_look(task.judge.name, task.prompt.name)
@@ -243,7 +243,7 @@ def _asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
     if kind not in names:
         known = ", ".join(names) or "none yet"
         raise PlanError(f"{kind!r} was not asked on the hold-out; asked were: {known}")
-    study = candidate_study(task.plan.study.name, task.judge.name, task.prompt.name)
+    study = candidate_study_name(task.plan.study.name, task.judge.name, task.prompt.name)
     for text in store.planned_prompts(store.name_for_owner(study)):
         prompt = parse_prompt(text)
         if prompt.name == names[kind]:

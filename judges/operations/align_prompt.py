@@ -20,11 +20,11 @@ from judges.operations.learn_cases import (
     MAX_CASES,
     LearnCase,
     choose_examples,
+    count_verdicts_by_case,
     describe_cases,
     example_messages,
-    judged_cases,
     label_kind,
-    learn_cases,
+    list_learn_cases,
 )
 from judges.operations.prompt_candidates import (
     EXAMPLES,
@@ -43,12 +43,12 @@ from studies.people.label_split import (
     SEED,
     LabelSplit,
     Look,
-    candidate_study,
+    candidate_study_name,
     record_look,
     split_labels,
-    writer_study,
+    writer_study_name,
 )
-from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, with_known_answers
+from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, keep_labelled_answers
 from studies.spec.study import Study
 from studies.spec.study_fields import TwinSpec
 from studies.store.store import Store
@@ -86,22 +86,24 @@ def prepare_task(
     study = plan.study
     if not study.judges:
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
-    spec = _find(study.judges, judge, "judge")
-    chosen = _find(plan.prompts, prompt, "prompt")
+    spec = _find_by_name(study.judges, judge, "judge")
+    chosen = _find_by_name(plan.prompts, prompt, "prompt")
     labels, split = split_labels(store, study.name, seed, label_kind(chosen))
     if not labels.cases:
-        raise PlanError(_no_labels(labels))
+        raise PlanError(_no_labels_message(labels))
     items = {item.id: item for item in plan.items}
     learn = labels.on(split.learn)
-    judged = judged_cases(store, study.name, spec.name, chosen.name, learn)
+    judged = count_verdicts_by_case(store, study.name, spec.name, chosen.name, learn)
     if learn.cases and not judged:
         raise PlanError(
             f"{spec.name} has no verdict with {chosen.name} on the learn items; run the study first"
         )
-    return AlignTask(plan, spec, chosen, labels, split, tuple(learn_cases(items, learn, judged)))
+    return AlignTask(
+        plan, spec, chosen, labels, split, tuple(list_learn_cases(items, learn, judged))
+    )
 
 
-def _no_labels(labels: StudyLabels) -> str:
+def _no_labels_message(labels: StudyLabels) -> str:
     """Return the error message for a study without labels of the kind that its prompt needs."""
     disputed = f"; {len(labels.disputed)} have votes without a majority" * bool(labels.disputed)
     if labels.kind == PAIRS:
@@ -116,7 +118,7 @@ def _no_labels(labels: StudyLabels) -> str:
     )
 
 
-def _find(among: Sequence[Named], name: str, what: str) -> Named:
+def _find_by_name(among: Sequence[Named], name: str, what: str) -> Named:
     for one in among:
         if name in ("", one.name):
             return one
@@ -148,7 +150,7 @@ def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Pla
     spec = replace(writer, read="text", max_tokens=min(writer.max_tokens, RULE_TOKENS))
     prompt = load_prompt(RULES_PROMPT)
     study = Study(
-        writer_study(base.name, task.prompt.name, writer.name),
+        writer_study_name(base.name, task.prompt.name, writer.name),
         base.data,
         judges=(spec,),
         prompts=(RULES_PROMPT,),
@@ -205,7 +207,7 @@ def candidate_plan(
     base = task.plan.study
     held = set(task.split.hold_out)
     labels = task.labels.on(held)
-    items = [with_known_answers(item, labels) for item in task.plan.items if item.id in held]
+    items = [keep_labelled_answers(item, labels) for item in task.plan.items if item.id in held]
     kept = tuple(item for item in items if item.responses)
     if not kept:
         raise PlanError("the hold-out has no label; add labels to more items")
@@ -213,7 +215,7 @@ def candidate_plan(
     prompts = (today, *(one.prompt for one in candidates))
     study = replace(
         base,
-        name=candidate_study(base.name, task.judge.name, task.prompt.name),
+        name=candidate_study_name(base.name, task.judge.name, task.prompt.name),
         preset="",
         judges=(task.judge,),
         prompts=tuple(one.name for one in prompts),
@@ -244,14 +246,14 @@ def _held_out_twins(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec |
     return None if twins.answers and not answers else replace(twins, items=0, answers=answers)
 
 
-def missing_calls(plan: Plan, store: Store) -> Forecast:
+def forecast_missing_calls(plan: Plan, store: Store) -> Forecast:
     """Forecast the calls of a plan that have no stored reply yet."""
     plan = assign_owner(plan, store)
     keys = [planned.ask.key for planned in asks_of(plan)]
-    return make_forecast(plan, set(keys) - store.answered_among(keys), store)
+    return make_forecast(plan, set(keys) - store.answered_keys_among(keys), store)
 
 
-def check_reach(forecast: Forecast, budget: float | None, what: str) -> None:
+def check_budget_suffices(forecast: Forecast, budget: float | None, what: str) -> None:
     """Raise PlanError if the expected cost exceeds the budget, before any call is made."""
     if budget is not None and forecast.dollars is not None and forecast.dollars > budget:
         raise PlanError(

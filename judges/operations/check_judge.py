@@ -55,7 +55,7 @@ async def _check_judge(
     plan: Plan, judge: JudgeSpec, keys: Mapping[str, str], consents: Consents
 ) -> JudgeCheck:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
-    for parameter in interface.known_refusals(judge):
+    for parameter in interface.known_refused_parameters(judge):
         call = interface.drop_parameter(call, parameter) or call
     key = clients.find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
     started = time.monotonic()

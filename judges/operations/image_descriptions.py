@@ -22,7 +22,7 @@ from judges.rendering.messages import image_url
 from judges.rendering.prompt import Prompt, load_prompt
 from studies.domain import Item, JudgeSpec
 from studies.files.items import dump_item
-from studies.files.partial_files import write_beside
+from studies.files.partial_files import replace_when_written
 from studies.sources.load import image_folder, load_items, source_path
 from studies.spec.study import Study
 from studies.store.queries.run_costs import study_spending
@@ -96,7 +96,7 @@ def write_descriptions(
     if texts:
         rows = [_described_row(item, texts, stamp, folder, out.parent) for item in items]
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        with write_beside(out) as partial:
+        with replace_when_written(out) as partial:
             partial.write_text(lines, encoding="utf-8")
     return DescribeResult(
         out if texts else None,
@@ -174,7 +174,7 @@ class _DescribeRuns:
         for judgement in self.store.judgements(name):
             if judgement.ask.prompt != prompt.name:
                 continue
-            text = without_thoughts(judgement.reply)
+            text = remove_think_blocks(judgement.reply)
             if judgement.status == "ok" and text:
                 found[judgement.ask.item] = text
             else:
@@ -188,7 +188,7 @@ class _DescribeRuns:
         return {item: self.failures.get(item, "not called yet") for item in missing}
 
 
-def without_thoughts(reply: str) -> str:
+def remove_think_blocks(reply: str) -> str:
     """Return a reply without its closed <think> blocks and the white space around them."""
     parts, end = [], 0
     while (start := reply.find(_OPENED, end)) >= 0 and (close := reply.find(_CLOSED, start)) >= 0:

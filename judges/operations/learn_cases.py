@@ -93,7 +93,7 @@ def label_kind(prompt: Prompt) -> LabelKind:
     )
 
 
-def learn_cases(
+def list_learn_cases(
     items: Mapping[str, Item], labels: StudyLabels, judged: Mapping[CaseKey, LabelledVerdicts]
 ) -> list[LearnCase]:
     """List the labelled cases of the learn items with the judge's verdicts on them."""
@@ -103,7 +103,7 @@ def learn_cases(
     ]
 
 
-def judged_cases(
+def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
 ) -> dict[CaseKey, LabelledVerdicts]:
     """Count a judge's usable verdicts on labelled cases, and those against the label."""
@@ -146,16 +146,16 @@ def describe_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
     """Write a judge's mistakes as the text from which a model writes rules."""
     parts = []
     for number, case in enumerate(cases[:MAX_CASES], 1):
-        lines = [f"Case {number}", f"Question: {_cut(case.item.instruction)}"]
-        parts.append("\n".join([*lines, *_describe(case, kind)]))
+        lines = [f"Case {number}", f"Question: {_shorten_case_text(case.item.instruction)}"]
+        parts.append("\n".join([*lines, *_describe_case(case, kind)]))
     return "\n\n".join(parts)
 
 
-def _describe(case: LearnCase, kind: LabelKind) -> list[str]:
+def _describe_case(case: LearnCase, kind: LabelKind) -> list[str]:
     one = case.label
     if isinstance(one, LabelledComparison):
         answers = [
-            f"Answer {place}: {_cut(case.item.answer(name))}"
+            f"Answer {place}: {_shorten_case_text(case.item.answer(name))}"
             for place, name in enumerate((one.first, one.second), 1)
         ]
         right = 1 if one.winner == one.first else 2
@@ -164,14 +164,14 @@ def _describe(case: LearnCase, kind: LabelKind) -> list[str]:
             *answers,
             f"Right verdict: answer {right} is better. The judge said otherwise {how}.",
         ]
-    answer = f"Answer: {_cut(case.item.answer(one.contestant))}"
+    answer = f"Answer: {_shorten_case_text(case.item.answer(one.contestant))}"
     if kind == PASS_FAIL:
         verdict, said = ("pass", "fail") if one.value else ("fail", "pass")
         return [answer, f"Right verdict: {verdict}. The judge said {said}."]
     return [answer, f"Right score: {one.value:g}. The judge's score: {case.verdicts.mean:g}."]
 
 
-def _cut(text: str) -> str:
+def _shorten_case_text(text: str) -> str:
     return text if len(text) <= CASE_CHARACTERS else f"{text[:CASE_CHARACTERS]} …"
 
 
@@ -192,8 +192,10 @@ def choose_examples(
     for case in usable:
         if case.item.id not in seen:
             seen.add(case.item.id)
-            groups.setdefault(_level(case), []).append(case)
-    waiting = [_by_outcome(groups[level]) for level in _from_both_ends(sorted(groups))]
+            groups.setdefault(_label_group(case), []).append(case)
+    waiting = [
+        _alternate_mistakes(groups[level]) for level in _alternate_low_and_high(sorted(groups))
+    ]
     chosen: list[LearnCase] = []
     while len(chosen) < count and any(waiting):
         places = [(len(chosen) + k) % len(waiting) for k in range(len(waiting))]
@@ -208,7 +210,7 @@ def _can_be_shown(case: LearnCase, prompt: Prompt | None) -> bool:
     return bool(case.label.levels)
 
 
-def _level(case: LearnCase) -> int:
+def _label_group(case: LearnCase) -> int:
     """Return the group of a case by its label: 0 or 1 for the winner of a comparison, or the label
     rounded to a whole number."""
     one = case.label
@@ -217,13 +219,13 @@ def _level(case: LearnCase) -> int:
     return round(one.value)
 
 
-def _from_both_ends(levels: list[int]) -> list[int]:
+def _alternate_low_and_high(levels: list[int]) -> list[int]:
     """Order levels as lowest, highest, second lowest, …, so that few examples span the scale."""
     ends = zip(levels, reversed(levels), strict=True)
     return list(dict.fromkeys(level for pair in ends for level in pair))
 
 
-def _by_outcome(cases: list[LearnCase]) -> list[LearnCase]:
+def _alternate_mistakes(cases: list[LearnCase]) -> list[LearnCase]:
     """Alternate mistakes and right verdicts on single answers, a mistake first. Comparisons keep
     their order: each is shown in both orders."""
     if any(isinstance(case.label, LabelledComparison) for case in cases):

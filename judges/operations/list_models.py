@@ -25,7 +25,7 @@ from judges.models.weights import (
     size_on_hub,
 )
 from judges.security.endpoint_rules import EndpointRules
-from judges.security.key_consents import add_allow_option, confirm_judges, user_consents
+from judges.security.key_consents import add_allow_option, confirm_judge_keys, user_consents
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.settings import is_public
@@ -188,11 +188,11 @@ def add_model_commands(commands: Any) -> None:
 def print_models(options: argparse.Namespace) -> int:
     if options.endpoint is None:
         return _print_local_servers()
-    judge = _judge_at(options.endpoint, options.key_env)
+    judge = _build_judge_for_endpoint(options.endpoint, options.key_env)
     key = SecretKey("")
     if judge.api_key_env:
         consents = user_consents()
-        confirm_judges([judge], consents, allowed=options.allow_keys)
+        confirm_judge_keys([judge], consents, allowed=options.allow_keys)
         key = clients.find_api_key(judge, {}, consents)
     found = list_models(judge.endpoint, key)
     if found.error:
@@ -202,7 +202,7 @@ def print_models(options: argparse.Namespace) -> int:
     return 0
 
 
-def _judge_at(provider: str, key_env: str | None) -> JudgeSpec:
+def _build_judge_for_endpoint(provider: str, key_env: str | None) -> JudgeSpec:
     """Build a judge for a provider's name or a URL, because the rules for API keys and consent
     apply to judges."""
     preset = provider_presets().get(provider)

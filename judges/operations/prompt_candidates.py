@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from judges.judge_errors import PlanError, PromptError
-from judges.operations.image_descriptions import without_thoughts
+from judges.operations.image_descriptions import remove_think_blocks
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import dump_prompt, last_version, save_prompt
 from studies.people.label_split import CandidateRecord
@@ -69,7 +69,7 @@ NO_EXAMPLES: Final = Examples()
 # ------------------------------------------------------------------------------ blocks
 
 
-def as_literal(text: str) -> str:
+def disable_variables(text: str) -> str:
     """Return a text that a template sends as it is: an invisible word joiner keeps `$first` or
     `{question}` from being read as a variable."""
     return _MARK.sub(lambda match: match[0] + _JOINER, text)
@@ -81,7 +81,7 @@ def read_rules(reply: str, cases: str = "") -> WrittenRules:
     Repeated lines, lines that state a verdict or copy a sentence of `cases` (the text that the
     writer read), and lines that are too short or too long for a rule are left out.
     """
-    lines = [line for line in without_thoughts(reply).splitlines() if line.strip()]
+    lines = [line for line in remove_think_blocks(reply).splitlines() if line.strip()]
     listed = [line for line in lines if _BULLET.match(line)]
     found: dict[str, None] = {}
     for line in listed or lines:
@@ -127,7 +127,7 @@ def add_block(
         parts = [body, text] if role == "system" else [text, body]
         messages[0] = {role: "\n\n".join(part.rstrip("\n") for part in parts)}
     last = max(k for k, message in enumerate(messages) if "user" in message)
-    messages[last:last] = [{role: as_literal(body)} for role, body in examples]
+    messages[last:last] = [{role: disable_variables(body)} for role, body in examples]
     name = f"{parse_prompt(prompt.yaml).name}+{kind}"
     return parse_prompt(
         dump_prompt({**values, "name": name, "source": source, "messages": messages}), name
@@ -151,14 +151,14 @@ def make_candidate(
     if kind in ("rules", "both"):
         if not rules:
             raise PlanError(f"{kind}: there are no rules; write some, or leave this candidate out")
-        text = as_literal(rules_block(rules))
+        text = disable_variables(rules_block(rules))
     if kind == "criteria":
         if not criteria.strip():
             raise PlanError(
                 "criteria: the study has none; set `criteria` in the study file, or leave this "
                 "candidate out"
             )
-        text = as_literal(criteria_block(criteria))
+        text = disable_variables(criteria_block(criteria))
     shown = examples if kind in ("examples", "both") else NO_EXAMPLES
     if kind in ("examples", "both") and not shown.turns:
         raise PlanError(f"{kind}: no learn item can be shown as an example")
@@ -225,7 +225,7 @@ def adopt_candidate(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
     return save_prompt(dump_prompt({**values, "name": name}), folder, today.version + 1)
 
 
-def adopted_version(candidate: Prompt, today: Prompt, folder: Path) -> Prompt | None:
+def find_adopted_version(candidate: Prompt, today: Prompt, folder: Path) -> Prompt | None:
     """Return the newest version of today's prompt if it is an adopted candidate, else None."""
     last = last_version(parse_prompt(today.yaml).name, folder)
     return last if last is not None and last.messages == candidate.messages else None
@@ -234,7 +234,7 @@ def adopted_version(candidate: Prompt, today: Prompt, folder: Path) -> Prompt | 
 def undo_adoption(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
     """Save today's text again as the version after an adopted candidate, whose file is kept:
     studies may use it. Raise PlanError if the candidate is not the newest version."""
-    if adopted_version(candidate, today, folder) is None:
+    if find_adopted_version(candidate, today, folder) is None:
         raise PlanError(
             f"nothing to undo: {candidate.name} is not the newest version of its prompt"
         )

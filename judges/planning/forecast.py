@@ -20,7 +20,7 @@ DEFAULT_MINIMUM: Final = 1024
 provider_presets.yaml states none."""
 
 
-def cached_from(judge: JudgeSpec) -> int | None:
+def min_cached_tokens(judge: JudgeSpec) -> int | None:
     """Return the number of tokens from which the repeated start of a prompt costs less; None if it
     never does, by provider_presets.yaml and the price of cached tokens."""
     if judge.kind != "endpoint":
@@ -62,13 +62,13 @@ class CacheForecast:
             return 0
         text = "\x00".join(str(part.get("text", "")) for part in call.message_parts())
         name = (call.judge.name, call.prompt.name)
-        shared = common_start(text, self._last_texts.get(name, ""))
+        shared = common_prefix_length(text, self._last_texts.get(name, ""))
         self._last_texts[name] = text
         tokens = int(shared / self.characters_per_token)
         return tokens if tokens >= minimum else 0
 
 
-def common_start(one: str, other: str) -> int:
+def common_prefix_length(one: str, other: str) -> int:
     """Return the number of characters that two texts have in common at their start."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -126,7 +126,7 @@ def forecast_asks(
         judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
         for judge in study.judges
     }
-    minimums = {judge.name: cached_from(judge) for judge in study.judges}
+    minimums = {judge.name: min_cached_tokens(judge) for judge in study.judges}
     cache = CacheForecast(CHARACTERS_PER_TOKEN)
     for planned in planned_asks:
         judge = planned.call.judge

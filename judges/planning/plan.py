@@ -26,7 +26,7 @@ from judges.rendering.messages import image_url as image_url
 from judges.rendering.prompt import Prompt, canonical_json, load_prompt, name_versions, parse_prompt
 from judges.twins.make_twins import add_twins
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
-from studies.exchange.recorded_studies import recorded_beside_asks
+from studies.exchange.recorded_studies import judgements_without_calls
 from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
@@ -134,7 +134,7 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
                 for showing in showings[showings_for(prompt)].get(item.id, ()):
                     identity = identities[judge.name]
                     count = len(showing.shown)
-                    for offered in _with_labels(plan.study, prompt, showing):
+                    for offered in _add_labels_to_showing(plan.study, prompt, showing):
                         labels = offered.labels if prompt.options else ()
                         at = (judge.name, prompt.name, count, labels)
                         if at not in parameters:
@@ -151,7 +151,9 @@ class _LabelledShowing(NamedTuple):
     orders: int
 
 
-def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
+def _add_labels_to_showing(
+    study: Study, prompt: Prompt, showing: Presentation
+) -> list[_LabelledShowing]:
     """Add the labels to answers in the order shown. A verdict on one answer gets one entry for each
     arrangement of options and criteria that the study asks for."""
     if not prompt.options:
@@ -174,7 +176,7 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
     unrelated = items.get(ask.unrelated_item or "")
     parameters = parameters_of(judge, prompt, len(ask.shown), ask.labels)
     item = items[ask.item]
-    call = _render(plan, judge, prompt, item, ask.shown, ask.labels, unrelated, parameters)
+    call = _render_request(plan, judge, prompt, item, ask.shown, ask.labels, unrelated, parameters)
     return replace(call, key=ask.key)
 
 
@@ -190,7 +192,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
         return False
     call = render_call(plan, ask, items)
     identity = identity_of(call.judge, plan.study.families)
-    key = key_of(identity, call, ask.repeat, salt=_salt(plan, call.judge))
+    key = key_of(identity, call, ask.repeat, salt=_salt_of_judge(plan, call.judge))
     return is_key_of_call(ask.key, key)
 
 
@@ -201,7 +203,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
         return PlanChange(store.counts(plan.study.name)["planned"], 0, 0)
     asks = [(planned.ask, planned.request) for planned in asks_of(plan)]
     texts = [PromptText(p.sha, p.name, p.version, p.yaml) for p in plan.prompts]
-    recorded = recorded_beside_asks(
+    recorded = judgements_without_calls(
         store, plan.study, plan.items, plan.recorded, tuple(ask for ask, _ in asks)
     )
     return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha, recorded=recorded)
@@ -216,7 +218,7 @@ def count_lost_answers(plan: Plan, store: Store) -> int:
     return len(answered - {planned.ask.key for planned in asks_of(plan)}) if answered else 0
 
 
-def free_name(store: Store, name: str) -> str:
+def find_free_name(store: Store, name: str) -> str:
     """Return the name if no study in the store has it, else the name with the first free number."""
     taken = {line.name for line in store.studies()}
     numbered = (f"{name} {number}" for number in itertools.count(2))
@@ -294,8 +296,10 @@ def _plan_ask(
 ) -> PlannedAsk:
     showing, labels, orders = offered
     other = showing.unrelated_item
-    call = _render(plan, judge, prompt, showing.item, showing.shown, labels, other, parameters)
-    key = key_of(identity, call, showing.repeat, salt=_salt(plan, judge))
+    call = _render_request(
+        plan, judge, prompt, showing.item, showing.shown, labels, other, parameters
+    )
+    key = key_of(identity, call, showing.repeat, salt=_salt_of_judge(plan, judge))
     ask = Ask(
         key=key,
         item=showing.item.id,
@@ -312,7 +316,7 @@ def _plan_ask(
     return PlannedAsk(ask, request, replace(call, key=key))
 
 
-def _salt(plan: Plan, judge: JudgeSpec) -> str:
+def _salt_of_judge(plan: Plan, judge: JudgeSpec) -> str:
     return plan.salt if judge.kind == "endpoint" else ""
 
 
@@ -342,7 +346,7 @@ def key_of(
     return hashlib.sha256(canonical_json(request).encode()).hexdigest()[:40]
 
 
-def _render(
+def _render_request(
     plan: Plan,
     judge: JudgeSpec,
     prompt: Prompt,

@@ -75,7 +75,7 @@ def showings_for(prompt: Prompt) -> ShowingsBuilder:
     if prompt.protocol in _PAIR_PROTOCOLS:
         return presentations.pair_presentations
     if prompt.protocol == "describe":
-        return _describe_showings
+        return _showings_without_answers
     return (
         presentations.option_presentations
         if prompt.protocol == "choice"
@@ -83,7 +83,9 @@ def showings_for(prompt: Prompt) -> ShowingsBuilder:
     )
 
 
-def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[presentations.Presentation]:
+def _showings_without_answers(
+    _: Study, items: Sequence[Item]
+) -> Iterator[presentations.Presentation]:
     for item in items:
         yield presentations.Presentation(item, (), False, 0, False, 1)
 

@@ -21,7 +21,7 @@ import yaml
 from judges.judge_errors import PromptError
 from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
 from judges.rendering.prompt import Prompt, built_in_prompts, load_prompt, parse_prompt
-from judges.rendering.template import ALIASES, VARIABLES, misspelt_braces
+from judges.rendering.template import ALIASES, VARIABLES, find_misspelt_variables
 from studies.domain import REFERENCE, Item
 from studies.errors import EvenhandError
 from studies.spec.field_reader import load_yaml
@@ -165,7 +165,7 @@ def _find_errors(prompt: Prompt) -> list[PromptProblem]:
 def _find_warnings(prompt: Prompt) -> list[PromptProblem]:
     found = []
     for _, text in prompt.messages:
-        for written, near in misspelt_braces(text):
+        for written, near in find_misspelt_variables(text):
             found.append(f"{written} is sent unchanged; did you mean {{{near}}}?")
     if prompt.protocol not in ("describe", "extraction") and "closing" not in prompt.variables:
         found.append(

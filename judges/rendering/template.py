@@ -67,7 +67,7 @@ def unknown_variables(text: str) -> list[str]:
     return [f"${name}" for name in names if name and name not in VARIABLES]
 
 
-def misspelt_braces(text: str) -> list[tuple[str, str]]:
+def find_misspelt_variables(text: str) -> list[tuple[str, str]]:
     """Return the words in braces that are probably misspelt variables, each with the variable
     meant. Words that resemble no variable are left out, because JSON and code have braces too."""
     found = []

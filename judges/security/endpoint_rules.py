@@ -107,17 +107,17 @@ def check_url(url: str, rules: EndpointRules | None = None) -> None:
         return
     match = _URL.fullmatch(url)
     if match is None:
-        raise _endpoint_refused(url, "it has to be https://host/path, with a plain host name")
+        raise _refused_url_error(url, "it has to be https://host/path, with a plain host name")
     host, port = match["host"].lower(), int(match["port"] or 443)
     if not _HOST_NAME.fullmatch(host) or host.rpartition(".")[2] in _INTERNAL_SUFFIXES:
-        raise _endpoint_refused(
+        raise _refused_url_error(
             url, "its host has to be a public name, not an IP address or a local name"
         )
     listed = rules.hosts
     wild = (pattern[1:] for pattern in listed if pattern.startswith("*."))
     if listed and host not in listed and not any(host.endswith(suffix) for suffix in wild):
         more = f" and {len(listed) - 6} more" if len(listed) > 6 else ""
-        raise _endpoint_refused(
+        raise _refused_url_error(
             url,
             f"{host} is not among the providers of this page ({', '.join(listed[:6])}{more}). "
             "Run Evenhand on your own machine to use any endpoint, or ask the owner of this page "
@@ -125,21 +125,21 @@ def check_url(url: str, rules: EndpointRules | None = None) -> None:
         )
     if port not in rules.ports:
         allowed = " or ".join(map(str, rules.ports))
-        raise _endpoint_refused(url, f"port {port} is not allowed; use {allowed}")
+        raise _refused_url_error(url, f"port {port} is not allowed; use {allowed}")
 
 
 def _check_no_credentials(url: str) -> None:
     """Raise EndpointRefused for a URL with a user name or password, because URLs are stored with
     every request."""
     if "@" in url.partition("://")[2].partition("/")[0]:
-        raise _endpoint_refused(
+        raise _refused_url_error(
             url,
             "it contains a user name or password. Type the key, or name its variable in "
             "api_key_env",
         )
 
 
-def _endpoint_refused(url: str, why: str) -> EndpointRefused:
+def _refused_url_error(url: str, why: str) -> EndpointRefused:
     """Build the error for a refused URL; the part of the URL before an @ is left out, because that
     part may be a key."""
     rest = url.rpartition("@")[2]
@@ -183,7 +183,7 @@ def why_not_public(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def is_own_address(url: str) -> bool:
+def is_private_address(url: str) -> bool:
     """Whether a URL names this machine or a private network: by an address that is not public, a
     name without a dot, or an internal suffix. No DNS lookup is made."""
     try:

@@ -26,7 +26,7 @@ from judges.judge_errors import ConsentNeeded, KeyRefused, PlanError
 from judges.security import endpoint_rules, key_store
 from studies import settings, terminal
 from studies.domain import JudgeSpec
-from studies.files.partial_files import write_beside
+from studies.files.partial_files import replace_when_written
 from studies.spec.study import Study
 
 FILE: Final = "key-consents.json"
@@ -83,11 +83,13 @@ class Consents:
                 f"{pair.variable[:60]!r} {pair.origin[:120]!r}: expected a variable and an origin, "
                 "for example OPENAI_API_KEY https://host"
             )
-        with write_beside(self.path) as partial:
-            partial.write_text(json.dumps(sorted({*self._stored(), pair}), indent=1), "utf-8")
+        with replace_when_written(self.path) as partial:
+            partial.write_text(
+                json.dumps(sorted({*self._read_confirmed_pairs(), pair}), indent=1), "utf-8"
+            )
 
     def allows(self, pair: Pair) -> bool:
-        return pair in self.given or pair in self._stored()
+        return pair in self.given or pair in self._read_confirmed_pairs()
 
     def check(self, judge: JudgeSpec) -> None:
         """Raise ConsentNeeded if a judge's variable may not yet be sent to its endpoint."""
@@ -107,7 +109,7 @@ class Consents:
         pairs = (pair_of(judge) for judge in judges)
         return tuple(dict.fromkeys(p for p in pairs if p is not None and not self.allows(p)))
 
-    def _stored(self) -> frozenset[Pair]:
+    def _read_confirmed_pairs(self) -> frozenset[Pair]:
         """Read the confirmed pairs from the file; none if the file is missing or damaged."""
         try:
             lines = json.loads(self.path.read_text("utf-8")) if self.path is not None else []
@@ -146,7 +148,7 @@ TypedKeys = Mapping[str, TypedKey]
 """Typed keys by judge name."""
 
 
-def read_typed(sent: str | None) -> dict[str, TypedKey]:
+def parse_typed_keys(sent: str | None) -> dict[str, TypedKey]:
     """Read the keys as the browser sends them: {judge: {"key": …, "url": …}}."""
     try:
         values = json.loads(sent or "{}")
@@ -160,24 +162,26 @@ def read_typed(sent: str | None) -> dict[str, TypedKey]:
     }
 
 
-def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
+def typed_keys_of_judges(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
     """Return the typed keys of these judges; raise KeyRefused if a key was typed for another
     origin."""
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:
-            found[judge.name] = key_at(typed[judge.name], origin_of(judge.endpoint), judge.name)
+            found[judge.name] = check_key_origin(
+                typed[judge.name], origin_of(judge.endpoint), judge.name
+            )
     return found
 
 
-def key_at(key: TypedKey, origin: str, name: str) -> str:
+def check_key_origin(key: TypedKey, origin: str, name: str) -> str:
     """Check a key and return it; raise KeyRefused if it was typed for another origin."""
     if not origin or key.origin != origin:
         raise KeyRefused(
             f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "
             f"{origin or 'this address'}. Nothing was sent. Type the key for the new address"
         )
-    return key_store.checked_key(key.value)
+    return key_store.check_typed_key(key.value)
 
 
 OPTION: Final = "--allow-keys"
@@ -211,12 +215,12 @@ def confirm(study: Study, options: argparse.Namespace) -> None:
     """Obtain consent for every environment variable that a study sends, by option or by a question
     on the terminal; raise an error if consent is refused."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
-    confirm_judges(judges, user_consents(), allowed=options.allow_keys)
+    confirm_judge_keys(judges, user_consents(), allowed=options.allow_keys)
 
 
-def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:
+def confirm_judge_keys(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:
     for pair in consents.missing(judges):
-        if not allowed and not _ask(pair):
+        if not allowed and not _ask_for_consent(pair):
             raise ConsentNeeded(
                 f"${pair.variable} is not sent to {pair.origin}: this study asks for it, but you "
                 f"have not allowed it. If you trust the host, add {OPTION}"
@@ -224,7 +228,7 @@ def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: 
         consents.allow(pair)
 
 
-def _ask(pair: Pair) -> bool:
+def _ask_for_consent(pair: Pair) -> bool:
     """Ask the user on the terminal whether the variable may be sent to the origin; without a
     terminal the answer is no."""
     if not sys.stdin.isatty():

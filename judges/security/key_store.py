@@ -126,7 +126,7 @@ class SecretKey:
         characters."""
         for whole in self._wholes:
             text = text.replace(whole, KEY_MASK)
-        present = _pieces_in(self._pieces, self._sizes, text)
+        present = _find_pieces(self._pieces, self._sizes, text)
         return _mask_pieces(text, present) if present else text
 
     def __repr__(self) -> str:
@@ -149,10 +149,10 @@ def active_keys() -> list[SecretKey]:
 
 def make_typed_key(value: str) -> SecretKey:
     """Make a SecretKey from typed text, with the configured idle time."""
-    return SecretKey(checked_key(value), idle_seconds())
+    return SecretKey(check_typed_key(value), idle_seconds())
 
 
-def checked_key(value: str) -> str:
+def check_typed_key(value: str) -> str:
     """Return a typed key without surrounding white space; raise KeyRefused if the key is malformed.
 
     The error message never quotes the key, because the message is shown on the page and written to
@@ -214,7 +214,7 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
     )
 
 
-def _pieces_in(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
+def _find_pieces(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
     """Return the pieces that occur in a text; `sizes` are the lengths of the pieces."""
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]

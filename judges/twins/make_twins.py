@@ -17,9 +17,9 @@ from studies.texts.twin_families import (
     FAMILIES,
     REPEAT,
     SHAM,
+    add_floors_and_controls,
     split_twin,
     twin_name,
-    with_floors_and_controls,
 )
 
 SLACK: Final = 300
@@ -55,7 +55,7 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
     if study.twins is None:
         return TwinItems(tuple(items))
     design = study.twins.design
-    families = with_floors_and_controls(study.twins.families, design)
+    families = add_floors_and_controls(study.twins.families, design)
     makers = {judge.family for judge in study.judges if judge.family}
     maker = makers.pop() if len(makers) == 1 else ""
     targets = twin_targets(study, items)
@@ -66,7 +66,7 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
     for item in items:
         twins: dict[str, str] = {}
         for answer in dict.fromkeys(target.answer for target in targets.get(item.id, ())):
-            other = _other_answer(study, item, others)
+            other = _draw_unrelated_answer(study, item, others)
             for family in families:
                 seed = f"{study.data.seed}\x1f{item.id}\x1f{answer}\x1f{family}"
                 source = TwinSource(item, item.answer(answer), seed, maker, other)
@@ -118,7 +118,7 @@ def describe_twins(found: TwinItems) -> Iterator[str]:
         yield f"  smallest effect that these calls can show: about {100 * effect:.0f} points"
 
 
-def _other_answer(study: Study, item: Item, others: Sequence[Item]) -> str:
+def _draw_unrelated_answer(study: Study, item: Item, others: Sequence[Item]) -> str:
     """Draw an answer to another item; empty if there is none."""
     candidates = random.Random(f"{study.data.seed}\x1f{item.id}\x1fother").sample(
         others, min(2, len(others))

@@ -97,7 +97,7 @@ def is_latin(text: str) -> bool:
     return latin >= LATIN_SHARE * len(letters)
 
 
-def _in_english(source: TwinSource) -> str:
+def _require_latin_script(source: TwinSource) -> str:
     """Return the answer; raise TwinSkipped if it is not in Latin script, because the sentences to
     be added are English."""
     if not is_latin(source.text):
@@ -105,49 +105,49 @@ def _in_english(source: TwinSource) -> str:
     return source.text
 
 
-def _prose(source: TwinSource) -> str:
+def _require_prose(source: TwinSource) -> str:
     """Return the answer; raise TwinSkipped if all of it is code."""
     if all(code for _, code in split_code(source.text)):
         raise TwinSkipped("code")
     return source.text
 
 
-def _map_prose(text: str, change: Callable[[str], str]) -> str:
+def _change_prose(text: str, change: Callable[[str], str]) -> str:
     """Change the parts of a text that are no code."""
     return "".join(part if code else change(part) for part, code in split_code(text))
 
 
 def _add_opening(family: str, source: TwinSource) -> str:
-    text = _in_english(source)
+    text = _require_latin_script(source)
     gap = "\n\n" if "\n" in text else " "
     return f"{twin_texts.OPENINGS[family]}{gap}{text}"
 
 
-def _append(text: str, sentence: str) -> str:
+def _append_paragraph(text: str, sentence: str) -> str:
     """Add a sentence in its own paragraph, so that it changes no list or code block."""
     return f"{text.rstrip()}\n\n{sentence}"
 
 
-def _sham(source: TwinSource) -> str:
+def _change_spaces_only(source: TwinSource) -> str:
     """Double the spaces after full stops and add a line break: changes without meaning."""
-    wider = _map_prose(source.text, lambda part: re.sub(r"(?<=\w[.]) (?=\S)", "  ", part))
+    wider = _change_prose(source.text, lambda part: re.sub(r"(?<=\w[.]) (?=\S)", "  ", part))
     return wider + "\n"
 
 
-def _plain(source: TwinSource) -> str:
+def _remove_markdown(source: TwinSource) -> str:
     def remove(part: str) -> str:
         for pattern, rest in _MARKDOWN:
             part = pattern.sub(rest, part)
         return part
 
-    made = _map_prose(_prose(source), remove)
+    made = _change_prose(_require_prose(source), remove)
     if made == source.text:
         raise TwinSkipped("no Markdown")
     return made
 
 
-def _markdown(source: TwinSource) -> str:
-    text = _prose(source)
+def _add_markdown(source: TwinSource) -> str:
+    text = _require_prose(source)
     if re.search(r"^#{1,6} |^[ \t]*[-*+] |\*\*", text, re.MULTILINE):
         raise TwinSkipped("has Markdown already")
 
@@ -173,8 +173,8 @@ def _bold_clause(sentence: str) -> str:
     return f"**{clause}**{sentence[len(clause) :]}"
 
 
-def _longer(times: int, source: TwinSource) -> str:
-    text = _in_english(source)
+def _add_filler(times: int, source: TwinSource) -> str:
+    text = _require_latin_script(source)
     wanted, added = times * len(text), ""
     sentences: list[str] = []
     while len(added) < wanted or len(sentences) < times:
@@ -190,21 +190,21 @@ def _longer(times: int, source: TwinSource) -> str:
     return text.rstrip() + gap + "\n\n".join(paragraphs)
 
 
-def _twice(source: TwinSource) -> str:
+def _repeat_answer(source: TwinSource) -> str:
     return f"{source.text.rstrip()}\n\n{source.text}"
 
 
-def _frame(source: TwinSource) -> str:
-    text = _in_english(source)
+def _add_frame_sentences(source: TwinSource) -> str:
+    text = _require_latin_script(source)
     question = " ".join(source.item.instruction.split())[:200]
     if not question or not is_latin(question):
         raise TwinSkipped("no question in Latin script")
     before, after = (part.format(question=question) for part in twin_texts.FRAME)
-    return _append(f"{before}\n\n{text}", after)
+    return _append_paragraph(f"{before}\n\n{text}", after)
 
 
-def _signed(kind: str, source: TwinSource) -> str:
-    text = _in_english(source)
+def _add_signature(kind: str, source: TwinSource) -> str:
+    text = _require_latin_script(source)
     if kind == "neutral":
         name = twin_texts.NEUTRAL_NAME
     elif not source.maker:
@@ -214,20 +214,20 @@ def _signed(kind: str, source: TwinSource) -> str:
     else:
         own = source.maker.casefold()
         name = next(one for one in twin_texts.OTHER_NAMES if one.casefold() != own)
-    return _append(text, twin_texts.SIGNATURE.format(name=name))
+    return _append_paragraph(text, twin_texts.SIGNATURE.format(name=name))
 
 
-def _echo(source: TwinSource) -> str:
+def _return_question(source: TwinSource) -> str:
     if not source.item.instruction.strip():
         raise TwinSkipped("no question")
     return source.item.instruction
 
 
-def _typos(share: float, source: TwinSource) -> str:
+def _add_typos(share: float, source: TwinSource) -> str:
     """Swap two neighbouring letters inside some words; at least one word is changed."""
-    _prose(source)
-    text = _in_english(source)
-    places = _misspellable(text)
+    _require_prose(source)
+    text = _require_latin_script(source)
+    places = _find_misspellable_words(text)
     if not places:
         raise TwinSkipped("no word to misspell")
     count = max(1, round(share * len(text.split())))
@@ -240,7 +240,7 @@ def _typos(share: float, source: TwinSource) -> str:
 
 
 @lru_cache(maxsize=4)  # asked for both shares of an answer
-def _misspellable(text: str) -> list[tuple[int, int]]:
+def _find_misspellable_words(text: str) -> list[tuple[int, int]]:
     """Return start and end of the words outside code blocks in which two inner letters that differ
     can be swapped."""
     places = [
@@ -253,7 +253,7 @@ def _misspellable(text: str) -> list[tuple[int, int]]:
     return places
 
 
-def _cut(source: TwinSource) -> str:
+def _cut_last_third(source: TwinSource) -> str:
     """Remove the last third of the words (of the characters in a text without spaces)."""
     text = source.text.rstrip()
     words = list(re.finditer(r"\S+", text))
@@ -279,7 +279,7 @@ def _change_number(source: TwinSource) -> str:
     return source.text[:place] + new + source.text[place + 1 :]
 
 
-def _other(source: TwinSource) -> str:
+def _return_unrelated_answer(source: TwinSource) -> str:
     if not source.other.strip() or source.other == source.text:
         raise TwinSkipped("no other item with another answer")
     return source.other
@@ -287,26 +287,30 @@ def _other(source: TwinSource) -> str:
 
 MAKERS: Final[Mapping[str, Maker]] = {
     "repeat": lambda source: source.text,
-    "sham": _sham,
+    "sham": _change_spaces_only,
     **{family: partial(_add_opening, family) for family in twin_texts.OPENINGS},
-    "plain": _plain,
-    "markdown": _markdown,
-    "longer-1": partial(_longer, 1),
-    "longer-3": partial(_longer, 3),
-    "twice": _twice,
-    "frame": _frame,
-    "citation": lambda source: _append(_in_english(source), twin_texts.CITATION),
-    **{f"name-{kind}": partial(_signed, kind) for kind in ("own", "other", "neutral")},
+    "plain": _remove_markdown,
+    "markdown": _add_markdown,
+    "longer-1": partial(_add_filler, 1),
+    "longer-3": partial(_add_filler, 3),
+    "twice": _repeat_answer,
+    "frame": _add_frame_sentences,
+    "citation": lambda source: _append_paragraph(
+        _require_latin_script(source), twin_texts.CITATION
+    ),
+    **{f"name-{kind}": partial(_add_signature, kind) for kind in ("own", "other", "neutral")},
     **{
-        family: partial(lambda text, source: _append(_in_english(source), text), attack)
+        family: partial(
+            lambda text, source: _append_paragraph(_require_latin_script(source), text), attack
+        )
         for family, attack in twin_texts.ATTACKS.items()
     },
     "marker": lambda source: twin_texts.MARKER,
-    "echo": _echo,
+    "echo": _return_question,
     "empty": lambda source: "",
-    "typos-1": partial(_typos, 0.01),
-    "typos-5": partial(_typos, 0.05),
-    "cut": _cut,
+    "typos-1": partial(_add_typos, 0.01),
+    "typos-5": partial(_add_typos, 0.05),
+    "cut": _cut_last_third,
     "number": _change_number,
-    "other": _other,
+    "other": _return_unrelated_answer,
 }

@@ -45,7 +45,7 @@ _BRACKET: Final = re.compile(r"\[\[[^\[\]\n]{0,80}\]\]|\[result\]|[()\[\]{}]", r
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
-def settle_asides(
+def reject_if_asides_contradict(
     reply: str, found: MarkerMatch, read: Callable[[str], MarkerMatch], *, is_json: bool = False
 ) -> MarkerMatch:
     """Return the reading `found` of a reply, or one without a verdict if its asides contradict it.
@@ -66,13 +66,13 @@ def settle_asides(
         return found
     own = read(blank_spans(text, [span for span, _ in asides]))
     if own.verdict is None and own.reason == NO_MARKER:
-        agreed = all(_agrees(aside, found.verdict, True) for _, aside in asides)
+        agreed = all(_agrees_with_verdict(aside, found.verdict, True) for _, aside in asides)
     else:
-        agreed = _agrees(own, found.verdict, False)
+        agreed = _agrees_with_verdict(own, found.verdict, False)
     return found if agreed else MarkerMatch(reason=CONTRADICTED, rule=found.rule)
 
 
-def _agrees(one: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
+def _agrees_with_verdict(one: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
     """Whether a reading of a part of the reply agrees with a verdict; `unreadable` is returned for
     a part from which no verdict was read."""
     if one.verdict is not None or not one.parts:
@@ -85,7 +85,10 @@ def find_asides(text: str, *, is_json: bool = False) -> list[Span]:
 
     In JSON, straight quotation marks and braces belong to the notation.
     """
-    spans = [*_after_chat_token(text), *_in_brackets(text, "([" if is_json else "([{")]
+    spans = [
+        *_find_part_after_chat_token(text),
+        *_find_parts_in_brackets(text, "([" if is_json else "([{"),
+    ]
     patterns = [_CODE, _COMMENT, _QUOTED_LINE, _QUOTATION]
     for pattern in patterns if is_json else [*patterns, _STRAIGHT_QUOTATION]:
         spans += [match.span() for match in pattern.finditer(text)]
@@ -106,7 +109,7 @@ def blank_spans(text: str, spans: list[Span]) -> str:
     )
 
 
-def _after_chat_token(text: str) -> Iterator[Span]:
+def _find_part_after_chat_token(text: str) -> Iterator[Span]:
     """Yield the part after the first chat token that follows text of the reply."""
     leading = _LEADING_TOKENS.match(text)
     token = _CHAT.search(text, leading.end() if leading else 0)
@@ -114,7 +117,7 @@ def _after_chat_token(text: str) -> Iterator[Span]:
         yield token.start(), len(text)
 
 
-def _in_brackets(text: str, kinds: str) -> Iterator[Span]:
+def _find_parts_in_brackets(text: str, kinds: str) -> Iterator[Span]:
     """Yield the parts in single brackets; a bracket that is not closed ends with its line."""
     opened: dict[str, list[int]] = {_CLOSING[kind]: [] for kind in kinds}
     for match in _BRACKET.finditer(text):

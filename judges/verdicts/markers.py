@@ -46,7 +46,7 @@ _HIGHER: Final = re.compile(
 _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|fewer)(?!\w)")
 
 
-def compared_side(between: str) -> int | None:
+def preferred_side(between: str) -> int | None:
     """Return which of two labels the text between them (in lower case) prefers: 0 the first
     (`beats`), 1 the second (`loses to`), None neither (`or`).
 
@@ -212,7 +212,7 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
         return None
     match = two[-1]
     if len(two) == 2 and len({found[1].replace(" ", "") for found in two}) == 2:
-        chosen = compared_side(text[two[0].end() : match.start()])
+        chosen = preferred_side(text[two[0].end() : match.start()])
         if chosen is None:
             return Brackets(None, match.span())
         if chosen == 0:

@@ -40,7 +40,7 @@ def _read_selection(
 ) -> markers.MarkerMatch:
     """Read the option after the last `Selection:`, on the same line or, if that is empty, the
     next."""
-    option = _OPTION.search(text.lower, marker.end(), _value_end(text.lower, marker.end()))
+    option = _OPTION.search(text.lower, marker.end(), _end_of_value_line(text.lower, marker.end()))
     if option is None:
         return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
     before = text.lower[max(marker.end(), option.start() - _REJECTED_LENGTH) : option.start()]
@@ -63,7 +63,7 @@ def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.Mark
     return replace(_match_option(text, option.start(), option, n_options), rule="gradelab")
 
 
-def _value_end(text: str, position: int) -> int:
+def _end_of_value_line(text: str, position: int) -> int:
     """Return the end of the line at index `position`, or of the next line if nothing follows on
     this one."""
     end = text.find("\n", position)

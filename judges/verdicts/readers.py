@@ -165,14 +165,16 @@ def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
     brackets = markers.last_brackets(text.lower)
     if brackets is None:
         line = _TWO_NUMBERS.match(text.lower) if n_options == 2 else None
-        return MarkerMatch() if line is None else _rated_pair([line[1], line[2]], line.span())
-    return _rated_pair((brackets.content or "").split(","), brackets.span)
+        return (
+            MarkerMatch() if line is None else _match_rating_pair([line[1], line[2]], line.span())
+        )
+    return _match_rating_pair((brackets.content or "").split(","), brackets.span)
 
 
 _TWO_NUMBERS: Final = re.compile(r"\s*(\d+(?:\.\d+)?)[ ,\t]+(\d+(?:\.\d+)?)[ \t]*(?:\r?\n|$)")
 
 
-def _rated_pair(parts: Sequence[str], span: tuple[int, int]) -> MarkerMatch:
+def _match_rating_pair(parts: Sequence[str], span: tuple[int, int]) -> MarkerMatch:
     scores = [_parse_whole_score(part, "rating-pair") for part in parts]
     if len(scores) != 2 or scores[0] is None or scores[1] is None:
         return MarkerMatch(reason=UNREADABLE_MARKER)
@@ -258,7 +260,7 @@ def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 @reads("none")
-def _read_none(text: CleanedReply, n_options: int) -> MarkerMatch:
+def _match_without_verdict(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(reason="this format has no verdict", rule="none")
 
 

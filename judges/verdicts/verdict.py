@@ -81,7 +81,7 @@ def parse_verdict(
 
     found = read(text)
     if rule != "gradelab":  # that is the published rule, as it is
-        found = asides.settle_asides(
+        found = asides.reject_if_asides_contradict(
             reply,
             found,
             lambda part: read(clean_reply(part, emphasis=not is_json)),

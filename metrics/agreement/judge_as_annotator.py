@@ -78,15 +78,15 @@ def judges_as_annotators(
         own = _judge_agreement_share(counts, case[selected], choice[selected])
         shares.append(own - person)
         found.append(_judge_as_annotator(name, own, person, item))
-    best = _lead_shares(np.stack(shares), item, rng, rounds) if found else []
+    best = _shares_of_rounds_led(np.stack(shares), item, rng, rounds) if found else []
     ranked = [
         JudgeAsAnnotator(one.judge, one.with_judge, one.with_person, one.advantage, share)
         for one, share in zip(found, best, strict=True)
     ]
-    return sorted(ranked, key=lambda one: -_value_or_lowest(one.advantage.value))
+    return sorted(ranked, key=lambda one: -_value_or_minus_infinity(one.advantage.value))
 
 
-def _value_or_lowest(value: float | None) -> float:
+def _value_or_minus_infinity(value: float | None) -> float:
     return -np.inf if value is None else value
 
 
@@ -122,7 +122,7 @@ def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> J
     )
 
 
-def _lead_shares(
+def _shares_of_rounds_led(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
     """Return, for each judge, the share of bootstrap rounds in which this judge has the largest

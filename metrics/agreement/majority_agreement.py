@@ -164,7 +164,7 @@ def judge_agreement_matrix(
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)
     rows = row_selection.modal_verdicts(data.rows)
-    grid, items, judges = _pick_grid(rows)
+    grid, items, judges = _build_pick_matrix(rows)
     table: dict[str, dict[str, Estimate]] = {name: {} for name in judges}
     for i, a in enumerate(judges):
         for j in range(i):
@@ -183,7 +183,7 @@ def judge_agreement_matrix(
     return table
 
 
-def _pick_grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
+def _build_pick_matrix(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
     """Return the slot picked by each judge for each case, prompt and order ([judge, combination],
     NO_CHOICE without a verdict), the item of each combination, and the judges' names."""
     ask, asks = row_selection.group_codes(rows, ("item", "comparison", "prompt", "shown"))

@@ -96,31 +96,35 @@ def _agreement_coefficients(
         )
     size = int(max(a.max(), b.max())) + 2
     cell = (a + 1) * size + b + 1
-    sums = _item_tables(cell, item, size * size, weight)
+    sums = _contingency_tables_by_item(cell, item, size * size, weight)
     return (
-        _equal_share(sums, size, len(a), note),
-        _chance_corrected(sums, _kappa_statistic(size), len(a), "kappa", note),
-        _chance_corrected(sums, _alpha_statistic(size), len(a), "alpha", note),
+        _share_of_equal_verdicts(sums, size, len(a), note),
+        _estimate_chance_corrected(sums, _kappa_statistic(size), len(a), "kappa", note),
+        _estimate_chance_corrected(sums, _alpha_statistic(size), len(a), "alpha", note),
     )
 
 
-def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
-    """Estimate the share of equal verdicts from the contingency tables of `_item_tables`, [item,
-    cell]; `size` is the number of categories (the slots and the tie)."""
+def _share_of_equal_verdicts(sums: Floats, size: int, n: int, note: str) -> Estimate:
+    """Estimate the share of equal verdicts from the tables of `_contingency_tables_by_item`,
+    [item, cell]; `size` is the number of categories (the slots and the tie)."""
     one = np.zeros(len(sums), np.int64)
     equal, counts = sums[:, :: size + 1].sum(axis=1), sums.sum(axis=1)
     return replace(proportions(equal, counts, one, 1, note=note)[0], n=n)
 
 
-def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
+def _contingency_tables_by_item(
+    cell: Ints, item: Ints, cells: int, weight: Floats | None = None
+) -> Floats:
     """Count the calls in each cell of the two raters' contingency table, by item: [item, cell]."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
 
 
-def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, note: str) -> Estimate:
-    effect = _disagreement_effect(sums.sum(axis=0))
+def _estimate_chance_corrected(
+    sums: Floats, statistic: Statistic, n: int, unit: str, note: str
+) -> Estimate:
+    effect = _effect_of_full_disagreement(sums.sum(axis=0))
     got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note, effect)
     if got.value is None:
         return unknown_estimate(join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
@@ -130,21 +134,21 @@ def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, not
     return widen_by_rare_share(got, differing, counts, FEW_DISAGREEMENTS)
 
 
-def _disagreement_effect(totals: Floats) -> float:
+def _effect_of_full_disagreement(totals: Floats) -> float:
     """Difference of κ or α between raters who always agree and raters who never agree: 1/(1 −
     expected agreement)."""
-    table = _as_square(totals, math.isqrt(len(totals)))
+    table = _reshape_to_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
 
 
-def _as_square(totals: Floats, size: int) -> Floats:
+def _reshape_to_square(totals: Floats, size: int) -> Floats:
     return totals.reshape(*totals.shape[:-1], size, size)
 
 
 def _kappa_statistic(size: int) -> Statistic:
     def statistic(totals: Floats) -> Floats:
-        table = _as_square(totals, size)
+        table = _reshape_to_square(totals, size)
         p = safe_divide(table, table.sum(axis=(-2, -1))[..., None, None])
         expected = (p.sum(axis=-1) * p.sum(axis=-2)).sum(axis=-1)
         return safe_divide(np.trace(p, axis1=-2, axis2=-1) - expected, 1 - expected)
@@ -157,7 +161,7 @@ def _alpha_statistic(size: int) -> Statistic:
     table, which is flattened and has `size` categories."""
 
     def statistic(totals: Floats) -> Floats:
-        table = _as_square(totals, size)
+        table = _reshape_to_square(totals, size)
         both = table + np.swapaxes(table, -2, -1)
         given = both.sum(axis=-1)
         n = given.sum(axis=-1)

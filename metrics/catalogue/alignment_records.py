@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, declare_each
+from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, declare_measures
 
 _JUDGE: Final = "alignment.judges.*.*"
 _LINE: Final = f"{_JUDGE}.candidates.*"
@@ -14,7 +14,7 @@ _PAIRED: Final = (
     "looks at the hold-out."
 )
 
-declare_each(
+declare_measures(
     "remedies",
     "rater",
     (
@@ -36,7 +36,7 @@ declare_each(
     ),
     needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "remedies",
     "rater",
     (
@@ -57,7 +57,7 @@ declare_each(
     ),
     style="points", neutral=0.0, needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "remedies",
     "rater",
     (

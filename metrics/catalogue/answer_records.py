@@ -14,7 +14,7 @@ from metrics.catalogue.record import (
     VOTES,
     MeasureRecord,
     declare,
-    declare_each,
+    declare_measures,
 )
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.position import position_measures
@@ -25,7 +25,7 @@ PEOPLE_BEHIND: Final = {"unlike": "people"}
 JACKKNIFE: Final = "Interval: jackknife over items."
 
 
-def chance_of_right(options: int, ties: float) -> float:
+def right_share_at_random(options: int, ties: float) -> float:
     """Share of right verdicts of a judge that chooses at random among `options` answers, except for
     a share `ties` of ties."""
     return (1 - ties) / options
@@ -130,7 +130,7 @@ ACCURACY: Final = declare(
         definition="verdicts for the known better answer; a tie counts as wrong",
         how=f"True ties are left out. Chance level: (1 − share of ties)/N. {SHARE_INTERVAL}",
         paths=(*position_paths("accuracy"), "grade.*.*.accuracy"),
-        neutral=chance_of_right,
+        neutral=right_share_at_random,
         better="high",
         needs=(KNOWN_ANSWERS,),
         measure=position_measures.ACCURACY,
@@ -181,7 +181,7 @@ UNUSABLE: Final = declare(
     )
 )
 
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -190,7 +190,7 @@ declare_each(
     ),
     unit="kappa", style="decimal", neutral=0.0, better="high", needs=(VOTES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -200,7 +200,7 @@ declare_each(
     ),
     unit="levels", style="decimal", better="low", needs=(VOTES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -219,7 +219,7 @@ declare_each(
     better="high", needs=(VOTES,),
     also_known_as=("within_one: Consistency in Creation-MMBench (Fang et al. 2025)",),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -231,7 +231,7 @@ declare_each(
     also_known_as=("advantage probability of the alternative annotator test (Calderon et al. "
                    "2025), as a difference",),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "study",
     (
@@ -246,7 +246,7 @@ for _path, _prefix, _who in (
     ("agreement.voter_pairs.*.*", "voter_pair", "of two voters"),
     ("agreement.among_people.*", "among_people", "among people"),
 ):
-    declare_each(
+    declare_measures(
         "agreement",
         "pair",
         (
@@ -257,7 +257,7 @@ for _path, _prefix, _who in (
         ),
         better="high", needs=(SEVERAL_JUDGES,),
     )  # fmt: skip
-    declare_each(
+    declare_measures(
         "agreement",
         "pair",
         (
@@ -270,7 +270,7 @@ for _path, _prefix, _who in (
         ),
         unit="kappa", style="decimal", neutral=0.0, better="high", needs=(SEVERAL_JUDGES,),
     )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "pair",
     (
@@ -279,7 +279,7 @@ declare_each(
     ),
     better="high", needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -298,7 +298,7 @@ declare_each(
     ),
     needs=(VOTES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (

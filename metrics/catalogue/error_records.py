@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import KNOWN_ANSWERS, SEVERAL_JUDGES, SEVERAL_OPTIONS, declare_each
+from metrics.catalogue.record import (
+    KNOWN_ANSWERS,
+    SEVERAL_JUDGES,
+    SEVERAL_OPTIONS,
+    declare_measures,
+)
 
 _PLACES: Final = "error_placement.*.*.*"
 
-declare_each(
+declare_measures(
     "position",
     "rater",
     (
@@ -22,7 +27,7 @@ declare_each(
     ),
     options="many", needs=(SEVERAL_OPTIONS, KNOWN_ANSWERS),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "position",
     "rater",
     (
@@ -36,7 +41,7 @@ declare_each(
     ),
     style="points", neutral=0.0, options="many", needs=(SEVERAL_OPTIONS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "remedies",
     "rater",
     (
@@ -58,7 +63,7 @@ _MODEL: Final = (
     "independent replies is under 2 per parameter."
 )
 _UNLABELLED: Final = "jury.without_labels"
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -71,7 +76,7 @@ declare_each(
     ),
     needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "study",
     (
@@ -91,7 +96,7 @@ _ERRORS: Final = (
     "comparisons, for each judge and position of the better answer; a tie is half an error. "
     "Interval: bootstrap over items; ranks by max-t."
 )
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -101,7 +106,7 @@ declare_each(
     ),
     unit="Elo", style="rating", neutral=1000.0, better="high", needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "pair",
     (
@@ -110,7 +115,7 @@ declare_each(
     ),
     unit="Elo", style="rating", neutral=0.0, needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "rater",
     (

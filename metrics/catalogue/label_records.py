@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import LABELS, SCORES, MeasureRecord, declare, declare_each
+from metrics.catalogue.record import LABELS, SCORES, MeasureRecord, declare, declare_measures
 from metrics.labels import compared_points
 
 SINGLE_ANSWERS: Final = "Single answers"
@@ -36,7 +36,7 @@ for _key, _name, _definition, _measure, _needs in (
         )
     )
 
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     tuple(
@@ -55,7 +55,7 @@ declare_each(
     ),
     needs=(LABELS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     tuple(
@@ -70,7 +70,7 @@ declare_each(
     ),
     unit="kappa", style="decimal", neutral=0.0, better="high", needs=(LABELS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -84,7 +84,7 @@ declare_each(
     ),
     needs=(LABELS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -95,7 +95,7 @@ declare_each(
     ),
     unit="score", style="decimal", needs=(LABELS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -111,7 +111,7 @@ declare_each(
     ),
     unit="correlation", style="decimal", neutral=0.0, better="high", needs=(LABELS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "agreement",
     "rater",
     (
@@ -131,7 +131,7 @@ declare_each(
     ),
     needs=(SCORES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -149,7 +149,7 @@ declare_each(
 )  # fmt: skip
 for _stem, _what in (("option", "options"), ("criteria", "criteria")):
     _section = f"{_stem}_order"
-    declare_each(
+    declare_measures(
         "position",
         "rater",
         (
@@ -168,7 +168,7 @@ for _stem, _what in (("option", "options"), ("criteria", "criteria")):
         ),
         needs=(SCORES,),
     )  # fmt: skip
-    declare_each(
+    declare_measures(
         "position",
         "rater",
         (
@@ -179,7 +179,7 @@ for _stem, _what in (("option", "options"), ("criteria", "criteria")):
         ),
         unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
     )  # fmt: skip
-declare_each(
+declare_measures(
     "position",
     "rater",
     (

@@ -6,7 +6,14 @@ from __future__ import annotations
 from typing import Final
 
 from metrics.catalogue.position_records import BEHAVIOUR, SHARE_INTERVAL
-from metrics.catalogue.record import FAMILIES, LENGTHS, VOTES, MeasureRecord, declare, declare_each
+from metrics.catalogue.record import (
+    FAMILIES,
+    LENGTHS,
+    VOTES,
+    MeasureRecord,
+    declare,
+    declare_measures,
+)
 from metrics.win_rates.length_effects import LONGER_SHARE
 
 LONGER: Final = declare(
@@ -43,7 +50,7 @@ OWN_FAMILY: Final = declare(
         counts_verdicts=True,
     )
 )
-declare_each(
+declare_measures(
     "nudges",
     "study",
     (
@@ -53,7 +60,7 @@ declare_each(
     ),
     unit="odds ratio", style="decimal", neutral=1.0, needs=(LENGTHS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "model",
     (
@@ -67,7 +74,7 @@ declare_each(
     neutral=0.5, needs=(LENGTHS,),
     also_known_as=("length-controlled win rate (AlpacaEval 2), in its simplest form",),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "rater",
     (
@@ -81,7 +88,7 @@ declare_each(
     style="points", neutral=0.0, needs=(FAMILIES, VOTES),
     also_known_as=("self-preference", "self-enhancement bias"),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "study",
     (

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.record import SEVERAL_OPTIONS, MeasureRecord, declare, declare_each
+from metrics.catalogue.record import SEVERAL_OPTIONS, MeasureRecord, declare, declare_measures
 from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
 
 _MEAN: Final = "Mean over items; interval: Student's t over items."
 
 
-def random_grade(options: int, _ties: float) -> float:
+def grade_at_random(options: int, _ties: float) -> float:
     """Expected Grade Score of random choices among this number of options; nan if not tabulated."""
     return RANDOM_GRADE.get(options, float("nan"))
 
@@ -27,7 +27,7 @@ GRADE: Final = declare(
         paths=("grade.*.*.grade", "grade.*.*.grade_gradelab"),
         unit="score",
         style="decimal",
-        neutral=random_grade,
+        neutral=grade_at_random,
         better="high",
         needs=(SEVERAL_OPTIONS,),
         measure=grade_measure(),
@@ -86,7 +86,7 @@ SLOT_EFFECTS: Final = declare(
         outlets=frozenset({"card"}),
     )
 )
-declare_each(
+declare_measures(
     "position",
     "rater",
     (

@@ -98,7 +98,7 @@ TERM_SHARE: Final = declare(
 )
 
 
-def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
+def _tally_primacy_minus_recency(evidence: GroupedFrame) -> MeasureTally:
     made = position_tallies.fairness_tally(evidence)
     return build_tally(made.rows, -made.sums[:, 0], made.sums[:, -1])
 
@@ -116,7 +116,9 @@ LEAN: Final = declare(
         style="points",
         neutral=0.0,
         needs=(BOTH_ORDERS,),
-        measure=Measure("lean", "share", _tally_lean, "mean", (-1, 1), measures.NO_PAIRS_NOTE),
+        measure=Measure(
+            "lean", "share", _tally_primacy_minus_recency, "mean", (-1, 1), measures.NO_PAIRS_NOTE
+        ),
         options="pairs",
         outlets=frozenset({"matrix"}),
         families=(BEHAVIOUR, POSITION),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.record import KNOWN_ANSWERS, VOTES, declare_each
+from metrics.catalogue.record import KNOWN_ANSWERS, VOTES, declare_measures
 
 _REFERENCE: Final = (
     "Reference: votes by people, else the known better answers. Interval: bootstrap by items."
 )
 _SOURCE: Final = "JuStRank (Gera et al. 2024)"
 
-declare_each(
+declare_measures(
     "ranking",
     "rater",
     (
@@ -22,7 +22,7 @@ declare_each(
     ),
     unit="τ", style="decimal", neutral=0.0, better="high", needs=(VOTES, KNOWN_ANSWERS),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "rater",
     (
@@ -35,7 +35,7 @@ declare_each(
     ),
     unit="α", style="decimal", neutral=1.0, needs=(VOTES,), also_known_as=(_SOURCE,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "rater",
     (
@@ -45,7 +45,7 @@ declare_each(
     ),
     style="points", better="low", needs=(VOTES,), also_known_as=(_SOURCE,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -55,7 +55,7 @@ declare_each(
     ),
     style="points", neutral=0.0, needs=(VOTES,), also_known_as=(_SOURCE,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "study",
     (

@@ -10,13 +10,13 @@ from metrics.catalogue.record import (
     PROBABILITIES,
     SEVERAL_JUDGES,
     VOTES,
-    declare_each,
+    declare_measures,
 )
 
 _SANDWICH: Final = "Maximum likelihood, ties as half wins; interval: sandwich by items."
 _T: Final = "Interval: Student's t over items."
 
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -31,7 +31,7 @@ declare_each(
     ),
     neutral=0.5, better="high",
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "pair",
     (
@@ -40,7 +40,7 @@ declare_each(
     ),
     neutral=0.5,
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -53,14 +53,14 @@ declare_each(
     ),
     unit="Elo", style="rating", neutral=1000.0, better="high",
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "pair",
     (("rating_gap", "Rating gap", "difference of two Bradley–Terry ratings", _SANDWICH,
       "gaps.*.*"),),
     unit="Elo", style="rating", neutral=0.0,
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -70,7 +70,7 @@ declare_each(
     ),
     unit="logit", style="logit",
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -79,7 +79,7 @@ declare_each(
     ),
     neutral=0.5, better="high", needs=(PROBABILITIES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -93,7 +93,7 @@ declare_each(
     ),
     needs=(VOTES, SEVERAL_JUDGES),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "study",
     (
@@ -104,7 +104,7 @@ declare_each(
     ),
     unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -113,7 +113,7 @@ declare_each(
     ),
     style="points", neutral=0.0, needs=(VOTES,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (
@@ -126,7 +126,7 @@ declare_each(
     ),
     unit="score", style="decimal", better="high", needs=(PRESET,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "ranking",
     "model",
     (

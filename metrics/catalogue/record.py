@@ -127,7 +127,7 @@ def declare(record: MeasureRecord) -> MeasureRecord:
     return record
 
 
-def declare_each(
+def declare_measures(
     question: Question,
     scope: Literal["rater", "category", "pair", "model", "study"],
     rows: Sequence[tuple[str, str, str, str, str]],

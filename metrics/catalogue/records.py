@@ -65,17 +65,17 @@ def rater_profile(
 
 def matches_path(pattern: str, path: Sequence[str]) -> bool:
     """Whether a JSON path fits a pattern: * is one name, ** any number of names."""
-    return _matches(pattern.split("."), list(path))
+    return _matches_path_parts(pattern.split("."), list(path))
 
 
-def _matches(pattern: list[str], path: list[str]) -> bool:
+def _matches_path_parts(pattern: list[str], path: list[str]) -> bool:
     if not pattern or not path:
         return not pattern and not path
     if pattern[0] == "**":
-        return any(_matches(pattern[1:], path[k:]) for k in range(len(path) + 1)) or (
+        return any(_matches_path_parts(pattern[1:], path[k:]) for k in range(len(path) + 1)) or (
             len(pattern) == 1
         )
-    return pattern[0] in ("*", path[0]) and _matches(pattern[1:], path[1:])
+    return pattern[0] in ("*", path[0]) and _matches_path_parts(pattern[1:], path[1:])
 
 
 def find_record(path: Sequence[str]) -> MeasureRecord | None:

@@ -5,40 +5,40 @@ from __future__ import annotations
 from typing import Final
 
 from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, declare_each
+from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, declare_measures
 
 _RULES: Final = ("remedies.rules.*.*.*", "remedies.juries.*.*")
 
 
-def _each(*names: str) -> str:
+def _paths_of_all_rules(*names: str) -> str:
     return " ".join(f"{rule}.{name}" for rule in _RULES for name in names)
 
 
-declare_each(
+declare_measures(
     "remedies",
     "rater",
     (
         ("rule_agreement", "Agreement of a rule", "comparisons that the rule decides for the known "
          "answer, undecided ones counted half (1/N among N options)", SHARE_INTERVAL,
-         _each("agreement")),
+         _paths_of_all_rules("agreement")),
         ("plan_agreement", "Agreement of a budget's rule", "comparisons that the rule chosen on "
          "half of the items decides for the known answer on the other half", SHARE_INTERVAL,
          "remedies.plan.steps.[].agreement"),
         ("rule_decided", "Decided", "comparisons that the rule decides", SHARE_INTERVAL,
-         f"{_each('decided')} remedies.risk.*.*.[].decided"),
+         f"{_paths_of_all_rules('decided')} remedies.risk.*.*.[].decided"),
         ("rule_right", "Right when decided", "decided comparisons with the known answer",
          SHARE_INTERVAL,
-         f"{_each('right_when_decided')} remedies.risk.*.*.[].right_when_decided"),
+         f"{_paths_of_all_rules('right_when_decided')} remedies.risk.*.*.[].right_when_decided"),
     ),
     neutral=0.5, needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "remedies",
     "rater",
     (
         ("rule_difference", "Gain on all items", "agreement of the rule minus that of one call, on "
          "all items (optimistic for a chosen rule)", "Paired by item; adjusted by max-t.",
-         f"{_each('difference', 'adjusted')}"),
+         f"{_paths_of_all_rules('difference', 'adjusted')}"),
         ("rule_gain", "Gain of the recommended rule", "agreement of the rule chosen on half of the "
          "items minus that of one call, measured on the other half", "20 random halves, both ways.",
          "remedies.recommendation.gain remedies.recommendations.*.*.gain "
@@ -46,7 +46,7 @@ declare_each(
     ),
     style="points", neutral=0.0, better="high", needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "remedies",
     "rater",
     (

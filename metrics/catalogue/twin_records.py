@@ -14,7 +14,7 @@ from metrics.catalogue.record import (
     MeasureRecord,
     Need,
     declare,
-    declare_each,
+    declare_measures,
 )
 
 TWINS: Final = Need("verdicts on twins", "Add twins: quick to the study file.")
@@ -43,7 +43,7 @@ TWIN_PREFERENCE: Final = declare(
         also_known_as=("verbosity, authority, bandwagon and other biases (JudgeBiasBench)",),
     )
 )
-declare_each(
+declare_measures(
     "nudges",
     "rater",
     (
@@ -56,7 +56,7 @@ declare_each(
     ),
     style="points", neutral=0.0, needs=(TWINS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "rater",
     (
@@ -66,7 +66,7 @@ declare_each(
     ),
     style="points", neutral=0.0, better="high", needs=(TWINS, KNOWN_ANSWERS),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "rater",
     (
@@ -76,7 +76,7 @@ declare_each(
     ),
     style="decimal", neutral=0.0, needs=(TWINS, SCORES),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "rater",
     (
@@ -90,7 +90,7 @@ declare_each(
     ),
     style="decimal", neutral=0.0, needs=(LENGTHS,),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "rater",
     (
@@ -100,7 +100,7 @@ declare_each(
     ),
     style="decimal", neutral=0.0, needs=(LENGTHS, VOTES),
 )  # fmt: skip
-declare_each(
+declare_measures(
     "nudges",
     "model",
     (

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from metrics.drift.exchangeable_tail import Bag, lower_tail
+from metrics.drift.exchangeable_tail import Bag, lower_tail_probability
 
 LOOKS: Final = (3, 5, 7)
 """Numbers of nights after the baseline at which the test is made. All three tests together raise a
@@ -36,7 +36,7 @@ _STEPS: Final = 20
 the distribution of their sums can be computed exactly."""
 
 
-def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
+def baseline_p_value(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
     """Return the p-value of "the baseline night does not differ from the later nights".
 
     It is the probability that the sum of the items' weights is at least as large as observed if,
@@ -53,7 +53,7 @@ def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
         above, below = item_weights(high, nights)
         weighted.append({-above: high, -below: nights - high})  # equal weights: one entry
         observed.append(-above if score > middle else -below)
-    return lower_tail(weighted, observed)
+    return lower_tail_probability(weighted, observed)
 
 
 @cache
@@ -67,23 +67,23 @@ def item_weights(high: int, nights: int) -> tuple[int, int]:
     chance = high / nights
     odds = ((1 - _SLIP) / _SLIP) ** 2 * high / (nights - high)
     if_changed = odds / (1 + odds)
-    likely = _CHANGED * _bag_likelihood(high, nights)
+    likely = _CHANGED * _probability_of_high_scores(high, nights)
     changed = likely / (likely + (1 - _CHANGED) / (nights + 1))
     above = (changed * if_changed + (1 - changed) * chance) / chance
     below = (changed * (1 - if_changed) + (1 - changed) * (1 - chance)) / (1 - chance)
     return round(_STEPS * math.log(above)), round(_STEPS * math.log(below))
 
 
-def _bag_likelihood(high: int, nights: int) -> float:
+def _probability_of_high_scores(high: int, nights: int) -> float:
     """Probability of `high` high scores in `nights` nights, for an item that is high on the
     baseline night and low on all later nights, except that each night errs with probability
     _SLIP."""
     later = nights - 1
-    first_high = (1 - _SLIP) * _binomial(high - 1, later)
-    return first_high + _SLIP * _binomial(high, later)
+    first_high = (1 - _SLIP) * _binomial_probability(high - 1, later)
+    return first_high + _SLIP * _binomial_probability(high, later)
 
 
-def _binomial(high: int, nights: int) -> float:
+def _binomial_probability(high: int, nights: int) -> float:
     return math.comb(nights, high) * _SLIP**high * (1 - _SLIP) ** (nights - high)
 
 

@@ -61,7 +61,7 @@ class ChangeEvidence:
         """Return the evidence after one more night with this p-value."""
         night = self.nights + 1
         fresh = start_weight(night)
-        bets = _bets(p)
+        bets = _bet_factors(p)
         capital = tuple(
             min(bet * (held + fresh), 1e200) for bet, held in zip(bets, self.started, strict=True)
         )
@@ -74,7 +74,7 @@ class ChangeEvidence:
         return _reserved_share(self.nights) + sum(self.started) / len(self.started)
 
 
-def _bets(p: float) -> Sequence[float]:
+def _bet_factors(p: float) -> Sequence[float]:
     """Return, for each assumed size of a change (SHIFTS), the factor by which a night with this
     p-value multiplies the capital bet on that size.
 

@@ -19,7 +19,7 @@ Bag = Mapping[int, int]
 """Scores of one item: score -> number of nights with this score, tonight included."""
 
 
-def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
+def lower_tail_probability(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
     """Return the probability of a sum of scores at most as high as tonight's, if no night differs
     from the others.
 
@@ -35,11 +35,11 @@ def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
     observed = sum(score - low for (_, score), low in zip(varied, lows, strict=True)) // unit
     weights = np.ones(1)
     for (bag, _), low in zip(varied, lows, strict=True):
-        weights = _add_draw(weights, bag, low, unit)[: observed + 1]
+        weights = _add_random_score(weights, bag, low, unit)[: observed + 1]
     return float(min(weights.sum(), 1.0))
 
 
-def _add_draw(
+def _add_random_score(
     weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
     """Return the distribution of a sum of scores after adding a random score from `bag`; `weights`

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from metrics.drift.baseline_contrast import LOOKS, SHARE, contrast_p, contrast_strength
+from metrics.drift.baseline_contrast import LOOKS, SHARE, baseline_p_value, contrast_strength
 from metrics.drift.change_evidence import ChangeEvidence
-from metrics.drift.exchangeable_tail import lower_tail
+from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_scores import SCALE, Kind, outcome_scores
 from metrics.estimation.intervals import mean_estimate, unknown_estimate
 from studies.domain import Estimate
@@ -64,21 +64,21 @@ class StreamHistory:
         scores = {item: outcome_scores(self.kind, bags[item]) for item in common}
         ours = [scores[item][tonight[item]] for item in common]
         counts = [_count_scores(scores[item], bags[item]) for item in common]
-        p = lower_tail(counts, ours)
+        p = lower_tail_probability(counts, ours)
         evidence = self.evidence.after(p)
-        strength = self._strength(bags, evidence)
+        strength = self._strength_of_evidence(bags, evidence)
         earlier = [_mean_of_earlier(scores[item], self.bags[item]) for item in common]
         shown = NightComparison(
             float(np.mean(ours)) / SCALE if ours else None,
             float(np.mean(earlier)) / SCALE if earlier else None,
-            _difference(ours, earlier),
+            _estimate_difference(ours, earlier),
             p,
             evidence,
             strength,
         )
         return shown, StreamHistory(self.kind, bags, evidence, self.single)
 
-    def _strength(self, bags: Bags, evidence: ChangeEvidence) -> float:
+    def _strength_of_evidence(self, bags: Bags, evidence: ChangeEvidence) -> float:
         """Return the evidence for a change. If the baseline is a single night, this is the stronger
         result of two tests, which share the allowed rate of false alarms: each night against all
         others, and the baseline night against all later ones."""
@@ -94,7 +94,7 @@ class StreamHistory:
             counted = _count_scores(scores, bags[item])
             counts.append({sign * score: nights for score, nights in counted.items()})
             baseline.append(sign * scores[outcome])
-        p = contrast_p(counts, baseline)
+        p = baseline_p_value(counts, baseline)
         return max(strength, contrast_strength(evidence.nights, p))
 
     def to_data(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _mean_of_earlier(scores: Mapping[str, int], bag: Mapping[str, int]) -> float
     return sum(scores[outcome] * nights for outcome, nights in bag.items()) / sum(bag.values())
 
 
-def _difference(ours: list[int], earlier: list[float]) -> Estimate:
+def _estimate_difference(ours: list[int], earlier: list[float]) -> Estimate:
     """Estimate the mean over items of tonight's score − mean of earlier nights, with t interval."""
     if not ours:
         return unknown_estimate("no item in common with the baseline", "share")

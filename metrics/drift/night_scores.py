@@ -70,11 +70,11 @@ def score_night(
                 kind = KINDS.get(record.key, record.key)
                 found[Stream(judge, prompt, kind)] = _mean_scores(record, rows)
     if twins is not None and len(twins):
-        found |= _resistance(twins, frame)
+        found |= _score_resistance(twins, frame)
     return found
 
 
-def _resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
+def _score_resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
     """Return, by item, the share of verdicts for the original in duels (an answer against its
     twin), in sixtieths. Floors (twins whose change cannot matter) and controls (twins with a real
     fault) do not count."""
@@ -109,11 +109,11 @@ def _verdict_texts(rows: pd.DataFrame) -> dict[str, str]:
         *columns, rows["repeat"].tolist(), rows["pick"].tolist(), strict=True
     ):
         call = f"{shown}{SEP}{labels}{SEP}{repeat}"
-        found.setdefault(item, []).append(f"{call}\x1e{_verdict(shown, pick)}")
+        found.setdefault(item, []).append(f"{call}\x1e{_verdict_as_text(shown, pick)}")
     return {item: "\x1d".join(sorted(calls)) for item, calls in found.items()}
 
 
-def _verdict(shown: str, pick: int) -> str:
+def _verdict_as_text(shown: str, pick: int) -> str:
     if pick == NO_PICK:
         return "?"
     return "tie" if pick == TIE else shown.split(SEP)[pick]
@@ -134,12 +134,12 @@ def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
     return {
         outcome: round(
             SCALE
-            * sum(count * _overlap(own, calls[other]) for other, count in bag.items())
+            * sum(count * _overlap_share(own, calls[other]) for other, count in bag.items())
             / nights
         )
         for outcome, own in calls.items()
     }
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+def _overlap_share(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one), len(other), 1)

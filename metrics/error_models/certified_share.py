@@ -67,7 +67,7 @@ def certify_share(
     chosen with the same labels. Margins that decide fewer items than `labels_needed` are passed
     over: this depends on the scores alone.
     """
-    drawn = _one_per_item(items)
+    drawn = _draw_one_per_item(items)
     size, wrong = np.abs(score[drawn]), score[drawn] * truth[drawn] < 0
     least = labels_needed(alpha, delta)
     certified: tuple[float, int, int] | None = None
@@ -97,14 +97,14 @@ def certify_share(
     return CertifiedShare(alpha, delta, margin, proportion(decided, items), error)
 
 
-def _one_per_item(items: Ints) -> Ints:
+def _draw_one_per_item(items: Ints) -> Ints:
     """Draw one comparison of each item, with a fixed seed."""
     order = np.random.default_rng(SEED).permutation(len(items))
     _, first = np.unique(items[order], return_index=True)
     return np.sort(order[first])
 
 
-def judge_certificate(
+def certify_judge_share(
     grid: OrderGrid, cells: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
 ) -> CertifiedShare:
     """Certify the share of one judge, or of a jury that was not chosen by its agreement.

@@ -82,15 +82,15 @@ def corrected_ranking(
     if not known.any() or not len(grid.cells):
         return None
     contestants = frame["comparison"].astype(str).to_numpy()[grid.row]
-    return rank_with_errors(grid, [tuple(name.split(SEP)) for name in contestants])
+    return rank_corrected_for_errors(grid, [tuple(name.split(SEP)) for name in contestants])
 
 
-def rank_with_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> CorrectedRanking:
+def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> CorrectedRanking:
     """Rank the contestants of a grid of verdicts, corrected for the judges' errors. `pairs` names
     the two contestants of each comparison in alphabetical order."""
     labels = len(np.unique(grid.items[grid.truth != 0]))
     errors = {"/".join(cell): _judge_errors(grid, k) for k, cell in enumerate(grid.cells)}
-    kept = [k for k, one in enumerate(errors.values()) if _is_usable(one["slope"])]
+    kept = [k for k, one in enumerate(errors.values()) if _is_better_than_chance(one["slope"])]
     left_out = tuple(name for k, name in enumerate(errors) if k not in kept)
     if not kept:
         reason = (
@@ -113,7 +113,7 @@ def rank_with_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> Corrected
             "(items × judges × orders × pairs)",
             labels,
         )
-    return _ranking(counts, names, errors, left_out, labels, grid.size)
+    return _build_ranking(counts, names, errors, left_out, labels, grid.size)
 
 
 def _judge_errors(grid: OrderGrid, cell: int) -> dict[str, Estimate]:
@@ -131,11 +131,13 @@ def _judge_errors(grid: OrderGrid, cell: int) -> dict[str, Estimate]:
     sums = grid.sum_by_item(totals)
     sums = sums[sums[:, [1, 3]].sum(axis=1) > 0]
     n = int(sums[:, [1, 3]].sum())
-    found["slope"] = jackknife_estimate(sums, _slope, n, "share", (-1.0, 1.0), effect=2.0)
+    found["slope"] = jackknife_estimate(
+        sums, _youden_index_of_totals, n, "share", (-1.0, 1.0), effect=2.0
+    )
     return found
 
 
-def _slope(totals: Floats) -> Floats:
+def _youden_index_of_totals(totals: Floats) -> Floats:
     """Youden's index of a judge, 1 − e(first) − e(second): 0 at chance, 1 without errors. e is the
     error rate where the better answer is shown in this position; `totals` has the errors and the
     labelled verdicts of each position."""
@@ -143,7 +145,7 @@ def _slope(totals: Floats) -> Floats:
     return np.asarray(1 - first - safe_divide(totals[..., 2], totals[..., 3]))
 
 
-def _is_usable(slope: Estimate) -> bool:
+def _is_better_than_chance(slope: Estimate) -> bool:
     return slope.low is not None and slope.low > MIN_SLOPE
 
 
@@ -190,7 +192,7 @@ class _Counts:
         return totals.reshape(len(weights), 6, -1).transpose(1, 0, 2)
 
 
-def _fit(
+def _fit_by_em(
     counts: _Counts,
     totals: Floats,
     *,
@@ -215,7 +217,7 @@ def _fit(
     theta += 0.0 if start is None else start
     left = np.arange(rounds)
     for _ in range(steps):
-        new, step = _improve(
+        new, step = _em_iteration(
             counts, totals[:, left], more[:, left], theta[left], rates[left], pseudo
         )
         change = np.maximum(np.abs(new - rates[left]).max(axis=1), np.abs(step).max(axis=1))
@@ -227,7 +229,7 @@ def _fit(
     return theta
 
 
-def _improve(
+def _em_iteration(
     counts: _Counts, totals: Floats, more: Floats, theta: Floats, rates: Floats, pseudo: float
 ) -> tuple[Floats, Floats]:
     """Run one iteration of EM: return the new error rates, and the step of the strengths."""
@@ -264,7 +266,7 @@ def _newton_step(
     return np.asarray(step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True)))
 
 
-def _ranking(
+def _build_ranking(
     counts: _Counts,
     names: list[str],
     errors: Mapping[str, dict[str, Estimate]],
@@ -274,16 +276,16 @@ def _ranking(
 ) -> CorrectedRanking:
     """Fit the whole sample and bootstrap samples of its items, and rank by max-t."""
     whole = counts.weighted(np.ones((1, counts.items)))
-    (theta,) = _fit(counts, whole, pseudo=0.0)
+    (theta,) = _fit_by_em(counts, whole, pseudo=0.0)
     bounded = bool(np.ptp(theta) < MAX_GAP)
     if not bounded:
-        (theta,) = _fit(counts, whole, pseudo=PSEUDO_COUNT)
+        (theta,) = _fit_by_em(counts, whole, pseudo=PSEUDO_COUNT)
     rng = np.random.default_rng(SEED)
     drawn = counts.weighted(draw_item_weights(counts.items, ROUNDS, rng))
     # Error rates of few labels also vary where the sample shows no error: half an error and half a
     # right verdict with random weights (a Jeffreys prior as a Bayesian bootstrap).
     lost, right = rng.gamma(0.5, size=(2, ROUNDS, counts.rates))
-    rounds = _fit(
+    rounds = _fit_by_em(
         counts,
         drawn,
         pseudo=PSEUDO_COUNT,
@@ -313,14 +315,14 @@ def _ranking(
             name: estimate(float(theta[k]), rounds[:, k], START_RATING)
             for k, name in enumerate(named)
         },
-        ranks=_ranks(named, theta, rounds, t, bounded),
+        ranks=_rank_ranges(named, theta, rounds, t, bounded),
         gaps=gaps,
         errors=dict(errors),
         left_out=left_out,
     )
 
 
-def _ranks(
+def _rank_ranges(
     names: list[str], theta: Floats, rounds: Floats, t: float, bounded: bool
 ) -> dict[str, RankRange]:
     """Ranks that the differences allow, adjusted for all differences at once (max-t)."""

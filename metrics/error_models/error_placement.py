@@ -78,7 +78,7 @@ def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
             for k in range(options)
         ],
         excess=[
-            _excess(pick[missed], truth[missed], item[missed], k, options)
+            _excess_wrong_picks(pick[missed], truth[missed], item[missed], k, options)
             if enough
             else unknown_estimate(FEW_WRONG_NOTE, "share")
             for k in range(options)
@@ -87,7 +87,9 @@ def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
     )
 
 
-def _excess(pick: Ints, truth: Ints, item: Ints, position: int, options: int) -> Estimate:
+def _excess_wrong_picks(
+    pick: Ints, truth: Ints, item: Ints, position: int, options: int
+) -> Estimate:
     """Share of wrong picks in a position minus the share expected if wrong picks were spread evenly
     over the wrong positions; `truth` is the position of the right answer of each wrong pick."""
     expected = (truth != position) / (options - 1)
@@ -106,7 +108,7 @@ def _neighbour_steps(rows: pd.DataFrame, pick: Ints, item: Ints, options: int) -
     case_item = item[row_selection.first_rows(case, cases)]
     answer = case[:, None] * len(names) + shown
     rates = [
-        _rates(answer[:, k], (pick == k).astype(np.float64), cases * len(names))
+        _pick_rates_by_answer(answer[:, k], (pick == k).astype(np.float64), cases * len(names))
         for k in range(options)
     ]
     steps = []
@@ -120,7 +122,7 @@ def _neighbour_steps(rows: pd.DataFrame, pick: Ints, item: Ints, options: int) -
     return steps
 
 
-def _rates(answer: Ints, picked: Floats, size: int) -> Floats:
+def _pick_rates_by_answer(answer: Ints, picked: Floats, size: int) -> Floats:
     """Share of the rows of each answer in which it is picked; nan without rows."""
     return safe_divide(
         np.bincount(answer, picked, minlength=size), np.bincount(answer, minlength=size)

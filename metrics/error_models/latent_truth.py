@@ -78,26 +78,30 @@ def fit_latent_truth(
     flat = data.flat
     raters, categories = data.counts.shape[0], data.fits.shape[1]
     even = np.full((rounds, posterior.shape[1], raters, categories), 1.0 / categories)
-    rates, kinds, views = _maximise(data, flat, start * weights[:, None, None], even, smoothing)
+    rates, kinds, views = _maximisation_step(
+        data, flat, start * weights[:, None, None], even, smoothing
+    )
     if (data.fits.sum(axis=1) > 1).any():  # replies are missing: a first division among categories
-        rates, kinds, views = _maximise(
+        rates, kinds, views = _maximisation_step(
             data, flat, start * weights[:, None, None], rates, smoothing
         )
     left = np.arange(rounds)
     for _ in range(steps):
-        found, _ = _expect(data, flat, rates[left], kinds[left], views[left])
+        found, _ = _expectation_step(data, flat, rates[left], kinds[left], views[left])
         found *= weights[left, None, None]
-        new, kinds[left], views[left] = _maximise(data, flat, found, rates[left], smoothing)
+        new, kinds[left], views[left] = _maximisation_step(
+            data, flat, found, rates[left], smoothing
+        )
         change = np.abs(new - rates[left]).max(axis=(1, 2, 3))
         rates[left] = new
         left = left[change > tolerance]
         if not len(left):
             break
-    found, each = _expect(data, flat, rates, kinds, views)
+    found, each = _expectation_step(data, flat, rates, kinds, views)
     return LatentFit(kinds, views, rates, found, (each * weights).sum(axis=1))
 
 
-def _expect(
+def _expectation_step(
     data: Replies, flat: Floats, rates: Floats, kinds: Floats, views: Floats
 ) -> tuple[Floats, Floats]:
     """Posterior of the classes [round, kind, view, case], and the log-likelihood of each case."""
@@ -115,7 +119,7 @@ def _expect(
     return joint, (np.log(total) + top)[:, 0, 0]
 
 
-def _maximise(
+def _maximisation_step(
     data: Replies, flat: Floats, weighted: Floats, rates: Floats, smoothing: float
 ) -> tuple[Floats, Floats, Floats]:
     """Reply probabilities, shares of kinds and of views that make the weighted classes most

@@ -27,7 +27,7 @@ from metrics.estimation.intervals import (
     draw_item_weights,
     wilson_bounds,
 )
-from metrics.remedies.effective_votes import mean_correlation, votes_from_correlation
+from metrics.remedies.effective_votes import mean_error_correlation, votes_from_correlation
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from studies.domain import Estimate
 
@@ -111,14 +111,14 @@ def fit_jury(grid: OrderGrid, cells: Sequence[int], pairs: Sequence[str]) -> Unl
             f"left out: {cases.patterns:,} different sets of replies of {len(cells)} judges; at "
             f"most {MAX_PATTERNS:,} in all are computed"
         )
-    fit, gain, kinds = _choose_kinds(cases)
+    fit, gain, kinds = _fit_with_best_number_of_kinds(cases)
     if gain < MIN_GAIN:
         return UnlabelledJury(
             "refused: the judges' verdicts agree too little to learn from each other "
             f"(log-likelihood gain {gain:.1f} per parameter, {MIN_GAIN:g} needed)",
             gain=gain,
         )
-    return _estimates(cases, fit, gain, kinds, grid, cells)
+    return _estimate_jury(cases, fit, gain, kinds, grid, cells)
 
 
 class _Cases:
@@ -144,7 +144,7 @@ class _Cases:
         for view, codes in enumerate(views):
             for judge in range(self.judges):
                 counts[judge, view, np.arange(len(first)), codes[judge, first]] = 1
-        self.replies = Replies(counts, _fitting_categories(), group[first])
+        self.replies = Replies(counts, _categories_by_pattern(), group[first])
         self.sign = np.sign(np.nansum(verdicts, axis=1))[:, first]
         both = [bool(np.isfinite(one).all(axis=0).any()) for one in verdicts]
         kinds = [3 if (one == 0).any() else 2 for one in verdicts]
@@ -165,7 +165,7 @@ class _Cases:
         return int(self.item.max()) + 1
 
 
-def _fitting_categories() -> Floats:
+def _categories_by_pattern() -> Floats:
     """Return the matrix [pattern, category]: 1 where the category fits the pattern, else 0. A
     category is a pair of replies, one with the better answer first and one with it second; a
     pattern is such a pair in which one reply may be missing."""
@@ -182,7 +182,7 @@ def _fitting_categories() -> Floats:
     )
 
 
-def _choose_kinds(cases: _Cases) -> tuple[LatentFit, float, int]:
+def _fit_with_best_number_of_kinds(cases: _Cases) -> tuple[LatentFit, float, int]:
     """Fit one kind of comparisons, then easy and hard ones, which are kept if they gain enough.
     Returns the fit, its gain per parameter over independent replies, and the number of kinds."""
     whole = cases.weights(np.ones((1, cases.item_count)))
@@ -206,7 +206,7 @@ def _choose_kinds(cases: _Cases) -> tuple[LatentFit, float, int]:
     return two, total / (parameters + cases.free + 1), 2
 
 
-def _estimates(
+def _estimate_jury(
     cases: _Cases, fit: LatentFit, gain: float, kinds: int, grid: OrderGrid, cells: Sequence[int]
 ) -> UnlabelledJury:
     """Build the estimates of a fit, with intervals from bootstrap samples of the items."""
@@ -221,13 +221,15 @@ def _estimates(
     judges: dict[str, dict[str, Estimate]] = {}
     for judge, cell in enumerate(cells):
         judges[grid.cells[cell][0]] = {
-            f"{reply}_{position}": _share(
+            f"{reply}_{position}": _estimate_share(
                 float(rates[0, judge, p, r]), rate_rounds[:, judge, p, r], n, items
             )
             for p, position in enumerate(POSITIONS)
             for r, reply in enumerate(REPLIES)
         }
-    right, right_rounds = (_right_share(one, w) for one, w in ((fit, whole), (again, weights)))
+    right, right_rounds = (
+        _expected_right_share(one, w) for one, w in ((fit, whole), (again, weights))
+    )
     r, r_rounds = (
         error_correlation(one.view_posterior[:, 0], w, cases.sign)
         for one, w in ((fit, whole), (again, weights))
@@ -239,8 +241,10 @@ def _estimates(
         kinds=kinds,
         gain=gain,
         judges=judges,
-        error_correlation=_percentile(float(r[0]), r_rounds, n, items, "correlation", note),
-        effective_judges=_percentile(
+        error_correlation=_estimate_with_percentiles(
+            float(r[0]), r_rounds, n, items, "correlation", note
+        ),
+        effective_judges=_estimate_with_percentiles(
             min(float(votes_from_correlation(len(cells), r)[0]), most),
             np.minimum(votes_from_correlation(len(cells), r_rounds), most),
             n,
@@ -248,7 +252,7 @@ def _estimates(
             "judges",
             note,
         ),
-        right=_share(float(right[0]), right_rounds, n, items, note),
+        right=_estimate_share(float(right[0]), right_rounds, n, items, note),
         better=fit.view_posterior[0, 0][cases.case],
     )
 
@@ -261,7 +265,7 @@ def _reply_rates(fit: LatentFit) -> Floats:
     return np.stack([joint.sum(axis=3), joint.sum(axis=2)], axis=2)
 
 
-def _right_share(fit: LatentFit, weights: Floats) -> Floats:
+def _expected_right_share(fit: LatentFit, weights: Floats) -> Floats:
     top = fit.view_posterior.max(axis=1)
     return np.asarray((top * weights).sum(axis=1) / weights.sum(axis=1))
 
@@ -281,10 +285,10 @@ def error_correlation(better: Floats, weights: Floats, sign: Floats) -> Floats:
         error = (1 - truth * sign) / 2
         values = np.concatenate([error, error**2, error[left] * error[right]])
         totals[:, :-1] += (probability * weights) @ values.T
-    return mean_correlation(totals, judges)
+    return mean_error_correlation(totals, judges)
 
 
-def _share(value: float, rounds: Floats, n: int, items: int, note: str = "") -> Estimate:
+def _estimate_share(value: float, rounds: Floats, n: int, items: int, note: str = "") -> Estimate:
     """Estimate of a share: Wilson interval at the n that has the bootstrap variance; where (almost)
     nothing varies, at the number of items."""
     variance = float(np.var(rounds))
@@ -303,7 +307,9 @@ def _share(value: float, rounds: Floats, n: int, items: int, note: str = "") -> 
     )
 
 
-def _percentile(value: float, rounds: Floats, n: int, items: int, unit: str, note: str) -> Estimate:
+def _estimate_with_percentiles(
+    value: float, rounds: Floats, n: int, items: int, unit: str, note: str
+) -> Estimate:
     """Estimate with the central 95 % of the bootstrap rounds as its interval."""
     known = rounds[np.isfinite(rounds)]
     if not np.isfinite(value) or len(known) < ROUNDS / 2:

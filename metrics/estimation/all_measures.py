@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from metrics.estimation.measure_cube import MeasureCube, exceeds_block
+from metrics.estimation.measure_cube import MeasureCube, exceeds_block_size
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure
 from studies.domain import Estimate
 
@@ -20,7 +20,7 @@ def estimate_all(
     gives the same numbers with less memory.
     """
     wanted = list(measures)
-    if exceeds_block(frame):
+    if exceeds_block_size(frame):
         cube = MeasureCube(frame, by, wanted)
         return {measure.name: cube.by_cell(measure.name, by) for measure in wanted}
     evidence = GroupedFrame(frame, by)

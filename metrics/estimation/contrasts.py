@@ -173,12 +173,12 @@ def _estimate_families(
     for group in groups:
         end = start + len(group)
         family = [one for each in columns for one in each[start:end]]
-        found.append(adjust_family(family, rng, rounds, critical))
+        found.append(adjust_contrast_family(family, rng, rounds, critical))
         start = end
     return found
 
 
-def adjust_family(
+def adjust_contrast_family(
     family: Sequence[PairedTotals],
     rng: np.random.Generator,
     rounds: int = BOOTSTRAP_ROUNDS,
@@ -224,12 +224,12 @@ def _raw_difference(one: PairedTotals) -> Estimate:
     if len(one.items) == 0:
         return unknown_estimate("no items in common", one.measure.unit)
     raw = jackknife_estimate(
-        one.sums, one.statistic, one.n, one.measure.unit, effect=_side_effect(one)
+        one.sums, one.statistic, one.n, one.measure.unit, effect=_largest_side_change(one)
     )
     return _widen_to_score(one, raw) if one.measure.kind == "share" else raw
 
 
-def _side_effect(one: PairedTotals) -> float:
+def _largest_side_change(one: PairedTotals) -> float:
     """Return how much the difference left − right would change if every verdict (or other unit) in
     one cell had the opposite outcome: the larger change of the two cells. It sets the width of the
     interval if leaving out items changes nothing."""

@@ -18,7 +18,7 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     example, a study with images and one with context texts).
     """
     if any(QUESTION_COLUMN in frame for frame in frames.values()):
-        frames = {name: _with_questions(frame) for name, frame in frames.items()}
+        frames = {name: _add_question_column(frame) for name, frame in frames.items()}
     parts = [
         frame.assign(**{column: pd.Categorical([name]).take(np.zeros(len(frame), np.int64))})
         for name, frame in frames.items()
@@ -32,7 +32,7 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     return pd.concat(rest, ignore_index=True).assign(**stacked)[list(order)]
 
 
-def _with_questions(frame: pd.DataFrame) -> pd.DataFrame:
+def _add_question_column(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with a column `question`; if it had none, each item is a question."""
     return frame if QUESTION_COLUMN in frame else frame.assign(**{QUESTION_COLUMN: frame["item"]})
 

@@ -29,7 +29,7 @@ def first_slot_scores(frame: pd.DataFrame) -> Floats:
     if {"p_0", "p_1"} <= set(frame.columns):
         chance = frame["p_0"].to_numpy(np.float64) - frame["p_1"].to_numpy(np.float64)
         score = np.where(np.isfinite(chance), chance, score)
-    return np.where(row_selection.evidence_mask(frame), score, np.nan)
+    return np.where(row_selection.usable_status_mask(frame), score, np.nan)
 
 
 def _score_differences(frame: pd.DataFrame) -> Floats:

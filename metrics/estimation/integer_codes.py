@@ -26,7 +26,7 @@ def categories_and_codes(column: pd.Series) -> tuple[list[Any], Codes]:
     return values.categories.tolist(), values.codes
 
 
-def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
+def codes_offset_and_size(column: pd.Series) -> tuple[Codes, int, int]:
     """Return the code of each row's value, the number to add so that no code is negative, and the
     number of possible codes. A missing value has a code of its own."""
     dtype = column.dtype
@@ -39,7 +39,7 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
     """Return a code for each row, equal if the rows have equal values in all `columns`; and an
     upper limit of the codes (all are below it, but not all numbers below it occur)."""
-    found = sorted((narrow_codes(column) for column in columns), key=lambda one: one[2])
+    found = sorted((codes_offset_and_size(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1
     for codes, shift, count in found:

@@ -12,7 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv, stdtrit
 
 from metrics.estimation.integer_codes import unique_codes
-from metrics.estimation.rare_events import Z95, farthest_bound, unseen_share
+from metrics.estimation.rare_events import (
+    Z95,
+    distance_to_farther_bound,
+    upper_limit_of_unseen_share,
+)
 from studies.domain import Estimate
 
 Floats = NDArray[np.float64]
@@ -237,7 +241,7 @@ def mean_estimate(
 
     If all items have the same mean, the half-width is `no_spread_half_width` with `effect`
     (default: the distance to the farther bound; without bounds there is no interval). If few rows
-    differ from all others, the interval is widened by `_rare_value_arms`.
+    differ from all others, the interval is widened by `_rare_value_margins`.
     """
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
@@ -254,16 +258,16 @@ def mean_estimate(
         if effect is None and not np.isfinite(bounds).all():
             note = join_notes(note, NO_SPREAD_NOTE)
             return Estimate(centre, None, None, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
-        effect = farthest_bound(centre, bounds) if effect is None else effect
+        effect = distance_to_farther_bound(centre, bounds) if effect is None else effect
         below = above = no_spread_half_width(groups, effect)
     else:
-        rare = _rare_value_arms(y, codes)
+        rare = _rare_value_margins(y, codes)
         below, above = max(below, rare[0]), max(above, rare[1])
     low, high = max(centre - below, bounds[0]), min(centre + above, bounds[1])
     return Estimate(centre, low, high, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
 
 
-def _rare_value_arms(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
+def _rare_value_margins(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
     """Return how far the mean may lie below and above its estimate if fewer than FEW_DEVIATIONS
     rows (and less than half of them) differ from the most frequent value; (0, 0) otherwise.
 
@@ -298,7 +302,7 @@ def no_spread_half_width(items: int, effect: float) -> float:
     `effect` is the change of the estimate if all items had another value. It is multiplied by the
     largest plausible share of such items: Wilson's upper limit for 0 of `items`.
     """
-    return effect * unseen_share(items)
+    return effect * upper_limit_of_unseen_share(items)
 
 
 def widen_by_rare_share(
@@ -366,7 +370,7 @@ def jackknife_estimate(
         )
     half = float(student_t_quantile(groups)) * error
     if error < NO_SPREAD:
-        effect = farthest_bound(value, bounds) if effect is None else effect
+        effect = distance_to_farther_bound(value, bounds) if effect is None else effect
         half = no_spread_half_width(groups, effect)
     low, high = min(max(value - half, bounds[0]), value), max(min(value + half, bounds[1]), value)
     return Estimate(value, low, high, n, groups, unit, 0.95, JACKKNIFE_METHOD, note)

@@ -71,7 +71,7 @@ class MeasureCube:
         counting the frame again.
         """
         measures = [totals.measure for totals in self._totals.values()]
-        if not exceeds_block(frame):
+        if not exceeds_block_size(frame):
             return MeasureCube(frame, by, measures)
         made = MeasureCube.__new__(MeasureCube)
         made._read_cells(frame, by)
@@ -84,7 +84,7 @@ class MeasureCube:
         if not same or (made._orderless[code] != self._orderless[cells]).any():
             return MeasureCube(frame, by, measures)
         pooled = (_pool_totals(totals, code) for totals in self._totals.values())
-        made._totals = dict(zip(self._totals, _share_indices(pooled), strict=True))
+        made._totals = dict(zip(self._totals, _deduplicate_indices(pooled), strict=True))
         return made
 
     def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
@@ -92,8 +92,8 @@ class MeasureCube:
         unknown), from a frame; return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
-        if exceeds_block(frame):
-            columns = row_selection.present_columns(frame, (*by, *_ORDER_COLUMNS))
+        if exceeds_block_size(frame):
+            columns = row_selection.columns_with_person_and_question(frame, (*by, *_ORDER_COLUMNS))
             self._flags = GroupedFrame(frame[[*dict.fromkeys(columns)]], by)
         self.by = tuple(by)
         self.cells: list[CellKey] = evidence.cells if len(frame) else []
@@ -137,13 +137,13 @@ class MeasureCube:
         measure = totals.measure
         found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
-            single = self._single_groups(code, len(groups))
+            single = self._one_order_groups(code, len(groups))
             found = [
                 _note_one_order(one) if alone else one
                 for one, alone in zip(found, single, strict=True)
             ]
         if measure.needs_order:
-            lacking = self._lacking_order(code, len(groups))
+            lacking = self._groups_without_order(code, len(groups))
             found = [
                 note_missing_order(one) if off else one
                 for one, off in zip(found, lacking, strict=True)
@@ -175,7 +175,7 @@ class MeasureCube:
                 code[number] = groups.setdefault(tuple(cell[p] for p in places), len(groups))
         return code, list(groups)
 
-    def _lacking_order(self, code: Ints, groups: int) -> Mask:
+    def _groups_without_order(self, code: Ints, groups: int) -> Mask:
         """Mask of the groups of cells in which no cell records the shown order; `code` is the group
         of each cell."""
         inside = code >= 0
@@ -184,7 +184,7 @@ class MeasureCube:
         whole = np.bincount(code[inside], minlength=max(groups, 1))
         return np.asarray((lacking > 0) & (lacking == whole), np.bool_)
 
-    def _single_groups(self, code: Ints, groups: int) -> Mask:
+    def _one_order_groups(self, code: Ints, groups: int) -> Mask:
         several = np.zeros(max(groups, 1), bool)
         inside = code >= 0
         np.logical_or.at(several, code[inside], ~self._single[: len(code)][inside])
@@ -196,7 +196,7 @@ def _count_totals(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
     return _MeasureTotals(measure, *sum_by_cell_item(tally), tally.statistic)
 
 
-def exceeds_block(frame: pd.DataFrame) -> bool:
+def exceeds_block_size(frame: pd.DataFrame) -> bool:
     """Whether a frame is so large that it is counted in blocks of items.
 
     Only frames of pairs are counted in blocks; with more than two options some measures need all
@@ -231,14 +231,14 @@ def _count_in_blocks(
     found: dict[str, list[_MeasureTotals]] = {measure.name: [] for measure in measures}
     for number in range(blocks):
         part = _ItemBlock(whole, block == number, flags)
-        for totals in _share_indices(_count_totals(measure, part) for measure in measures):
+        for totals in _deduplicate_indices(_count_totals(measure, part) for measure in measures):
             found[totals.measure.name].append(totals)
     names = list(found)
-    merged = _share_indices(_merge_blocks(found.pop(name), items) for name in names)
+    merged = _deduplicate_indices(_merge_blocks(found.pop(name), items) for name in names)
     return dict(zip(names, merged, strict=True))
 
 
-def _share_indices(totals: Iterable[_MeasureTotals]) -> Iterator[_MeasureTotals]:
+def _deduplicate_indices(totals: Iterable[_MeasureTotals]) -> Iterator[_MeasureTotals]:
     """Make totals with equal (cell, item) indices use the same arrays, to save memory."""
     known: list[_MeasureTotals] = []
     for one in totals:

@@ -34,7 +34,7 @@ from metrics.estimation.intervals import (
     student_t_quantile,
     unknown_estimate,
 )
-from metrics.estimation.rare_events import farthest_bound
+from metrics.estimation.rare_events import distance_to_farther_bound
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 
@@ -67,7 +67,7 @@ class GroupedFrame:
         """Rows with a usable verdict for a slot or a tie, noise-floor repeats included, of the
         comparisons with repeats in at least one order; most comparisons of a large study have
         none."""
-        usable = row_selection.evidence_mask(self.frame)
+        usable = row_selection.usable_status_mask(self.frame)
         rows = row_selection.select_rows(
             self.frame, usable & (self.frame["pick"] != NO_PICK).to_numpy()
         )
@@ -214,7 +214,7 @@ class Measure:
         """
         if self.effect is not None:
             return self.effect(totals)
-        return farthest_bound(float(statistic(totals)), self.bounds)
+        return distance_to_farther_bound(float(statistic(totals)), self.bounds)
 
     def of(self, frame: pd.DataFrame) -> Estimate:
         return self.by_cell(GroupedFrame(frame))[()]
@@ -315,7 +315,9 @@ def _mean_estimates(sums: Floats, cell: Ints, count: int, measure: Measure) -> l
     error = np.sqrt(np.nan_to_num(safe_divide(items, items - 1)) * spread) / np.maximum(n, 1)
     half = np.where(items > 1, student_t_quantile(items), 0) * error
     for g in np.flatnonzero((error < NO_SPREAD) & (items > 1)):
-        half[g] = no_spread_half_width(int(items[g]), farthest_bound(centre[g], measure.bounds))
+        half[g] = no_spread_half_width(
+            int(items[g]), distance_to_farther_bound(centre[g], measure.bounds)
+        )
     return [
         _mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
         for g in range(count)

@@ -24,7 +24,7 @@ prompts. Prompts with these prefixes are recognised by name, even without a verd
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
     """Mask of all rows of prompts that score each answer and pick none. Rows of unreadable replies
     are included."""
-    shown = (frame["options"] > 1).to_numpy() & row_selection.evidence_mask(frame)
+    shown = (frame["options"] > 1).to_numpy() & row_selection.usable_status_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows(
@@ -36,7 +36,7 @@ def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
 def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
     """Mask of the rows of five-level prompts, recognised by a verdict "much better" (margin 2) or
     by the prompt's name."""
-    strong = row_selection.evidence_mask(frame) & (frame["margin"] == 2).to_numpy()
+    strong = row_selection.usable_status_mask(frame) & (frame["margin"] == 2).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)
 

@@ -20,12 +20,12 @@ Z95: Final = float(norm.ppf(0.975))
 TANGO_METHOD: Final = "Tango score, effective n by items"
 
 
-def unseen_share(n: float, z: float = Z95) -> float:
+def upper_limit_of_unseen_share(n: float, z: float = Z95) -> float:
     """Wilson's upper limit z²/(n + z²) for the share of an event that did not occur in n draws."""
     return z * z / (n + z * z)
 
 
-def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
+def distance_to_farther_bound(value: float, bounds: tuple[float, float]) -> float:
     """Distance from a value to the farther of its two bounds; 0 if a bound is infinite."""
     distance = max(value - bounds[0], bounds[1] - value)
     return distance if math.isfinite(distance) else 0.0
@@ -39,12 +39,14 @@ def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[fl
     """
     score = _tango_score(more, less, n)
     value = (more - less) / n
-    low = _root(lambda delta: score(delta) - z, -1 + 1e-12, value, -1.0)
-    high = _root(lambda delta: score(delta) + z, value, 1 - 1e-12, 1.0)
+    low = _find_zero_of_curve(lambda delta: score(delta) - z, -1 + 1e-12, value, -1.0)
+    high = _find_zero_of_curve(lambda delta: score(delta) + z, value, 1 - 1e-12, 1.0)
     return low, high
 
 
-def _root(curve: Callable[[float], float], start: float, stop: float, limit: float) -> float:
+def _find_zero_of_curve(
+    curve: Callable[[float], float], start: float, stop: float, limit: float
+) -> float:
     """Return the zero of a falling function between `start` and `stop`, or `limit` if it has none
     there."""
     if start >= stop or curve(start) * curve(stop) > 0:

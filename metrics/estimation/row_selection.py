@@ -13,8 +13,8 @@ from metrics.estimation.integer_codes import (
     Codes,
     categories_and_codes,
     codes_by_appearance,
+    codes_offset_and_size,
     combined_codes,
-    narrow_codes,
     unique_codes,
 )
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
@@ -48,7 +48,7 @@ def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
     return frame.copy(deep=False) if selected.all() else frame.loc[selected]
 
 
-def evidence_mask(frame: pd.DataFrame) -> Mask:
+def usable_status_mask(frame: pd.DataFrame) -> Mask:
     """Mask of the rows with a usable status, noise-floor repeats included."""
     names, codes = categories_and_codes(frame["status"])
     usable = [name in USABLE_STATUSES for name in names]
@@ -58,7 +58,7 @@ def evidence_mask(frame: pd.DataFrame) -> Mask:
 def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows with a usable status, without noise-floor repeats (calls repeated only to measure
     noise)."""
-    return select_rows(frame, evidence_mask(frame) & ~frame["noise"].to_numpy())
+    return select_rows(frame, usable_status_mask(frame) & ~frame["noise"].to_numpy())
 
 
 def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
@@ -134,7 +134,7 @@ def pool_people(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return frame.assign(judge=pooled, **{PERSON_COLUMN: frame["judge"]})
 
 
-def present_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+def columns_with_person_and_question(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """Return `columns`, plus `person` and `question` if the frame has them."""
     return [*columns, *(name for name in (PERSON_COLUMN, QUESTION_COLUMN) if name in frame)]
 
@@ -184,7 +184,7 @@ def used_categories(column: pd.Series) -> list[Any]:
 def column_codes(column: pd.Series) -> tuple[Ints, int]:
     """Integer codes of a column and the number of possible codes; a missing value has its own
     code."""
-    codes, shift, count = narrow_codes(column)
+    codes, shift, count = codes_offset_and_size(column)
     return np.add(codes, shift, dtype=np.int64), count
 
 
@@ -254,7 +254,7 @@ def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
     return flat.reshape(groups, width).astype(np.int64)
 
 
-def listed_orders(pairs: pd.DataFrame) -> pd.Series:
+def first_listed_orders(pairs: pd.DataFrame) -> pd.Series:
     """For each pair of models, its order (column `shown`) that comes first in the frame; frames
     have the orders in the sequence of the plan."""
     case, cases = group_codes(pairs, ["comparison"])

@@ -17,7 +17,7 @@ NO_SCORE_NOTE: Final = "the prompts declare no scale for scores"
 NO_LABEL_NOTE: Final = "no verdict has a label"
 
 
-def point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
+def single_answer_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
     """Usable pass/fail verdicts if `passes`, else usable scores, without noise-floor repeats. Added
     columns: `value` (score; 1 for a pass, 0 for a fail) and `right` (label; nan if there is none).
     """
@@ -30,18 +30,18 @@ def point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
 
 
 def _pass_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = point_rows(evidence, passes=True)
+    rows = single_answer_rows(evidence, passes=True)
     return build_tally(rows, rows["value"] >= 0.5, 1)
 
 
-def _right_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = point_rows(evidence, passes=True)
+def _right_verdict_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = single_answer_rows(evidence, passes=True)
     rows = row_selection.select_rows(rows, rows["right"].notna())
     return build_tally(rows, (rows["value"] >= 0.5) == (rows["right"] >= 0.5), 1)
 
 
-def _level_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = point_rows(evidence, passes=False)
+def _relative_score_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = single_answer_rows(evidence, passes=False)
     ends = np.asarray([_scale_ends(name) for name in rows["labels"].cat.categories], np.float64)
     ends = ends.reshape(-1, 2)[rows["labels"].cat.codes.to_numpy()]
     known = np.asarray(np.isfinite(ends).all(axis=1), np.bool_)
@@ -55,15 +55,15 @@ def _scale_ends(labels: object) -> tuple[float, float]:
     return (scores[0], scores[-1]) if len(scores) > 1 else (np.nan, np.nan)
 
 
-def _near_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = point_rows(evidence, passes=False)
+def _within_one_step_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = single_answer_rows(evidence, passes=False)
     rows = row_selection.select_rows(rows, rows["right"].notna())
     return build_tally(rows, (rows["value"] - rows["right"]).abs() <= 1 + 1e-9, 1)
 
 
 PASS_RATE: Final = Measure("point_pass_rate", "share", _pass_tally, empty=NO_PASS_NOTE)
-RIGHT_BY_LABEL: Final = Measure("point_right", "share", _right_tally, empty=NO_LABEL_NOTE)
+RIGHT_BY_LABEL: Final = Measure("point_right", "share", _right_verdict_tally, empty=NO_LABEL_NOTE)
 MEAN_LEVEL: Final = Measure(
-    "point_level", "share", _level_tally, "mean", (0, 1), empty=NO_SCORE_NOTE
+    "point_level", "share", _relative_score_tally, "mean", (0, 1), empty=NO_SCORE_NOTE
 )
-NEAR_LABEL: Final = Measure("point_near", "share", _near_tally, empty=NO_LABEL_NOTE)
+NEAR_LABEL: Final = Measure("point_near", "share", _within_one_step_tally, empty=NO_LABEL_NOTE)

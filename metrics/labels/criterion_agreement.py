@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metrics.labels.label_sections import asdict_estimates
+from metrics.labels.label_sections import estimates_by_field
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.point_table import chosen_options, table_scale
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
@@ -42,6 +42,6 @@ def criterion_agreement_section(frame: pd.DataFrame) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for (judge, prompt), criteria in criterion_agreement(frame).items():
         nested.setdefault(judge, {})[prompt] = {
-            name: asdict_estimates(one) for name, one in criteria.items()
+            name: estimates_by_field(one) for name, one in criteria.items()
         }
     return nested

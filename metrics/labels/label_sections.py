@@ -13,11 +13,11 @@ from metrics.labels.labelled_rows import pass_fail_cells, pass_fail_codes, score
 from metrics.labels.pass_fail import (
     PassFailRates,
     PassFailRows,
-    errors_differ,
+    equal_errors_p_value,
     pass_fail_rates,
 )
 from metrics.labels.scores.score_agreement import score_agreement
-from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from studies.domain import Estimate
 from studies.frames.point_columns import pass_fail_rows
 
@@ -58,33 +58,41 @@ class PassFailResult:
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
     """Compute the pass/fail measures for each judge and prompt."""
     return {
-        cell: _result(rows, rows_by_contestant(frame, cell))
+        cell: _build_pass_fail_result(rows, rows_by_contestant(frame, cell))
         for cell, rows in pass_fail_cells(frame).items()
     }
 
 
-def _result(rows: PassFailRows, by_contestant: dict[str, PassFailRows]) -> PassFailResult:
+def _build_pass_fail_result(
+    rows: PassFailRows, by_contestant: dict[str, PassFailRows]
+) -> PassFailResult:
     rates = pass_fail_rates(rows)
-    errors_p = errors_differ(list(by_contestant.values())) if len(by_contestant) > 1 else None
-    return PassFailResult(rates, true_pass_rate(rows, rates), power_tuned_rate(rows), errors_p)
+    errors_p = (
+        equal_errors_p_value(list(by_contestant.values())) if len(by_contestant) > 1 else None
+    )
+    return PassFailResult(
+        rates, true_pass_rate(rows, rates), prediction_powered_rate(rows), errors_p
+    )
 
 
 def rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, PassFailRows]:
     """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, without
     noise-floor repeats."""
-    return _rows_by(frame, cell, "first")
+    return _pass_fail_rows_by(frame, cell, "first")
 
 
-def rates_by(
+def pass_fail_rates_by(
     frame: pd.DataFrame, cell: tuple[str, str], column: Literal["contestant", "category"]
 ) -> dict[str, PassFailRates]:
     """Compute the rates of one judge and prompt separately for each contestant or category; rows
     without a category are left out."""
-    found = _rows_by(frame, cell, "first" if column == "contestant" else column)
+    found = _pass_fail_rows_by(frame, cell, "first" if column == "contestant" else column)
     return {name: pass_fail_rates(rows) for name, rows in found.items() if name}
 
 
-def _rows_by(frame: pd.DataFrame, cell: tuple[str, str], column: str) -> dict[str, PassFailRows]:
+def _pass_fail_rows_by(
+    frame: pd.DataFrame, cell: tuple[str, str], column: str
+) -> dict[str, PassFailRows]:
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
     noise = frame["noise"].to_numpy(np.bool_)
     mask = pass_fail_rows(frame) & ~noise & (judge == cell[0]) & (prompt == cell[1])
@@ -112,14 +120,14 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
             note = {"note": REVERSAL_NOTE} if found.may_reverse else {}
             values["errors_by_contestant"] = {"p": found.errors_p, **note}
         for column in PARTS:
-            parts = rates_by(frame, (judge, prompt), column)
+            parts = pass_fail_rates_by(frame, (judge, prompt), column)
             if len(parts) > 1:
-                values[f"by_{column}"] = {name: _part_values(one) for name, one in parts.items()}
+                values[f"by_{column}"] = {name: _rate_values(one) for name, one in parts.items()}
         nested.setdefault(judge, {})[prompt] = values
     return nested
 
 
-def _part_values(rates: PassFailRates) -> Json:
+def _rate_values(rates: PassFailRates) -> Json:
     values: Json = {name: getattr(rates, name) for name in RATE_NAMES}
     return values | {"confusion": asdict(rates.confusion), "unusable": rates.unusable}
 
@@ -134,15 +142,15 @@ def scores_section(frame: pd.DataFrame) -> Json:
     for (judge, prompt), rows in score_cells(frame).items():
         if np.isfinite(rows.label).any():
             found = score_agreement(rows.score, rows.label, rows.item, rows.scale)
-            values: Json = dict(asdict_estimates(found))
+            values: Json = dict(estimates_by_field(found))
             if np.isfinite(rows.expected).any():
                 expected = score_agreement(rows.expected, rows.label, rows.item, rows.scale)
-                values["expected"] = asdict_estimates(expected)
+                values["expected"] = estimates_by_field(expected)
             nested.setdefault(judge, {})[prompt] = values
     return nested
 
 
-def asdict_estimates(found: Any) -> dict[str, Estimate]:
+def estimates_by_field(found: Any) -> dict[str, Estimate]:
     """Return the estimates in the fields of a dataclass as field name -> estimate."""
     return {name: getattr(found, name) for name in found.__dataclass_fields__}
 
@@ -153,14 +161,14 @@ def pass_fail_sentence(found: PassFailResult) -> str:
     observed = rates.observed_pass_rate
     if observed.value is None:
         return "No usable verdicts."
-    errors = errors_text(rates.sensitivity.value, rates.specificity.value)
+    errors = format_pass_shares(rates.sensitivity.value, rates.specificity.value)
     if not errors:
         return f"The judge passes {_percent_interval(observed)} of the answers; none has a label."
     corrected = f"true pass rate {_percent_interval(true)}, " if true.value is not None else ""
     return f"{errors}; {corrected}observed {_percent(observed.value)}."
 
 
-def errors_text(sensitivity: float | None, specificity: float | None) -> str:
+def format_pass_shares(sensitivity: float | None, specificity: float | None) -> str:
     """Write which share of good and bad answers the judge passes; unknown shares are left out."""
     if sensitivity is not None and specificity is not None:
         bad = _percent(1 - specificity)

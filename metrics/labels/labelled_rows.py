@@ -39,13 +39,13 @@ class ScoreRows:
 
 def pass_fail_cells(frame: pd.DataFrame) -> dict[JudgePrompt, PassFailRows]:
     """Return the pass/fail verdicts of each judge and prompt, without noise-floor repeats."""
-    return _cells(frame, pass_fail_rows(frame), pass_fail_codes)
+    return _convert_by_judge_and_prompt(frame, pass_fail_rows(frame), pass_fail_codes)
 
 
 def score_cells(frame: pd.DataFrame) -> dict[JudgePrompt, ScoreRows]:
     """Return the scores of single answers by each judge and prompt, without noise-floor repeats."""
     points = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
-    return _cells(frame, points, _score_rows)
+    return _convert_by_judge_and_prompt(frame, points, _score_rows)
 
 
 def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
@@ -63,7 +63,7 @@ def usable_scores(rows: pd.DataFrame) -> Floats:
     if "score_0" not in rows:
         return np.full(len(rows), np.nan)
     score = rows["score_0"].to_numpy(np.float64)
-    return np.where(row_selection.evidence_mask(rows), score, np.nan)
+    return np.where(row_selection.usable_status_mask(rows), score, np.nan)
 
 
 def _score_rows(rows: pd.DataFrame) -> ScoreRows:
@@ -71,22 +71,22 @@ def _score_rows(rows: pd.DataFrame) -> ScoreRows:
         usable_scores(rows),
         _labels(rows),
         row_selection.item_codes(rows),
-        _column(rows, EXPECTED_COLUMN),
+        _float_column_or_nan(rows, EXPECTED_COLUMN),
         frame_scale(rows),
     )
 
 
 def _labels(rows: pd.DataFrame) -> Floats:
-    return _column(rows, GOLD_COLUMN)
+    return _float_column_or_nan(rows, GOLD_COLUMN)
 
 
-def _column(rows: pd.DataFrame, name: str) -> Floats:
+def _float_column_or_nan(rows: pd.DataFrame, name: str) -> Floats:
     if name not in rows:
         return np.full(len(rows), np.nan)
     return rows[name].to_numpy(np.float64)
 
 
-def _cells(
+def _convert_by_judge_and_prompt(
     frame: pd.DataFrame, wanted: np.ndarray, convert: Callable[[pd.DataFrame], Rows]
 ) -> dict[JudgePrompt, Rows]:
     chosen = wanted & ~frame["noise"].to_numpy(np.bool_)
@@ -100,7 +100,7 @@ def _cells(
     }
 
 
-def checked_rows(frame: pd.DataFrame, checked: str) -> np.ndarray:
+def confusion_cell_mask(frame: pd.DataFrame, checked: str) -> np.ndarray:
     """Mask of the rows in one cell of the confusion table, such as "pass_bad" (bad answers that
     passed)."""
     codes = pass_fail_codes(frame)

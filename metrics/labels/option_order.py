@@ -87,7 +87,7 @@ def option_order_effects(frame: pd.DataFrame) -> dict[Cell, OptionOrder]:
     for cell, own in cells_of(table):
         if own["options"].nunique() > 1:
             effect = order_effect(own, "options", "criteria")
-            found[cell] = _with_places(effect, _rows_of(chosen, cell), offered)
+            found[cell] = _add_place_shares(effect, _select_cell_rows(chosen, cell), offered)
     return found
 
 
@@ -100,16 +100,16 @@ def option_order_section(frame: pd.DataFrame) -> dict[str, Any]:
             for name in ("changed", "noise_floor", "first_place", "expected_first", "shift")
         }
         values["places"] = {
-            str(place): _share_values(one) for place, one in enumerate(found.places, start=1)
+            str(place): _place_share_values(one) for place, one in enumerate(found.places, start=1)
         }
         values["place_entropy"] = found.place_entropy
         if found.letter is not None:
-            values["first_letter"] = _share_values(found.letter)
+            values["first_letter"] = _place_share_values(found.letter)
         nested.setdefault(judge, {})[prompt] = values
     return nested
 
 
-def _share_values(one: PlaceShare) -> dict[str, Estimate]:
+def _place_share_values(one: PlaceShare) -> dict[str, Estimate]:
     return {"share": one.share, "expected": one.expected}
 
 
@@ -119,7 +119,7 @@ def cells_of(table: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
     return [((str(judge), str(prompt)), own) for (judge, prompt), own in grouped]
 
 
-def _rows_of(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
+def _select_cell_rows(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
     return table[(table["judge"] == cell[0]) & (table["prompt"] == cell[1])]
 
 
@@ -135,7 +135,7 @@ def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
     item = spread.index.get_level_values("item").to_numpy()
     note = "" if len(spread) else ONE_ORDER_NOTE
     changed = proportion((spread > _SAME_SCORE).to_numpy(), item, note=note)
-    shifts = _shifts(cells, case, order, table_scale(own))
+    shifts = _score_shifts_by_order(cells, case, order, table_scale(own))
     return OrderEffect(changed, _noise_floor(own, main), shifts)
 
 
@@ -148,7 +148,7 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
     return proportion(changed, pairs["item"].to_numpy(), note=note)
 
 
-def _shifts(
+def _score_shifts_by_order(
     cells: pd.DataFrame, case: list[str], order: str, scale: ScoreScale
 ) -> dict[str, Estimate]:
     """Return order -> its mean score minus that in the other orders, paired by answer."""
@@ -168,14 +168,15 @@ def _shifts(
 # ------------------------------------------------------------------ places and letters
 
 
-def _with_places(
+def _add_place_shares(
     effect: OrderEffect, chosen: pd.DataFrame, offered: Sequence[Arrangement]
 ) -> OptionOrder:
     main = chosen[~chosen["noise"]]
     codes = main["labels"].to_numpy()
     count = max((len(offered[code].options) for code in np.unique(codes)), default=0)
     places = tuple(
-        _share_at(main, [_score_at(one, place) for one in offered]) for place in range(count)
+        _estimate_place_share(main, [_score_of_place(one, place) for one in offered])
+        for place in range(count)
     )
     known = places and places[0].share.value is not None
     lettered = bool(len(codes)) and all(offered[code].letters for code in np.unique(codes))
@@ -188,11 +189,13 @@ def _with_places(
         effect.shift,
         places if known else (),
         _normalised_entropy([one.share.value or 0.0 for one in places]) if known else None,
-        _share_at(main, [_score_of_letter(one) for one in offered]) if lettered else None,
+        _estimate_place_share(main, [_score_of_letter(one) for one in offered])
+        if lettered
+        else None,
     )
 
 
-def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
+def _estimate_place_share(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
     """Estimate how often the verdict is the option at one place (or with one letter), and how often
     it would be if the order had no effect.
 
@@ -208,13 +211,13 @@ def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
     score, items = rows["score"].to_numpy(np.float64), rows["item"].to_numpy()
     case = rows.groupby([*ANSWER, "criterion"]).ngroup().to_numpy()
     chosen = np.abs(score - offered) < _SAME_SCORE
-    expected = _matching_share(case, score, offered)
+    expected = _share_with_offered_score(case, score, offered)
     return PlaceShare(
         proportion(chosen, items), mean_estimate(expected, items, "share", (0.0, 1.0))
     )
 
 
-def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
+def _share_with_offered_score(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
     """Return, for each row, the share of verdicts on the same answer (in all orders) whose score is
     `offered`, the score of the option at the place in question."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
@@ -222,7 +225,7 @@ def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)
 
 
-def _score_at(arrangement: Arrangement, place: int) -> float:
+def _score_of_place(arrangement: Arrangement, place: int) -> float:
     scores = arrangement.scores
     return scores[place] if place < len(scores) else math.nan
 

@@ -34,7 +34,7 @@ class PassByOrder:
 
 def pass_by_order(frame: pd.DataFrame, cell: Cell) -> PassByOrder:
     """Estimate the pass rates of one judge and prompt by the option listed first."""
-    return _estimate_rates(_answers(frame, cell))
+    return _estimate_rates(_answers_in_both_orders(frame, cell))
 
 
 def pass_by_order_groups(
@@ -42,7 +42,7 @@ def pass_by_order_groups(
 ) -> dict[str, PassByOrder]:
     """Estimate the rates of `pass_by_order` for each contestant or category; rows without a
     category are left out."""
-    answers = _answers(frame, cell)
+    answers = _answers_in_both_orders(frame, cell)
     name = "who" if column == "contestant" else column
     return {
         str(group): _estimate_rates(own)
@@ -51,7 +51,7 @@ def pass_by_order_groups(
     }
 
 
-def _answers(frame: pd.DataFrame, cell: Cell) -> pd.DataFrame:
+def _answers_in_both_orders(frame: pd.DataFrame, cell: Cell) -> pd.DataFrame:
     """Return one row per answer judged with pass first and with fail first (for each order of
     criteria): item, contestant, category, and the columns `pass_first` and `fail_first` with the
     mean score."""
@@ -89,7 +89,7 @@ def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     """
     rows = row_selection.select_rows(frame, pass_fail_rows(frame))
     nested: dict[str, Any] = {}
-    for judge, prompt in _cells(rows):
+    for judge, prompt in _list_judges_and_prompts(rows):
         found = pass_by_order(rows, (judge, prompt))
         if found.shift.value is None:
             continue
@@ -104,7 +104,7 @@ def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _cells(rows: pd.DataFrame) -> list[Cell]:
+def _list_judges_and_prompts(rows: pd.DataFrame) -> list[Cell]:
     pairs = rows[["judge", "prompt"]].astype(str).drop_duplicates()
     return sorted(zip(pairs["judge"], pairs["prompt"], strict=True))
 

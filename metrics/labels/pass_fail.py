@@ -126,18 +126,20 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
         sensitivity=sensitivity,
         specificity=specificity,
         precision=rare_proportion(
-            good[passed], known.item[passed], note=_empty_note(known, passed)
+            good[passed], known.item[passed], note=_missing_data_note(known, passed)
         ),
-        agreement=rare_proportion(passed == good, known.item, note=_empty_note(known, good | bad)),
+        agreement=rare_proportion(
+            passed == good, known.item, note=_missing_data_note(known, good | bad)
+        ),
         kappa=_kappa_estimate(known),
         youden=youden_index(sensitivity, specificity),
-        base_rate=rare_proportion(good, known.item, note=_empty_note(known, good | bad)),
+        base_rate=rare_proportion(good, known.item, note=_missing_data_note(known, good | bad)),
         observed_pass_rate=rare_proportion(usable.verdict == PASS, usable.item),
         unusable=int((rows.verdict == UNKNOWN).sum()),
     )
 
 
-def _empty_note(known: PassFailRows, chosen: np.ndarray) -> str:
+def _missing_data_note(known: PassFailRows, chosen: np.ndarray) -> str:
     if not len(known.verdict):
         return NO_LABEL_NOTE
     return "" if chosen.any() else "no labelled answer passed"
@@ -226,7 +228,7 @@ def combine_independent(
     )
 
 
-def errors_differ(contestants: Sequence[PassFailRows]) -> float | None:
+def equal_errors_p_value(contestants: Sequence[PassFailRows]) -> float | None:
     """p-value of the hypothesis that the judge has the same sensitivity and specificity for all
     contestants; None if no test is possible. `contestants`: the verdicts on each one's answers.
 
@@ -237,7 +239,7 @@ def errors_differ(contestants: Sequence[PassFailRows]) -> float | None:
     shares = [
         [_pass_shares(rows.labelled, label) for rows in contestants] for label in (PASS, FAIL)
     ]
-    found = [p for side in shares if (p := _same_share_p(side)) is not None]
+    found = [p for side in shares if (p := _equal_shares_p_value(side)) is not None]
     return min(1.0, len(found) * min(found)) if found else None
 
 
@@ -249,7 +251,7 @@ def _pass_shares(rows: PassFailRows, label: int) -> Floats:
     return np.asarray(sums[:, 0] / sums[:, 1], np.float64)
 
 
-def _same_share_p(by_contestant: Sequence[Floats]) -> float | None:
+def _equal_shares_p_value(by_contestant: Sequence[Floats]) -> float | None:
     """p-value of equal mean shares. If every answer has one verdict (or equal ones), Fisher's exact
     test for two contestants and a likelihood-ratio test for more; else a permutation test, which
     assigns the answers to the contestants at random."""

@@ -91,7 +91,7 @@ def _score_ranking(own: pd.DataFrame) -> PointRanking:
         for who, part in own.groupby("who", sort=True)
     }
     gaps = _paired_gaps(own, list(values))
-    return PointRanking("mean score", _ranked(values, values, gaps))
+    return PointRanking("mean score", _rank_models(values, values, gaps))
 
 
 def _pass_ranking(
@@ -100,18 +100,20 @@ def _pass_ranking(
     rates = {who: pass_fail_rates(one) for who, one in rows.items() if len(one.usable.verdict)}
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
     if whole.may_reverse:
-        true = {who: _noted(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates}
+        true = {who: _append_note(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates}
     else:
-        true = _shared_correction({who: rows[who] for who in rates}, whole)
+        true = _correct_with_pooled_labels({who: rows[who] for who in rates}, whole)
     if all(one.value is not None for one in true.values()):
-        gaps = {pair: _independent_gap(true[pair[0]], true[pair[1]]) for pair in _pairs(true)}
-        models = _ranked(true, observed, gaps, true)
+        gaps = {
+            pair: _independent_gap(true[pair[0]], true[pair[1]]) for pair in _pairs_of_names(true)
+        }
+        models = _rank_models(true, observed, gaps, true)
         return PointRanking("true pass rate", models, whole.may_reverse)
-    models = _ranked(observed, observed, _paired_gaps(own, list(observed)), true)
+    models = _rank_models(observed, observed, _paired_gaps(own, list(observed)), true)
     return PointRanking("observed pass rate", models, whole.may_reverse)
 
 
-def _shared_correction(
+def _correct_with_pooled_labels(
     rows: Mapping[str, PassFailRows], whole: PassFailResult
 ) -> dict[str, Estimate]:
     """Correct each model's verdicts with the labels of all models together."""
@@ -121,10 +123,10 @@ def _shared_correction(
         *(np.concatenate([getattr(one, name) for one in labelled])
           for name in ("verdict", "label", "item"))
     )  # fmt: skip
-    return {who: _corrected(one, together, reason) for who, one in rows.items()}
+    return {who: _true_pass_rate_of_model(one, together, reason) for who, one in rows.items()}
 
 
-def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
+def _true_pass_rate_of_model(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
     """Estimate the true pass rate of one model. A labelled answer counts by its label; the other
     verdicts are corrected for the judge's errors on `labelled`. If there are others, and `reason`
     says why they cannot be corrected, there is no value."""
@@ -136,15 +138,15 @@ def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estima
         return unknown_estimate(reason)
     corrected = corrected_pass_rate(unlabelled, labelled)
     if not rates.confusion.total:
-        return _noted(corrected, SHARED_NOTE)
+        return _append_note(corrected, SHARED_NOTE)
     part = rates.confusion.total / len(own.usable.verdict)
     pooled = combine_independent(
         [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
     )
-    return _noted(clip_share(pooled), SHARED_NOTE)
+    return _append_note(clip_share(pooled), SHARED_NOTE)
 
 
-def _noted(estimate: Estimate, note: str) -> Estimate:
+def _append_note(estimate: Estimate, note: str) -> Estimate:
     if estimate.value is None:
         return estimate
     return Estimate(
@@ -159,7 +161,7 @@ Gaps = dict[tuple[str, str], Estimate]
 """Two models, in alphabetical order -> value of the first minus value of the second."""
 
 
-def _pairs(names: Sequence[str] | Mapping[str, Any]) -> list[tuple[str, str]]:
+def _pairs_of_names(names: Sequence[str] | Mapping[str, Any]) -> list[tuple[str, str]]:
     return list(itertools.combinations(sorted(names), 2))
 
 
@@ -169,7 +171,7 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
     item = means.index.get_level_values("item").to_numpy()
     scale = table_scale(own)
     found: Gaps = {}
-    for one, other in _pairs(names):
+    for one, other in _pairs_of_names(names):
         first, second = means[one].to_numpy(np.float64), means[other].to_numpy(np.float64)
         both = np.isfinite(first) & np.isfinite(second)
         gap = (first - second)[both]
@@ -200,7 +202,7 @@ def _independent_gap(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(value, low, high, one.n + other.n, items, "share", 0.95, MOVER_METHOD)
 
 
-def _ranked(
+def _rank_models(
     by: Mapping[str, Estimate],
     values: Mapping[str, Estimate],
     gaps: Gaps,
@@ -214,14 +216,14 @@ def _ranked(
             who,
             values[who],
             true[who] if true else None,
-            _gap(gaps, order[0], who) if place else None,
+            _gap_between(gaps, order[0], who) if place else None,
             _rank_range(wide, who, order),
         )
         for place, who in enumerate(order)
     )
 
 
-def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
+def _gap_between(gaps: Gaps, one: str, other: str) -> Estimate:
     """Return the value of model `one` minus the value of model `other`, whichever order `gaps`
     lists them in."""
     if (one, other) in gaps:
@@ -235,7 +237,7 @@ def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
 
 
 def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
-    others = [_gap(gaps, other, who) for other in order if other != who]
+    others = [_gap_between(gaps, other, who) for other in order if other != who]
     better = sum(gap.low is not None and gap.low > 0 for gap in others)
     worse = sum(gap.high is not None and gap.high < 0 for gap in others)
     return 1 + better, len(order) - worse

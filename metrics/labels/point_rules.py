@@ -97,7 +97,7 @@ def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
     for cell, own in cells_of(table):
         if (~own["noise"]).any():
             kind: Kind = "pass" if passes[own["labels"].to_numpy()].all() else "score"
-            found[cell] = _remedies(_CellVerdicts(own, kind))
+            found[cell] = _compare_point_rules(_CellVerdicts(own, kind))
     return found
 
 
@@ -122,9 +122,9 @@ class _CellVerdicts:
             [main[key] for key in keys]
         ).mean()  # fmt: skip
         self.orders = len(main[["options", "criteria"]].drop_duplicates())
-        self.cells = self._complete(cells)
+        self.cells = self._keep_complete_answers(cells)
 
-    def _complete(self, cells: pd.DataFrame) -> pd.DataFrame:
+    def _keep_complete_answers(self, cells: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the answers that were judged in every arrangement.
 
         If these are less than the share MIN_COMPLETE of all answers, all rows are returned, and
@@ -157,30 +157,30 @@ class _CellVerdicts:
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
 
-def _remedies(verdicts: _CellVerdicts) -> PointRemedies:
+def _compare_point_rules(verdicts: _CellVerdicts) -> PointRemedies:
     answers = verdicts.answers
-    item = _items(answers)
+    item = _item_codes_of_answers(answers)
     losses: dict[str, tuple[float, Floats]] = {SINGLE: (1.0, answers["loss"].to_numpy(np.float64))}
     probable = bool(answers["expected"].notna().all())
     orders = float(verdicts.orders)
     if orders > 1:
-        losses["arrangements"] = (orders, _losses(verdicts, answers, "score"))
+        losses["arrangements"] = (orders, _losses_of_column(verdicts, answers, "score"))
     if probable and verdicts.kind == "score":
         losses["expected"] = (1.0, answers["expected_loss"].to_numpy(np.float64))
     if probable and orders > 1:
-        losses["expected-arrangements"] = (orders, _losses(verdicts, answers, "expected"))
+        losses["expected-arrangements"] = (orders, _losses_of_column(verdicts, answers, "expected"))
     moved = _held_out_losses(verdicts, answers, item, probable)
     if moved is not None:
         losses["threshold" if verdicts.kind == "pass" else "shift"] = (orders, moved)
     repeats = _repeat_losses(verdicts)
     tests = len(losses) - 1 + (repeats is not None)
     rules = [
-        _rule(verdicts, id, calls, loss, losses[SINGLE][1], item, tests)
+        _estimate_point_rule(verdicts, id, calls, loss, losses[SINGLE][1], item, tests)
         for id, (calls, loss) in losses.items()
     ]
     if repeats is not None:
         calls, loss, single, part = repeats
-        rules.append(_rule(verdicts, "repeats", calls, loss, single, part, tests))
+        rules.append(_estimate_point_rule(verdicts, "repeats", calls, loss, single, part, tests))
     known = {rule.id for rule in rules}
     expected = ("expected",) if verdicts.kind == "score" else ()
     asked = ("arrangements", *expected, "expected-arrangements", "repeats")
@@ -188,7 +188,7 @@ def _remedies(verdicts: _CellVerdicts) -> PointRemedies:
     missing = {id: MISSING[id] for id in asked if id not in known}
     span = verdicts.scale.span or 1.0
     advice = _advice(losses, item, rules, span)
-    useful = advice is None or _has_signal(
+    useful = advice is None or _verdicts_follow_labels(
         verdicts.kind, answers, losses[advice.rule][1], item, span
     )
     return PointRemedies(
@@ -196,15 +196,15 @@ def _remedies(verdicts: _CellVerdicts) -> PointRemedies:
     )
 
 
-def _items(answers: pd.DataFrame) -> Ints:
+def _item_codes_of_answers(answers: pd.DataFrame) -> Ints:
     return np.asarray(answers.index.get_level_values("item").to_numpy(np.int64))
 
 
-def _losses(verdicts: _CellVerdicts, answers: pd.DataFrame, column: str) -> Floats:
+def _losses_of_column(verdicts: _CellVerdicts, answers: pd.DataFrame, column: str) -> Floats:
     return np.asarray(verdicts.loss(answers[column], answers["label"]).to_numpy(np.float64))
 
 
-def _rule(
+def _estimate_point_rule(
     verdicts: _CellVerdicts,
     id: str,
     calls: float,
@@ -252,7 +252,7 @@ def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints
         float(answers["calls"].mean()),
         answers["combined"].to_numpy(np.float64),
         answers["loss"].to_numpy(np.float64),
-        _items(answers),
+        _item_codes_of_answers(answers),
     )
 
 
@@ -275,7 +275,7 @@ def _held_out_losses(
     label = answers["label"].to_numpy(np.float64)
     if verdicts.kind == "score":
         score = answers["score"].to_numpy(np.float64)
-        return _mean_held_out(
+        return _mean_held_out_loss(
             halves, lambda fit: np.abs(score + np.median((label - score)[fit]) - label)
         )
     value = answers["expected" if probable else "score"].to_numpy(np.float64)
@@ -290,10 +290,10 @@ def _held_out_losses(
         errors = wrong[fit].sum(axis=0)[nearest]
         return np.asarray(wrong[:, nearest[int(errors.argmin())]], np.float64)
 
-    return _mean_held_out(halves, loss)
+    return _mean_held_out_loss(halves, loss)
 
 
-def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
+def _mean_held_out_loss(halves: np.ndarray, loss: Any) -> Floats:
     """Return the mean loss of each answer over the random halves that do not contain it. `loss`
     takes the mask of a half, fits the rule on this half and returns the losses of all answers."""
     total, count = np.zeros(halves.shape[1]), np.zeros(halves.shape[1])
@@ -328,7 +328,9 @@ def _advice(
     return None
 
 
-def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints, span: float) -> bool:
+def _verdicts_follow_labels(
+    kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints, span: float
+) -> bool:
     """Whether verdicts and labels correlate significantly (Spearman's ρ above zero), and a rule's
     loss is significantly below that of the best constant (the same verdict on every answer, fitted
     on other items).
@@ -344,7 +346,7 @@ def _has_signal(kind: Kind, answers: pd.DataFrame, loss: Floats, item: Ints, spa
     units, code = np.unique(item, return_inverse=True)
     halves = random_halves(len(units), np.random.default_rng(SEED))[:, code] > 0
     target = label if kind == "score" else (label >= 0.5).astype(np.float64)
-    constant = _mean_held_out(halves, lambda fit: np.abs(target - np.median(target[fit])))
+    constant = _mean_held_out_loss(halves, lambda fit: np.abs(target - np.median(target[fit])))
     lead = mean_estimate(constant - loss, item, bounds=(-span, span))
     return lead.low is not None and lead.low > 0
 

@@ -38,7 +38,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
-    parsed = _arrangements(rows)
+    parsed = _parse_arrangements(rows)
     scales = [scale_of([one]) for one in parsed]
     table = pd.DataFrame(
         {
@@ -47,14 +47,14 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "item": row_selection.item_codes(rows),
             "entry": rows["item"].cat.codes.to_numpy(),
             "who": rows["first"].astype(str).to_numpy(),
-            "options": _texts([option_text(one) for one in parsed], codes),
-            "criteria": _texts([" ".join(one.criteria) for one in parsed], codes),
+            "options": _texts_by_code([option_text(one) for one in parsed], codes),
+            "criteria": _texts_by_code([" ".join(one.criteria) for one in parsed], codes),
             "labels": codes,
             "noise": rows["noise"].to_numpy(np.bool_),
             "score": usable_scores(rows),
-            "expected": _numbers(rows, EXPECTED_COLUMN),
-            "spread": _numbers(rows, SPREAD_COLUMN),
-            "label": _numbers(rows, GOLD_COLUMN),
+            "expected": _numbers_or_nan(rows, EXPECTED_COLUMN),
+            "spread": _numbers_or_nan(rows, SPREAD_COLUMN),
+            "label": _numbers_or_nan(rows, GOLD_COLUMN),
             "lowest": np.asarray([one.low for one in scales], np.float64)[codes],
             "highest": np.asarray([one.high for one in scales], np.float64)[codes],
             "row": np.arange(len(rows)),
@@ -72,7 +72,7 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     table = point_table(frame)
-    parsed = _arrangements(rows)
+    parsed = _parse_arrangements(rows)
     many = np.asarray([bool(one.criteria) for one in parsed], bool)
     rubric = many[table["labels"].to_numpy()] if len(parsed) else np.zeros(len(table), bool)
     found = [table[~rubric].assign(criterion=NO_CRITERION, place=0)]
@@ -82,12 +82,12 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
         names = [one.criteria[place] if len(one.criteria) > place else "" for one in parsed]
         at = own["row"].to_numpy()
         part = own.assign(
-            criterion=_texts(names, own["labels"].to_numpy()),
+            criterion=_texts_by_code(names, own["labels"].to_numpy()),
             place=place,
-            score=_numbers(rows, f"{LEVEL_PREFIX}{place}")[at],
-            expected=_numbers(rows, f"{EXPECTED_LEVEL_PREFIX}{place}")[at],
-            spread=_numbers(rows, f"{LEVEL_SPREAD_PREFIX}{place}")[at],
-            label=_numbers(rows, f"{CRITERION_LABEL_PREFIX}{place}")[at],
+            score=_numbers_or_nan(rows, f"{LEVEL_PREFIX}{place}")[at],
+            expected=_numbers_or_nan(rows, f"{EXPECTED_LEVEL_PREFIX}{place}")[at],
+            spread=_numbers_or_nan(rows, f"{LEVEL_SPREAD_PREFIX}{place}")[at],
+            label=_numbers_or_nan(rows, f"{CRITERION_LABEL_PREFIX}{place}")[at],
         )
         found.append(part[part["score"].notna() & (part["criterion"] != "")])
     return pd.concat(found, ignore_index=True)
@@ -101,7 +101,7 @@ def table_scale(table: pd.DataFrame) -> ScoreScale:
 
 def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
     """Return the arrangement that each code in the column `labels` of `point_table` stands for."""
-    return _arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
+    return _parse_arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
 
 
 def option_text(arrangement: Arrangement) -> str:
@@ -109,15 +109,15 @@ def option_text(arrangement: Arrangement) -> str:
     return " ".join(arrangement.option_labels)
 
 
-def _arrangements(rows: pd.DataFrame) -> list[Arrangement]:
+def _parse_arrangements(rows: pd.DataFrame) -> list[Arrangement]:
     return [arrangement_of(name) for name in rows["labels"].cat.categories]
 
 
-def _texts(texts: list[str], codes: np.ndarray) -> np.ndarray:
+def _texts_by_code(texts: list[str], codes: np.ndarray) -> np.ndarray:
     return np.asarray(texts, object)[codes] if texts else np.zeros(0, object)
 
 
-def _numbers(rows: pd.DataFrame, column: str) -> np.ndarray:
+def _numbers_or_nan(rows: pd.DataFrame, column: str) -> np.ndarray:
     if column not in rows:
         return np.full(len(rows), np.nan)
     return rows[column].to_numpy(np.float64)

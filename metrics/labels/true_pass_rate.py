@@ -160,7 +160,7 @@ def clip_share(estimate: Estimate) -> Estimate:
     )  # fmt: skip
 
 
-def power_tuned_rate(rows: PassFailRows) -> Estimate:
+def prediction_powered_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
     It is the share of good answers by the labels, plus weight·(pass rate on unlabelled − pass rate

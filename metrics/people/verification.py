@@ -91,24 +91,26 @@ class VerificationArrays:
 
     @property
     def overall(self) -> VerificationShares:
-        return self._findings(np.ones(len(self), bool))
+        return self._estimate_shares(np.ones(len(self), bool))
 
     @property
     def by_contestant(self) -> dict[str, VerificationShares]:
         return {
-            name: self._findings(self.contestant == code)
+            name: self._estimate_shares(self.contestant == code)
             for code, name in enumerate(self.contestants)
         }
 
-    def _findings(self, selected: row_selection.Mask) -> VerificationShares:
+    def _estimate_shares(self, selected: row_selection.Mask) -> VerificationShares:
         item, failed = self.item[selected], selected & ~self.follows
-        answer, caption, neither = (self._fault(failed, code) for code in range(len(FAULTS) + 1))
+        answer, caption, neither = (
+            self._fault_share(failed, code) for code in range(len(FAULTS) + 1)
+        )
         follows, harmful = (
             proportion(mask[selected], item) for mask in (self.follows, self.harmful)
         )
         return VerificationShares(follows, answer, caption, neither, harmful)
 
-    def _fault(self, failed: row_selection.Mask, code: int) -> Estimate:
+    def _fault_share(self, failed: row_selection.Mask, code: int) -> Estimate:
         if not failed.any():
             return unknown_estimate(NONE_FAIL_NOTE, "share")
         return proportion(self.fault[failed] == code, self.item[failed])
@@ -184,7 +186,7 @@ class VerificationArrays:
             return rows.assign(right=np.zeros(0, np.int64))
         names = row_selection.contestants(rows)
         item = rows["item"].astype("category")
-        table = self._table([str(name) for name in item.cat.categories], names)
+        table = self._majority_table([str(name) for name in item.cat.categories], names)
         follows = table[
             item.cat.codes.to_numpy()[:, None], row_selection.slot_contestants(rows, names)[:, :2]
         ]
@@ -193,7 +195,7 @@ class VerificationArrays:
         mixed = (follows.min(axis=1) == 0) & (follows.max(axis=1) == 1)
         return row_selection.select_rows(rows.assign(right=right), mixed)
 
-    def _table(self, items: Sequence[str], names: Sequence[str]) -> Ints:
+    def _majority_table(self, items: Sequence[str], names: Sequence[str]) -> Ints:
         table = np.full((len(items), len(names)), UNVERIFIED, np.int64)
         of_item = {name: code for code, name in enumerate(items)}
         of_name = {name: code for code, name in enumerate(names)}

@@ -71,9 +71,13 @@ class VotesByPerson:
     def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
         """Estimate each person's mean of `values` over the selected votes, clustered by item.
         `note` is used for a person without such votes."""
-        return self._share(values[selected], self.who[selected], self.item[selected], note)
+        return self._estimate_share_by_person(
+            values[selected], self.who[selected], self.item[selected], note
+        )
 
-    def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
+    def _estimate_share_by_person(
+        self, values: Floats, who: Ints, item: Ints, note: str
+    ) -> list[Estimate]:
         many = int(item.max(initial=0)) + 1
         cell, sums = sum_by_item(
             np.stack([values, np.ones(len(values))], axis=1), who * many + item
@@ -108,7 +112,7 @@ class VotesByPerson:
             for estimate, without in zip(made, unordered, strict=True)
         ]
 
-    def mean_of(self, values: Floats, selected: row_selection.Mask) -> Floats:
+    def mean_by_person(self, values: Floats, selected: row_selection.Mask) -> Floats:
         """Return each person's mean of `values` over the selected votes; nan without votes."""
         return safe_divide(
             np.bincount(self.who[selected], values[selected], len(self.names)), self.count(selected)
@@ -118,7 +122,7 @@ class VotesByPerson:
     def chance(self) -> Floats:
         """Share of first picks of each person if all positions were picked at random: the mean of
         1/N, with N answers shown."""
-        return self.mean_of(1 / self.options, self.decisive_known_order)
+        return self.mean_by_person(1 / self.options, self.decisive_known_order)
 
     @cached_property
     def bias(self) -> list[Estimate]:
@@ -144,16 +148,16 @@ class VotesByPerson:
     def votes(self) -> PeopleVotes:
         """Votes as arrays, with only the first vote of each person on each case."""
         made = extract_case_votes(self.rows, np.ones(len(self.rows), bool), self.case, self.cases)
-        return replace(made, voter=self.who[self.one_vote])
+        return replace(made, voter=self.who[self.first_vote_rows])
 
     @cached_property
-    def one_vote(self) -> Ints:
+    def first_vote_rows(self) -> Ints:
         """Row numbers, in `rows`, of the votes in `votes` (a person's first vote on a case)."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         return row_selection.first_rows(group, groups)
 
     @cached_property
-    def side_shares(self) -> tuple[Floats, Floats]:
+    def peer_agreement_shares(self) -> tuple[Floats, Floats]:
         """Return two shares for each vote in `votes`: the share of the other voters on the case who
         agree with the vote, and the share of pairs of other voters who agree with each other.
 
@@ -167,9 +171,11 @@ class VotesByPerson:
 
     @cached_property
     def others(self) -> list[Estimate]:
-        share = self.side_shares[0]
+        share = self.peer_agreement_shares[0]
         met = np.isfinite(share)
-        return self._share(share[met], self.votes.voter[met], self.votes.item[met], NO_OTHERS_NOTE)
+        return self._estimate_share_by_person(
+            share[met], self.votes.voter[met], self.votes.item[met], NO_OTHERS_NOTE
+        )
 
     @cached_property
     def peer_agreement(self) -> PeerAgreement:
@@ -180,7 +186,7 @@ class VotesByPerson:
         comparisons with another voter, and the others' agreement on comparisons without this person
         counts too.
         """
-        own, rest = self.side_shares
+        own, rest = self.peer_agreement_shares
         votes, people = self.votes, len(self.names)
         met, third = np.isfinite(own), np.isfinite(rest)
 

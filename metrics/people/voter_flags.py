@@ -136,7 +136,7 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
         people.count(people.decisive_known_order & (people.pick == 0)),
         people.count(people.decisive_known_order),
     )
-    wanted = people.mean_of(people.expected_first, people.decisive_known_order)
+    wanted = people.mean_by_person(people.expected_first, people.decisive_known_order)
     lines = [
         _SidePicks(int(k), int(m), float(e), float(c))
         for k, m, e, c in zip(hits, n, wanted, people.chance, strict=True)

@@ -59,7 +59,7 @@ def list_voters(frame: pd.DataFrame) -> list[Voter]:
     flags = flag_voters(people)
     found = [
         replace(one, flags=found_flags)
-        for one, found_flags in zip(_unflagged_voters(people), flags, strict=True)
+        for one, found_flags in zip(_measure_voters(people), flags, strict=True)
     ]
     return sorted(found, key=_voter_sort_key)
 
@@ -78,10 +78,10 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     )
 
 
-def _unflagged_voters(people: VotesByPerson) -> list[Voter]:
+def _measure_voters(people: VotesByPerson) -> list[Voter]:
     everything = np.ones(len(people.rows), bool)
     ties = people.share((people.pick < 0).astype(np.float64), everything, "")
-    skill = voter_skills(people.votes, people.options[people.one_vote], len(people.names))
+    skill = voter_skills(people.votes, people.options[people.first_vote_rows], len(people.names))
     cast, seen = people.count(), np.bincount(people.votes.voter, minlength=len(people.names))
     return [
         Voter(

@@ -121,7 +121,7 @@ LABEL_EFFECT = Measure(
 measures that can be estimated in each cell."""
 
 
-def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
+def content_and_position_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each pair with label probabilities in both orders, with its `content` and
     `position` terms in logits.
 
@@ -158,10 +158,10 @@ def _group_means(
     return safe_divide(total, np.bincount(group[mask], minlength=groups))
 
 
-def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:
+def mean_content_and_position_terms(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate, from the probabilities in both orders, the mean position term (positive: toward the
     first position) and the mean absolute content term, in logits."""
-    table = probability_table(frame)
+    table = content_and_position_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"
     return {

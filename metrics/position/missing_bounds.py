@@ -40,7 +40,7 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     own = sets["cell"].to_numpy()
     read = np.bincount(own, minlength=evidence.count)
     consistent = np.bincount(own, sets["consistent"], minlength=evidence.count)
-    return _bounds(evidence, consistent, read, planned - read, "comparisons incomplete")
+    return _bounds_by_cell(evidence, consistent, read, planned - read, "comparisons incomplete")
 
 
 def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
@@ -53,15 +53,15 @@ def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     evidence = GroupedFrame(frame, by)
     rows = evidence.frame
     rows = row_selection.select_rows(rows, (rows["orders"] > 1) & ~rows["noise"])
-    read = row_selection.evidence_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
+    read = row_selection.usable_status_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
     pick, cell = rows["pick"].to_numpy(), rows["cell"].to_numpy()
     first = np.bincount(cell[read & (pick == 0)], minlength=evidence.count).astype(np.float64)
     decisive = np.bincount(cell[read & (pick >= 0)], minlength=evidence.count)
     missing = np.bincount(cell[~read], minlength=evidence.count)
-    return _bounds(evidence, first, decisive, missing, "verdicts missing")
+    return _bounds_by_cell(evidence, first, decisive, missing, "verdicts missing")
 
 
-def _bounds(
+def _bounds_by_cell(
     evidence: GroupedFrame,
     events: NDArray[Any],
     read: NDArray[Any],

@@ -41,8 +41,8 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
     counts = _choice_counts(rows, order, orders)
     first = rows.iloc[row_selection.first_rows(order, orders)]
     comparison, comparisons = row_selection.group_codes(first, row_selection.COMPARISON_KEY)
-    within, repeated = _within_orders(counts, comparison, comparisons)
-    between = _between_orders(counts, comparison, comparisons)
+    within, repeated = _disagreement_within_orders(counts, comparison, comparisons)
+    between = _disagreement_between_orders(counts, comparison, comparisons)
     kept = repeated > 0
     one_each = first.iloc[row_selection.first_rows(comparison, comparisons)]
     return build_tally(one_each.loc[kept], between[kept] - within[kept], 1)
@@ -61,7 +61,9 @@ def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
     return flat.reshape(orders, width).astype(np.float64)
 
 
-def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[Floats, Ints]:
+def _disagreement_within_orders(
+    counts: Floats, comparison: Ints, comparisons: int
+) -> tuple[Floats, Ints]:
     """Return, for each comparison, the mean disagreement of repeats in the same order, and the
     number of its orders with repeats."""
     total = counts.sum(axis=1)
@@ -73,7 +75,7 @@ def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[
     return summed / np.maximum(repeated, 1), repeated
 
 
-def _between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
+def _disagreement_between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
     """Mean disagreement of two replies in different orders, over all pairs of orders of a
     comparison."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)

@@ -63,7 +63,7 @@ class OrderTable:
         return np.repeat([1, -1], [self.toward_first, self.toward_second]).astype(np.int64)
 
     @property
-    def item_incomplete(self) -> Ints:
+    def incomplete_by_item(self) -> Ints:
         if self.incomplete is not None:
             return self.incomplete
         return np.zeros(len(self.item_leans), np.int64)
@@ -71,7 +71,7 @@ class OrderTable:
     @property
     def missing(self) -> int:
         """Number of pairs that lack a verdict in at least one order."""
-        return int(self.item_incomplete.sum())
+        return int(self.incomplete_by_item.sum())
 
     @property
     def pairs(self) -> int:
@@ -82,11 +82,11 @@ class OrderTable:
         return self.pairs - int(np.trace(self.counts))
 
     @property
-    def first_twice(self) -> int:
+    def first_slot_twice(self) -> int:
         return int(self.counts[0, 2])
 
     @property
-    def second_twice(self) -> int:
+    def second_slot_twice(self) -> int:
         return int(self.counts[2, 0])
 
     @property
@@ -101,7 +101,7 @@ class OrderTable:
     def __add__(self, other: OrderTable) -> OrderTable:
         """Add two tables that have no items in common, such as those of two categories."""
         leans = np.concatenate([self.item_leans, other.item_leans])
-        incomplete = np.concatenate([self.item_incomplete, other.item_incomplete])
+        incomplete = np.concatenate([self.incomplete_by_item, other.incomplete_by_item])
         return OrderTable(self.counts + other.counts, leans, incomplete)
 
     def worst_case_lean(self) -> OrderTest:
@@ -112,7 +112,7 @@ class OrderTable:
         significant in this worst case does not depend on the reason.
         """
         leans, sign = self.item_leans, int(np.sign(self.item_leans.sum()))
-        worst = leans - sign * self.item_incomplete
+        worst = leans - sign * self.incomplete_by_item
         if sign * int(worst.sum()) <= 0:
             return OrderTest("items, worst case", float(worst.sum()), 1.0, None, len(worst))
         return item_sign_test(worst)
@@ -140,10 +140,12 @@ class OrderTable:
         differences is thus one with random signs: ±2 for a slot picked twice, ±1 where one verdict
         is a tie.
         """
-        hard = self.first_twice + self.second_twice
+        hard = self.first_slot_twice + self.second_slot_twice
         soft = self.flips - hard
-        lean = 2 * (self.first_twice - self.second_twice)
-        lean += (self.toward_first - self.first_twice) - (self.toward_second - self.second_twice)
+        lean = 2 * (self.first_slot_twice - self.second_slot_twice)
+        lean += (self.toward_first - self.first_slot_twice) - (
+            self.toward_second - self.second_slot_twice
+        )
         decisive = 2 * self.pairs - 2 * int(self.counts[1, 1]) - soft
         if not decisive:
             return OrderTest("permutation", 0.0, 1.0, None, self.pairs, "only ties")
@@ -168,7 +170,14 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     """Build the order table of every cell, from pairs planned and read in exactly two orders.
     Repeats count by their most frequent verdict."""
     evidence = GroupedFrame(
-        frame[[*dict.fromkeys(row_selection.present_columns(frame, (*by, *_READ_COLUMNS)))]], by
+        frame[
+            [
+                *dict.fromkeys(
+                    row_selection.columns_with_person_and_question(frame, (*by, *_READ_COLUMNS))
+                )
+            ]
+        ],
+        by,
     )
     rows = row_selection.modal_verdicts(evidence.complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
@@ -183,7 +192,9 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     tables = flat.reshape(evidence.count, 3, 3).astype(np.int64)
     first = rows.iloc[row_selection.first_rows(comparison, count)]
     direction = np.sign(outcomes[1] - outcomes[0])
-    leans, incomplete = _item_sums(evidence.frame, first, direction, evidence.count)
+    leans, incomplete = _leans_and_incomplete_by_item(
+        evidence.frame, first, direction, evidence.count
+    )
     cells = evidence.cells if len(frame) else []
     return {
         key: OrderTable(tables[code], leans[code], incomplete[code])
@@ -191,7 +202,7 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     }
 
 
-def _item_sums(
+def _leans_and_incomplete_by_item(
     frame: pd.DataFrame, pairs: pd.DataFrame, direction: Ints, cells: int
 ) -> tuple[list[Ints], list[Ints]]:
     """Return two lists with an array for each cell, by item: flips toward the first slot minus

@@ -88,7 +88,7 @@ def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(sets, -np.sign(sets["lean"]) * ~sets["consistent"], 1)
 
 
-def known_picks(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:
+def picks_with_known_answer(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:
     """Verdicts on comparisons whose better answer is known, and whether each names it."""
     rows = evidence.picks
     if RIGHT_COLUMN in rows:  # several options can be right
@@ -101,7 +101,7 @@ def known_picks(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mas
 def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
     """Count the picks of the truly better answer, out of verdicts on comparisons whose better
     answer is known; a tie is wrong."""
-    rows, right = known_picks(evidence)
+    rows, right = picks_with_known_answer(evidence)
     return build_tally(rows, right, 1)
 
 
@@ -109,13 +109,13 @@ def accuracy_lead_tally(evidence: GroupedFrame) -> MeasureTally:
     """Score each verdict on a comparison whose better answer is known by how far it exceeds a
     random choice among the N options: right 1 − 1/N, wrong −1/N, a tie 0. If k options are right,
     k/N takes the place of 1/N."""
-    rows, right = known_picks(evidence)
+    rows, right = picks_with_known_answer(evidence)
     good = rows[RIGHT_OPTIONS_COLUMN].clip(lower=1) if RIGHT_OPTIONS_COLUMN in rows else 1
     by_chance = np.asarray(good / rows["options"], np.float64)
     return build_tally(rows, right - (rows["pick"] != TIE).to_numpy() * by_chance, 1)
 
 
-def _uniform_sets(evidence: GroupedFrame) -> pd.DataFrame:
+def _fully_rotated_sets(evidence: GroupedFrame) -> pd.DataFrame:
     """Select complete order sets of N options in N orders; if N differs within a cell, only those
     with the smallest N."""
     sets = evidence.order_sets
@@ -127,7 +127,7 @@ def _uniform_sets(evidence: GroupedFrame) -> pd.DataFrame:
 
 
 def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
-    sets = _uniform_sets(evidence)
+    sets = _fully_rotated_sets(evidence)
     slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
     return build_tally(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
 

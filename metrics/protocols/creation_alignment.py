@@ -87,7 +87,7 @@ class SignedScores:
     def human(self) -> row_selection.Mask:
         return row_selection.people_mask(self.rows)
 
-    def _sums(self, rows: row_selection.Mask) -> tuple[Floats, Floats]:
+    def _sums_by_case(self, rows: row_selection.Mask) -> tuple[Floats, Floats]:
         case = self.case[rows]
         total = np.bincount(case, self.score[rows], minlength=self.cases)
         return total.astype(np.float64), np.bincount(case, minlength=self.cases).astype(np.float64)
@@ -95,7 +95,7 @@ class SignedScores:
     @cached_property
     def people(self) -> tuple[Floats, Floats]:
         """Sum and number of the people's scores, for each case."""
-        return self._sums(self.human)
+        return self._sums_by_case(self.human)
 
     def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
         """Return the differences of a judge's scores from people's mean; for a person, from the
@@ -109,7 +109,7 @@ class SignedScores:
             mine = mine & (self.sees == sees)
         total, n = self.people
         if (mine & self.human).any():
-            own, times = self._sums(mine)
+            own, times = self._sums_by_case(mine)
             total, n = total - own, n - times
         score, case, item = self._select_scores(mine, run)
         gap = np.abs(score - safe_divide(total, n)[case])

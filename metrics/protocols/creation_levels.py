@@ -74,7 +74,7 @@ def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str,
     rows = row_selection.select_picks(mine)
     _, who, score = signed_scores(rows, names)
     counts = np.bincount((2 - score[who == names.index(name)]).astype(np.int64), minlength=5)
-    scored = row_selection.evidence_mask(mine) & (mine["pick"] == NO_PICK).to_numpy()
+    scored = row_selection.usable_status_mask(mine) & (mine["pick"] == NO_PICK).to_numpy()
     failed = len(mine) - len(rows) - int(scored.sum())
     return {**dict(zip(LEVELS, counts.tolist(), strict=True)), "fail": failed}
 
@@ -145,16 +145,16 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
         return {}
     names = row_selection.contestants(rows)
     placed = row_selection.slot_contestants(rows, names)[:, :2]
-    key = _score_keys(placed, names, baseline)
+    key = _names_of_scores(placed, names, baseline)
     score = rows[columns[:2]].to_numpy(np.float64)
     item = np.repeat(row_selection.item_codes(rows), 2)
     return {
-        name: _item_mean(score.ravel(), item, key.ravel() == name, TEN_POINTS)
+        name: _mean_score_over_items(score.ravel(), item, key.ravel() == name, TEN_POINTS)
         for name in np.unique(key)
     }
 
 
-def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
+def _names_of_scores(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
     """Return the name that each score belongs to: a contestant, or "baseline (vs opponent)"."""
     labels = np.array(names, dtype=object)[placed]
     if baseline is None:
@@ -163,7 +163,9 @@ def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndar
     return np.where(labels == baseline, beside, labels)
 
 
-def _item_mean(score: Floats, item: Ints, mine: np.ndarray, scale: ScoreScale) -> Estimate:
+def _mean_score_over_items(
+    score: Floats, item: Ints, mine: np.ndarray, scale: ScoreScale
+) -> Estimate:
     scored = mine & np.isfinite(score)
     if not scored.any():
         return unknown_estimate("no scores", scale.unit)
@@ -203,7 +205,7 @@ def _prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     item, judge = row_selection.item_codes(rows), rows["judge"].cat.codes.to_numpy()
     means = {}
     for name in sorted(set(who)):
-        found = _item_mean(score, item, who == name, scale)
+        found = _mean_score_over_items(score, item, who == name, scale)
         note = pooled_judges_note(len(np.unique(judge[who == name])))
         means[name] = replace(found, note=join_notes(found.note, note))
     return PromptRatings(scale, means)

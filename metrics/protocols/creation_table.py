@@ -55,7 +55,7 @@ def creation_table(
     `row_selection.add_item_column` (task).
     """
     judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
-    judged = _with_baseline(row_selection.select_pairs(judged), baseline)
+    judged = _select_rows_with_baseline(row_selection.select_pairs(judged), baseline)
     evidence = GroupedFrame(judged, by)
     cell = evidence.frame["cell"].to_numpy()
     # Unreadable replies to a scoring prompt count as missing scores, not as missing verdicts.
@@ -71,7 +71,7 @@ def creation_table(
     return table
 
 
-def _with_baseline(rows: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
+def _select_rows_with_baseline(rows: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
     if baseline is None:
         return rows
     return row_selection.select_rows(
@@ -112,4 +112,4 @@ def _reward_sort_key(row: CreationRow) -> tuple[float, str]:
 
 def _count_unread(scored: pd.DataFrame, name: str) -> int:
     mine = ((scored["first"] == name) | (scored["second"] == name)).to_numpy(bool)
-    return int((mine & ~row_selection.evidence_mask(scored)).sum())
+    return int((mine & ~row_selection.usable_status_mask(scored)).sum())

@@ -69,7 +69,7 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     group, groups = row_selection.group_codes(rows, TRIAL_SET_KEY)
     first = row_selection.first_rows(group, groups)
     table = rows.iloc[first].copy()
-    read = row_selection.evidence_mask(rows) & (rows["pick"] >= 0).to_numpy()
+    read = row_selection.usable_status_mask(rows) & (rows["pick"] >= 0).to_numpy()
     options, trials = table["options"].to_numpy(), table["orders"].to_numpy()
     read_trials = np.bincount(group[read], minlength=groups)
     slots, choices = _slot_and_choice_counts(rows.loc[read], group[read], groups)
@@ -89,7 +89,7 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
 def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
     """Mask of the rows of comparisons of N options planned in at least N orders; prompts that only
     score are excluded."""
-    scored = row_selection.evidence_mask(frame) & (frame["pick"] < TIE).to_numpy()
+    scored = row_selection.usable_status_mask(frame) & (frame["pick"] < TIE).to_numpy()
     enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]
     return np.asarray(enough.to_numpy() & ~scored, np.bool_)
 

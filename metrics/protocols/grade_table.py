@@ -195,7 +195,7 @@ def reading_differences(
 
 def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
     """Build a table of the verdict (slot, tie or NO_PICK) of every call, indexed by the call."""
-    reading = np.where(row_selection.evidence_mask(frame), frame["pick"], NO_PICK)
+    reading = np.where(row_selection.usable_status_mask(frame), frame["pick"], NO_PICK)
     table = pd.DataFrame({name: frame[name].astype(str).to_numpy() for name in READING_KEY})
     table = table.assign(reading=reading, place=np.arange(len(frame)))
     return table.drop_duplicates(list(READING_KEY)).set_index(list(READING_KEY))

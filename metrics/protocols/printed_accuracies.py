@@ -36,11 +36,11 @@ _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate the accuracies in `PRINTED_BY` for one judge and prompt; empty if no better answer
     is known."""
-    rows = _known_pairs(frame)
+    rows = _calls_with_known_answer(frame)
     if rows.empty:
         return {}
     pick, truth = rows["pick"].to_numpy(), rows["truth"].to_numpy()
-    read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
+    read = row_selection.usable_status_mask(rows) & (pick != NO_PICK)
     right = read & (pick == truth)
     wrong = read & (pick != truth) & (pick != TIE)
     half = np.where(right, 1.0, np.where(wrong, 0.0, 0.5))
@@ -48,19 +48,21 @@ def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
     found = {
         "average_of_orders": proportion(right, item),
         "unusable_as_tie": proportion(half, item),
-        **_by_comparison(rows, right, wrong, item),
+        **_accuracies_by_comparison(rows, right, wrong, item),
     }
-    return {name: _with_source(name, found[name]) for name in PRINTED_BY}
+    return {name: _add_source_note(name, found[name]) for name in PRINTED_BY}
 
 
-def _known_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+def _calls_with_known_answer(frame: pd.DataFrame) -> pd.DataFrame:
     """Select the calls on two answers of which one is known to be better; repeats are left out."""
     rows = row_selection.select_pairs(frame)
     known = (rows["truth"] >= 0) & ~rows["noise"] & (rows["repeat"] == 0)
     return row_selection.select_rows(rows, known)
 
 
-def _by_comparison(rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints) -> dict[str, Estimate]:
+def _accuracies_by_comparison(
+    rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints
+) -> dict[str, Estimate]:
     """Estimate the accuracies that need a comparison in both orders."""
     case, cases = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     first = row_selection.first_rows(case, cases)
@@ -69,7 +71,7 @@ def _by_comparison(rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints) -> 
         missing = unknown_estimate(_ONE_ORDER_NOTE, "share")
         return {"right_in_both_orders": missing, "orders_merged": missing}
     rights, wrongs, asked = (
-        _count(mask, case, cases) for mask in (right, wrong, np.ones(len(rows), bool))
+        _count_by_case(mask, case, cases) for mask in (right, wrong, np.ones(len(rows), bool))
     )
     return {
         "right_in_both_orders": proportion((rights == asked)[both], item[first][both]),
@@ -77,10 +79,10 @@ def _by_comparison(rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints) -> 
     }
 
 
-def _count(mask: Mask, case: Ints, cases: int) -> Floats:
+def _count_by_case(mask: Mask, case: Ints, cases: int) -> Floats:
     return np.asarray(np.bincount(case, mask, minlength=cases), np.float64)
 
 
-def _with_source(name: str, estimate: Estimate) -> Estimate:
+def _add_source_note(name: str, estimate: Estimate) -> Estimate:
     source = f"printed by {PRINTED_BY[name]}"
     return replace(estimate, note="; ".join(filter(None, (estimate.note, source))))

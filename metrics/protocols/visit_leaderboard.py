@@ -79,9 +79,9 @@ def visit_leaderboard_rows(
             rounds=rounds,
             points=1,
         ).table
-        against = _against_reference(part, combine, unreadable, reference)
+        against = _win_shares_against_reference(part, combine, unreadable, reference)
         counts = win_rates.win_loss_record(part, combine, unreadable)
-        for name in _best_first(played, row_selection.contestants(part)):
+        for name in _names_best_first(played, row_selection.contestants(part)):
             rated = played.get(name) or _start_rating(settings)
             rows.append(
                 _leaderboard_row(
@@ -91,7 +91,7 @@ def visit_leaderboard_rows(
     return rows
 
 
-def _best_first(table: dict[str, EloRating], names: Sequence[str]) -> list[str]:
+def _names_best_first(table: dict[str, EloRating], names: Sequence[str]) -> list[str]:
     """List the contestants with a rating, best first, then those without a usable head-to-head."""
     return [*table, *(name for name in names if name not in table)]
 
@@ -127,7 +127,7 @@ def _leaderboard_row(
     )
 
 
-def _against_reference(
+def _win_shares_against_reference(
     frame: pd.DataFrame,
     combine: counting_rules.CombineRule,
     unreadable: counting_rules.UnreadableRule,

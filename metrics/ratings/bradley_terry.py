@@ -113,7 +113,7 @@ class Leaderboard:
         return "Bradley–Terry, sandwich variance by item, t interval"
 
     @cached_property
-    def _quantile(self) -> float:
+    def _t_quantile(self) -> float:
         """Student's t quantile for the intervals (`verdict_t_quantile`); with fractional outcomes
         it has items − 1 degrees of freedom."""
         fractions = bool((2 * self.counts.won % 1).any())
@@ -124,18 +124,18 @@ class Leaderboard:
     def _rank_quantile(self) -> float:
         """Quantile of the largest |t| over all gaps, for statements about all gaps at once."""
         if self.covariance is None:
-            return self._quantile
+            return self._t_quantile
         z = simultaneous_quantile(self.covariance)
         widening = float(t_quantile_from_normal(z, self.items) / student_t_quantile(self.items))
-        return self._quantile * widening
+        return self._t_quantile * widening
 
     @cached_property
-    def _errors(self) -> Floats | None:
+    def _gap_errors(self) -> Floats | None:
         """Standard errors of the rating difference of every two models, in logits."""
         return None if self.covariance is None else bradley_terry_fit.gap_errors(self.covariance)
 
     @cached_property
-    def _limits(self) -> GapLimits:
+    def _gap_limits(self) -> GapLimits:
         return GapLimits(self.counts)
 
     @cached_property
@@ -162,7 +162,7 @@ class Leaderboard:
         )
         low = high = None
         if error is not None and not flat and self.items > 1:
-            half = ELO_PER_LOGIT * error * self._quantile
+            half = ELO_PER_LOGIT * error * self._t_quantile
             low, high = value - half, value + half
         return Estimate(value, low, high, n, self.items, "Elo", 0.95, self.method, note)
 
@@ -179,7 +179,7 @@ class Leaderboard:
         if self.strong_component[i] != self.strong_component[j]:
             return self._one_sided_gap(i, j, n)
         value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
-        error = None if self._errors is None else float(self._errors[i, j])
+        error = None if self._gap_errors is None else float(self._gap_errors[i, j])
         return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
@@ -198,13 +198,13 @@ class Leaderboard:
                 LIMIT_METHOD,
                 TOO_MANY_CONTESTANTS_NOTE,
             )
-        limit = self._limits.lower_limit(i, j)
+        limit = self._gap_limits.lower_limit(i, j)
         if limit is not None:
             least = ELO_PER_LOGIT * limit
             return Estimate(
                 least, least, None, n, self.items, "Elo", 0.95, LIMIT_METHOD, LOWER_BOUND_NOTE
             )
-        limit = self._limits.lower_limit(j, i)
+        limit = self._gap_limits.lower_limit(j, i)
         if limit is not None:
             most = -ELO_PER_LOGIT * limit
             return Estimate(
@@ -260,15 +260,15 @@ class Leaderboard:
     @cached_property
     def _significantly_above(self) -> Floats:
         size = len(self.names)
-        if self._errors is None or self.items < 2:
+        if self._gap_errors is None or self.items < 2:
             return np.zeros((size, size))
         gap = self.theta[:, None] - self.theta[None, :]
-        significant = (gap > self._errors * self._rank_quantile) & (self._errors > 1e-9)
+        significant = (gap > self._gap_errors * self._rank_quantile) & (self._gap_errors > 1e-9)
         unbounded = self.strong_component[:, None] != self.strong_component[None, :]
         significant &= ~unbounded
-        pairs = np.argwhere(unbounded & self._limits.reachable)
+        pairs = np.argwhere(unbounded & self._gap_limits.reachable)
         for i, j in pairs if len(pairs) <= MAX_LIMIT_PAIRS else pairs[:0]:
-            significant[i, j] = self._limits.is_significantly_positive(int(i), int(j))
+            significant[i, j] = self._gap_limits.is_significantly_positive(int(i), int(j))
         return np.asarray(significant, np.float64)
 
 

@@ -29,7 +29,7 @@ from metrics.ratings.conditional_logit import (
     LogitFit,
     LogitProblem,
     Mask,
-    largest_first,
+    largest_first_sort_key,
 )
 from studies.domain import Estimate
 from studies.frames.frame import SEP
@@ -246,7 +246,7 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
         row, slot = first[code]
         weights = layout.weights("strength", columns[row, slot][None, :])[0]
         found[name] = fitted.estimate(weights, int(matches[code]), unit="logit", method=METHOD)
-    return dict(sorted(found.items(), key=largest_first))
+    return dict(sorted(found.items(), key=largest_first_sort_key))
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:

@@ -150,7 +150,7 @@ def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
     return float(stdtrit(min((items - 1) / max(share, 1e-6), 1e6), 0.975))
 
 
-def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
+def largest_first_sort_key(entry: tuple[str, Estimate]) -> tuple[float, str]:
     """Sort key of table entries: largest value first, equal values by name."""
     name, estimate = entry
     return -round(estimate.value or 0.0, 12), name
@@ -273,7 +273,7 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
             break
     hessian = _derivatives(problem, beta, counts)[1]
     model = np.asarray(np.linalg.pinv(hessian, hermitian=True))
-    robust = _sandwich(problem, beta, model) if problem.items > 1 else None
+    robust = _clustered_covariance(problem, beta, model) if problem.items > 1 else None
     return LogitFit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
 
 
@@ -339,7 +339,7 @@ def _line_search(
     return beta, best
 
 
-def _sandwich(problem: LogitProblem, beta: Floats, bread: Floats) -> Floats:
+def _clustered_covariance(problem: LogitProblem, beta: Floats, bread: Floats) -> Floats:
     """Covariance clustered by item: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ. A is the information
     matrix, s the gradient of an item's log-likelihood, G the number of items."""
     p = _probabilities(problem, beta)

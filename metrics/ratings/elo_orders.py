@@ -149,11 +149,13 @@ class StreamedOrders:
         for row, (item_order, ends) in enumerate(
             zip(self._item_orders, self._ends, strict=True), start=int(self._plan)
         ):
-            places = self._places(item_order, ends, start, stop)
+            places = self._battle_indices(item_order, ends, start, stop)
             codes[row, : len(places)] = self._battles.grouped[places]
         return codes
 
-    def _places(self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int) -> Ints:
+    def _battle_indices(
+        self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int
+    ) -> Ints:
         """Return the indices, among the grouped battles, of the battles of these steps."""
         low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
         item, end = item_order[low : high + 1], ends[low : high + 1].astype(np.int64)
@@ -231,7 +233,7 @@ def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
     scalars.
     """
     if places.shape[2] == 1:
-        _play_single(state, places[:, :, 0], gain[:, 0], half)
+        _play_block_of_one_order(state, places[:, :, 0], gain[:, 0], half)
         return
     both = np.empty(places.shape[1:])
     ours, theirs = both
@@ -249,7 +251,7 @@ def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
         state[place] = both
 
 
-def _play_single(state: Floats, places: Ints, gain: Floats, half: float) -> None:
+def _play_block_of_one_order(state: Floats, places: Ints, gain: Floats, half: float) -> None:
     """Play one block of steps of a single order with Python's own numbers, which are several times
     as fast as arrays of length one."""
     rating, tanh = state.tolist(), math.tanh

@@ -88,16 +88,16 @@ class RankedStudy(NamedTuple):
         names = row_selection.contestants(row_selection.select_pairs(frame))
         people = row_selection.select_rows(frame, row_selection.people_mask(frame))
         votes = row_selection.keep_first_votes(row_selection.select_picks(people))
-        return cls(names, _outcomes(votes, names, "pick"))
+        return cls(names, _select_pair_outcomes(votes, names, "pick"))
 
 
 def _pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
     """Return the win rates of judge and reference, or the reason why there are none."""
     names, gold = study
-    mine = _outcomes(row_selection.select_picks(judged), names, "pick")
+    mine = _select_pair_outcomes(row_selection.select_picks(judged), names, "pick")
     if not len(gold.item):
         known = row_selection.select_rows(judged, judged["truth"] != NO_PICK)
-        gold = _once_per_case(_outcomes(known, names, "truth"))
+        gold = _keep_first_per_case(_select_pair_outcomes(known, names, "truth"))
     if not len(gold.item):
         return "no votes and no known better answers"
     pairs = np.intersect1d(mine.pair, gold.pair)
@@ -119,7 +119,7 @@ def _pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
     )
 
 
-def _outcomes(rows: pd.DataFrame, names: list[str], column: str) -> _Outcomes:
+def _select_pair_outcomes(rows: pd.DataFrame, names: list[str], column: str) -> _Outcomes:
     """Return the verdicts on two of the models `names`."""
     rows = row_selection.select_pairs(rows)
     if not len(rows) or not names:
@@ -133,7 +133,7 @@ def _outcomes(rows: pd.DataFrame, names: list[str], column: str) -> _Outcomes:
     return _Outcomes(item[kept], (low * len(names) + high)[kept], points[kept].astype(np.float64))
 
 
-def _once_per_case(found: _Outcomes) -> _Outcomes:
+def _keep_first_per_case(found: _Outcomes) -> _Outcomes:
     """Keep the first outcome of each item and pair: a known answer counts once."""
     width = int(found.pair.max(initial=0)) + 1
     _, first = np.unique(found.item * width + found.pair, return_index=True)
@@ -178,7 +178,7 @@ class _PairTable:
             bias: dict[str, Estimate] = {}
         else:
             alpha = fit_decisiveness(gold, mine)
-            by_model = self._bias(mine - symmetric_beta(gold, alpha[:, None]))
+            by_model = self._mean_residual_by_model(mine - symmetric_beta(gold, alpha[:, None]))
             at_bound = alpha[0] < 1.01 * ALPHA_BOUNDS[0] or alpha[0] > 0.99 * ALPHA_BOUNDS[1]
             note = "at the bound of the fit" if at_bound else ""
             bend = _percentile_estimate(alpha, n, items, "α", note)
@@ -200,7 +200,7 @@ class _PairTable:
         """Bradley–Terry strengths [round, model], in which every pair counts once."""
         return bradley_terry_of_rates(rates, self.low, self.high, len(self.names))
 
-    def _bias(self, residual: Floats) -> Floats:
+    def _mean_residual_by_model(self, residual: Floats) -> Floats:
         """Mean residual of each model over its opponents, [round, model]."""
         models, pairs = len(self.names), len(self.low)
         signs = np.zeros((pairs, models))

@@ -21,7 +21,7 @@ from metrics.ratings.conditional_logit import (
     LikelihoodRatioTest,
     LogitFit,
     LogitProblem,
-    largest_first,
+    largest_first_sort_key,
 )
 from studies.domain import Estimate
 
@@ -161,7 +161,7 @@ class PositionDesign:
         self.tied = _judges_with_ties(data) if ties == "davidson" else np.zeros(0, np.int64)
         self.ties = ties
         self.basis = _strength_basis(data)
-        self.problem = self._build()
+        self.problem = self._build_problem()
 
     @property
     def gamma_columns(self) -> Ints:
@@ -172,7 +172,7 @@ class PositionDesign:
         start = int(self.basis.shape[1]) + len(self.data.judges)
         return np.arange(len(self.tied)) + start
 
-    def _build(self) -> LogitProblem:
+    def _build_problem(self) -> LogitProblem:
         data, models = self.data, len(self.data.names)
         code = (data.judge * models + data.first) * models + data.second
         present, setting = np.unique(code, return_inverse=True)
@@ -217,13 +217,13 @@ class PositionDesign:
         available[:, 1] = np.isin(judge, self.tied)
         return design, available, np.eye(3)
 
-    def _weights(self, column: int) -> Floats:
+    def _unit_vector(self, column: int) -> Floats:
         return np.asarray(np.eye(self.problem.design.shape[2])[column])
 
     def gamma(self, fitted: LogitFit, judge: int) -> Estimate:
         n = int((self.data.judge == judge).sum())
         term = fitted.estimate(
-            self._weights(int(self.gamma_columns[judge])),
+            self._unit_vector(int(self.gamma_columns[judge])),
             n,
             unit="logit",
             method="Bradley–Terry with position term",
@@ -240,7 +240,7 @@ class PositionDesign:
         for place, judge in enumerate(self.tied):
             n = int((self.data.judge == judge).sum())
             log = fitted.estimate(
-                self._weights(int(self.nu_columns[place])), n, unit="ν", method="Davidson"
+                self._unit_vector(int(self.nu_columns[place])), n, unit="ν", method="Davidson"
             )
             found[self.data.judges[judge]] = exponentiate_estimate(log)
         return found
@@ -259,7 +259,7 @@ class PositionDesign:
             for row, name in enumerate(self.data.names)
             if matches[row]
         }
-        return dict(sorted(table.items(), key=largest_first))
+        return dict(sorted(table.items(), key=largest_first_sort_key))
 
 
 def exponentiate_estimate(log: Estimate) -> Estimate:

@@ -13,8 +13,10 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
     """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
     other order. The leaderboard of an order that was not judged is None."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
-    pairs = row_selection.select_picks(pairs[row_selection.present_columns(pairs, columns)])
-    first = pairs["shown"].isin(row_selection.listed_orders(pairs))
+    pairs = row_selection.select_picks(
+        pairs[row_selection.columns_with_person_and_question(pairs, columns)]
+    )
+    first = pairs["shown"].isin(row_selection.first_listed_orders(pairs))
     return largest_leaderboard(pairs[first]), largest_leaderboard(pairs[~first])
 
 

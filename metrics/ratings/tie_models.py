@@ -15,7 +15,12 @@ from scipy.special import expit
 from metrics.estimation.intervals import join_notes
 from metrics.ratings import bradley_terry_fit, conditional_logit
 from metrics.ratings.battles import Battles, Floats, Ints, count_pairs, extract_battles
-from metrics.ratings.conditional_logit import PSEUDO_COUNT, LogitFit, LogitProblem, largest_first
+from metrics.ratings.conditional_logit import (
+    PSEUDO_COUNT,
+    LogitFit,
+    LogitProblem,
+    largest_first_sort_key,
+)
 from metrics.ratings.position_term import exponentiate_estimate
 from studies.domain import Estimate
 
@@ -49,7 +54,7 @@ class TieModel:
 def davidson(frame: pd.DataFrame) -> TieModel:
     """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ). Every
     readable verdict counts."""
-    data = _linked_battles(frame)
+    data = _connected_battles_or_reason(frame)
     if isinstance(data, str):
         return _empty_model("davidson", data)
     tied, decided = _has_ties_and_wins(data)
@@ -64,7 +69,7 @@ def davidson(frame: pd.DataFrame) -> TieModel:
 def rao_kupper(frame: pd.DataFrame) -> TieModel:
     """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ); P(tie) is the remainder.
     Every readable verdict counts."""
-    data = _linked_battles(frame)
+    data = _connected_battles_or_reason(frame)
     if isinstance(data, str):
         return _empty_model("rao-kupper", data)
     tied, decided = _has_ties_and_wins(data)
@@ -80,7 +85,7 @@ def rao_kupper(frame: pd.DataFrame) -> TieModel:
     return _build_tie_model("rao-kupper", data, _fit_rao_kupper(data), tied)
 
 
-def _linked_battles(frame: pd.DataFrame) -> Battles | str:
+def _connected_battles_or_reason(frame: pd.DataFrame) -> Battles | str:
     """Return the battles if they connect all contestants, else why no model can be fitted."""
     data = extract_battles(frame)
     if not len(data):
@@ -130,7 +135,7 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
         parameter = Estimate(0.0 if model == "davidson" else 1.0, note=NO_TIES_NOTE)
     return TieModel(
         model,
-        dict(sorted(strength.items(), key=largest_first)),
+        dict(sorted(strength.items(), key=largest_first_sort_key)),
         parameter,
         fitted.log_likelihood,
         fitted.regularised,
@@ -183,7 +188,7 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
         data.item, data.items, pair, outcome, (len(left), 3)
     )
     counts = np.asarray(multiplicity @ table).reshape(-1, 3)
-    finite = _finite_rao_kupper(data)
+    finite = _finite_rao_kupper_basis(data)
     if finite is not None:
         counts = counts + np.array([PSEUDO_COUNT, 0.0, PSEUDO_COUNT])
     sides = _RaoKupperLikelihood(left - right)
@@ -203,7 +208,7 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
     return LogitFit(beta, found, bread, robust, finite, items, float(len(data)))
 
 
-def _finite_rao_kupper(data: Battles) -> Floats | None:
+def _finite_rao_kupper_basis(data: Battles) -> Floats | None:
     """Return a basis of the parameter combinations whose estimate is finite; None if all are.
 
     The estimates of Davidson's model are infinite in the same directions, so its basis is used. Its

@@ -128,11 +128,11 @@ class _ProfileLikelihood:
     def likelihood_deficit(self, gap: float) -> float:
         """Amount by which the log-likelihood at this gap is below the threshold; if positive, the
         gap is excluded."""
-        return (self.best - self._maximise(gap)) / self.per_item + math.log(LOWER_TAIL)
+        return (self.best - self._maximum_at_gap(gap)) / self.per_item + math.log(LOWER_TAIL)
 
-    def _maximise(self, gap: float) -> float:
+    def _maximum_at_gap(self, gap: float) -> float:
         beta, offset = self.beta, self.gap_column * gap
-        value, total = self._value(beta, offset), self.low + self.high
+        value, total = self._log_likelihood_at(beta, offset), self.low + self.high
         ridge = _RIDGE * np.eye(len(beta))
         for _ in range(200):
             p = expit(self.design @ beta + offset)
@@ -140,10 +140,10 @@ class _ProfileLikelihood:
             bend = self.design.T @ (self.design * (total * p * (1 - p))[:, None])
             step = np.linalg.solve(bend + ridge, slope)
             step /= max(1.0, float(np.abs(step).max()) / 5)
-            taken, there = 1.0, self._value(beta + step, offset)
+            taken, there = 1.0, self._log_likelihood_at(beta + step, offset)
             while taken > 1e-6 and there < value - 1e-12:
                 taken /= 2
-                there = self._value(beta + taken * step, offset)
+                there = self._log_likelihood_at(beta + taken * step, offset)
             beta = beta + taken * step
             grown = there - value
             value += grown
@@ -152,7 +152,7 @@ class _ProfileLikelihood:
         self.beta = np.clip(beta, -MAX_GAP_LOGITS, MAX_GAP_LOGITS)
         return value
 
-    def _value(self, beta: Floats, offset: Floats) -> float:
+    def _log_likelihood_at(self, beta: Floats, offset: Floats) -> float:
         gap = self.design @ beta + offset
         return -float((self.low * np.logaddexp(0, -gap) + self.high * np.logaddexp(0, gap)).sum())
 

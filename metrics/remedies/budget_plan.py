@@ -95,7 +95,7 @@ def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Opti
     singles = [single_rule(study.grid, cell) for cell in cells]
     options = list(_best_by_cost(study, singles, costs))
     for cell in cells:
-        options += _remedies_of(study, cell, costs)
+        options += _options_of_cell(study, cell, costs)
     return sorted(options, key=lambda one: one.order)
 
 
@@ -107,15 +107,19 @@ def _best_by_cost(
 
     A rule is chosen on half of the items and measured on the other half.
     """
-    keys = [_Option(rule, _cost(rule, costs), np.empty(0)).order[:2] for rule in rules]
+    keys = [
+        _Option(rule, _cost_per_comparison(rule, costs), np.empty(0)).order[:2] for rule in rules
+    ]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
     totals = credit_totals(study.grid, rules)
     rng = np.random.default_rng(SEED)
     for _, place, held in held_out_credits(totals[:, :-1], [ranks[key] for key in keys], rng):
-        yield _Option(rules[place], _cost(rules[place], costs), held)
+        yield _Option(rules[place], _cost_per_comparison(rules[place], costs), held)
 
 
-def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> Iterator[_Option]:
+def _options_of_cell(
+    study: RemedyStudy, cell: int, costs: Mapping[Cell, float]
+) -> Iterator[_Option]:
     """Yield the rules of a judge and prompt that may enter the plan, with `advised` set for the
     recommended rule; nothing if no remedy is recommended.
 
@@ -127,11 +131,11 @@ def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> 
         return
     if _has_price(advice.chosen.rule, costs):
         rule = advice.chosen.rule
-        yield _Option(rule, _cost(rule, costs), advice.chosen.credits, advised=cell)
+        yield _Option(rule, _cost_per_comparison(rule, costs), advice.chosen.credits, advised=cell)
     if study.grid.size > MAX_SELECTED:  # to save time, only the best rules by calls
         for one in advice.prices:
             if _has_price(one.rule, costs):
-                yield _Option(one.rule, _cost(one.rule, costs), one.credits)
+                yield _Option(one.rule, _cost_per_comparison(one.rule, costs), one.credits)
         return
     rules = [rule for rule in study.candidates(cell) if _has_price(rule, costs)]
     own = [rule for rule in rules if not rule.id.startswith("prompt:")]
@@ -148,9 +152,9 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
     advised = {one.advised: one for one in options if one.advised is not None}
     steps: list[_Option] = []
     for option in options:
-        if steps and not _follows(study, option, steps[-1]):
+        if steps and not _is_next_step(study, option, steps[-1]):
             continue
-        cell = _single_cell(study, option)
+        cell = _cell_of_single_call(study, option)
         better = advised.get(cell) if cell is not None else None
         if better is not None and better.cost <= option.cost + SAME_PRICE:
             option = better
@@ -160,15 +164,15 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
     return steps
 
 
-def _follows(study: RemedyStudy, option: _Option, last: _Option) -> bool:
+def _is_next_step(study: RemedyStudy, option: _Option, last: _Option) -> bool:
     """Whether an option becomes the next step: it is significantly better than the last step, or it
     is the rule recommended for the judge whose single call is the last step."""
-    if option.advised is not None and option.advised == _single_cell(study, last):
+    if option.advised is not None and option.advised == _cell_of_single_call(study, last):
         return True
     return is_above_zero(_mean_credit(study, option.credits - last.credits, (-1.0, 1.0)))
 
 
-def _single_cell(study: RemedyStudy, option: _Option) -> int | None:
+def _cell_of_single_call(study: RemedyStudy, option: _Option) -> int | None:
     """Return the cell (judge and prompt) of an option with the rule "one call"; None for other
     rules."""
     rule = option.rule
@@ -188,7 +192,7 @@ def _has_price(rule: Rule, costs: Mapping[Cell, float]) -> bool:
     return all(cell in costs for cell in rule.calls)
 
 
-def _cost(rule: Rule, costs: Mapping[Cell, float]) -> float:
+def _cost_per_comparison(rule: Rule, costs: Mapping[Cell, float]) -> float:
     return sum(costs[cell] * calls for cell, calls in rule.calls.items())
 
 

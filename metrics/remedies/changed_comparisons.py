@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import SAME_CREDIT
 from studies.spec.combine_rules import JUDGE_SEPARATOR
@@ -20,7 +20,7 @@ def rule_key(rule: Rule) -> str:
     return JUDGE_SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
 
 
-def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:
+def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:
     """Mask of the judge's rows on comparisons for which a rule's credit differs from that of the
     rule "one call".
 
@@ -28,7 +28,7 @@ def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_
     unknown judge or rule no row is selected.
     """
     nothing = np.zeros(len(frame), bool)
-    study = study_remedies(frame)
+    study = build_remedy_study(frame)
     cell = study.index(judge, prompt)
     if cell is None or not study.grid.size:
         return nothing

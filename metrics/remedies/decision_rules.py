@@ -202,13 +202,13 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
     pooled = pooled_orders(verdicts)
     differs = (verdicts[0] != verdicts[1]).astype(np.float64)
     known = np.isfinite(pooled.first) & np.isfinite(votes[0])
-    asked = _top_share(np.where(known, differs, np.nan), share)
+    asked = _probability_sent_to_people(np.where(known, differs, np.nan), share)
     first = pooled.first * (1 - asked) + votes[0] * asked
     second = pooled.second * (1 - asked) + votes[1] * asked
     return Decisions(np.where(known, first, np.nan), np.where(known, second, np.nan))
 
 
-def _top_share(entropy: Floats, share: float) -> Floats:
+def _probability_sent_to_people(entropy: Floats, share: float) -> Floats:
     """Return the probability that each comparison is sent to people, if a `share` of them is sent
     and those with `entropy` 1 come first. `entropy` is 1 if the two verdicts differ, 0 if not, nan
     if the comparison cannot be sent."""

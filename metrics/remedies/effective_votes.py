@@ -18,7 +18,9 @@ def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
     between the errors of two judges; at most n, because a negative r can be random variation. The
     interval is limited to 0 … n."""
     n = len(cells)
-    got = _from_errors(grid, cells, lambda r: votes_from_correlation(n, r), "votes", (0.0, n))
+    got = _estimate_from_errors(
+        grid, cells, lambda r: votes_from_correlation(n, r), "votes", (0.0, n)
+    )
     high = None if got.high is None else min(got.high, float(n))
     return got if got.value is None else replace(got, value=min(got.value, float(n)), high=high)
 
@@ -28,7 +30,7 @@ def votes_from_correlation(judges: int, correlation: Floats) -> Floats:
     return safe_divide(judges, np.maximum(1 + (judges - 1) * correlation, 0.5))
 
 
-def _from_errors(
+def _estimate_from_errors(
     grid: OrderGrid,
     cells: Sequence[int],
     of_correlation: Callable[[Floats], Floats],
@@ -42,12 +44,12 @@ def _from_errors(
     sums = grid.sum_by_item([*errors, *squares, *products, np.ones(grid.size)])
 
     def statistic(totals: Floats) -> Floats:
-        return np.asarray(of_correlation(mean_correlation(totals, len(cells))))
+        return np.asarray(of_correlation(mean_error_correlation(totals, len(cells))))
 
     return jackknife_estimate(sums, statistic, grid.size, unit, bounds)
 
 
-def mean_correlation(totals: Floats, judges: int) -> Floats:
+def mean_error_correlation(totals: Floats, judges: int) -> Floats:
     """Mean correlation between the errors of two judges, from totals [..., error of each judge,
     square of each, product of each two judges, number of comparisons]."""
     left, right = np.triu_indices(judges, 1)

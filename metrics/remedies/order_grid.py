@@ -142,9 +142,9 @@ def build_order_grid(
     """
     source = source or default_truth_source(frame)
     rows = _pair_rows(frame)
-    signs = _signs(rows)
+    signs = _verdict_signs(rows)
     judged = np.flatnonzero(~rows.people)
-    cells, cell = _cells(rows.frame, judged, judges)
+    cells, cell = _cells_and_row_indices(rows.frame, judged, judges)
     truth = known_winners(
         rows.case,
         rows.cases,
@@ -153,7 +153,7 @@ def build_order_grid(
         _recorded_truth(rows, use=source == DESIGN or not rows.people.any()),
     )
     graded = _graded_signs(rows)
-    usable = row_selection.evidence_mask(rows.frame) & ~(np.isnan(signs) & np.isnan(graded))
+    usable = row_selection.usable_status_mask(rows.frame) & ~(np.isnan(signs) & np.isnan(graded))
     signs = np.where(np.isnan(signs), np.sign(graded), signs)
     judged = judged[usable[judged]]
     where = (cell[judged], rows.order[judged], rows.case[judged])
@@ -161,13 +161,13 @@ def build_order_grid(
     plain = ~rows.frame["noise"].to_numpy()[judged]
     return OrderGrid(
         cells,
-        _first_values(row_selection.item_codes(rows.frame), rows),
-        _first_values(rows.position, rows),
-        _scatter(shape, where, rows.position[judged].astype(np.int32), plain, -1),
+        _first_value_per_comparison(row_selection.item_codes(rows.frame), rows),
+        _first_value_per_comparison(rows.position, rows),
+        _arrange_first_values(shape, where, rows.position[judged].astype(np.int32), plain, -1),
         truth,
         source,
-        _scatter(shape, where, signs[judged].astype(np.float32), plain),
-        _scatter(shape, where, graded[judged].astype(np.float32), plain)
+        _arrange_first_values(shape, where, signs[judged].astype(np.float32), plain),
+        _arrange_first_values(shape, where, graded[judged].astype(np.float32), plain)
         if np.isfinite(graded).any()
         else None,
         _label_grid(shape, where, rows.frame, judged, plain),
@@ -206,9 +206,9 @@ def pair_orders(frame: pd.DataFrame) -> tuple[row_selection.Mask, Ints]:
     return pair[codes], turned[codes]
 
 
-def _signs(rows: _PairRows) -> Floats:
+def _verdict_signs(rows: _PairRows) -> Floats:
     pick = rows.frame["pick"].to_numpy()
-    usable = row_selection.evidence_mask(rows.frame) & (pick != NO_PICK)
+    usable = row_selection.usable_status_mask(rows.frame) & (pick != NO_PICK)
     slot = np.where(pick == 0, 1.0, np.where(pick == 1, -1.0, 0.0))
     return np.where(usable, slot * rows.side, np.nan)
 
@@ -224,7 +224,7 @@ def _graded_signs(rows: _PairRows) -> Floats:
     return first_slot_scores(rows.frame) * rows.side
 
 
-def _cells(
+def _cells_and_row_indices(
     frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
 ) -> tuple[tuple[Cell, ...], Ints]:
     """Return all (judge, prompt) that occur, with the judges in the given order, and for each row
@@ -243,7 +243,7 @@ def _cells(
     return tuple(named[k] for k in order), table[key]
 
 
-def _first_values(values: Ints, rows: _PairRows) -> Ints:
+def _first_value_per_comparison(values: Ints, rows: _PairRows) -> Ints:
     return values[row_selection.first_rows(rows.case, rows.cases)]
 
 
@@ -251,7 +251,7 @@ Places = tuple[Ints, Ints, Ints]
 """(cell, order, comparison) of each row."""
 
 
-def _scatter(
+def _arrange_first_values(
     shape: tuple[int, int, int],
     where: Places,
     values: NDArray[Number],
@@ -274,7 +274,7 @@ def _label_grid(
     keep: row_selection.Mask,
 ) -> NDArray[np.int16]:
     codes = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
-    return _scatter(shape, where, codes.astype(np.int16), keep, -1)
+    return _arrange_first_values(shape, where, codes.astype(np.int16), keep, -1)
 
 
 def _repeat_grid(
@@ -299,7 +299,7 @@ def _repeat_grid(
     code, count = codes_by_appearance(key, int(np.prod(shape)))
     if count == len(key):
         return None
-    place = _place_in_group(code.astype(np.int64), count)
+    place = _count_earlier_in_group(code.astype(np.int64), count)
     deep = min(int(place.max()) + 1, MAX_REPEATS)
     kept = place < deep
     grid = np.full((shape[0], 2, deep, shape[2]), np.nan, np.float32)
@@ -308,7 +308,7 @@ def _repeat_grid(
     return grid
 
 
-def _place_in_group(code: Ints, count: int) -> Ints:
+def _count_earlier_in_group(code: Ints, count: int) -> Ints:
     """Number of earlier rows of the same group, for each row."""
     order = np.argsort(code, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=count))[:-1]])

@@ -83,9 +83,9 @@ def recommend(
         is_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes
     )
     chosen = next((one for one in prices if helped and is_above_zero(one.gain)), None)
-    coin = _covers(baseline.agreement, COIN)
+    coin = _interval_covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    sentence = _advice(chosen) if chosen else _no_advice(judge, coin, table)
+    sentence = _advice(chosen) if chosen else _no_advice_text(judge, coin, table)
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
@@ -94,7 +94,7 @@ def is_above_zero(got: Estimate | None) -> bool:
     return got is not None and got.low is not None and got.low > 0
 
 
-def _covers(got: Estimate, value: float) -> bool:
+def _interval_covers(got: Estimate, value: float) -> bool:
     return got.low is None or got.high is None or got.low <= value <= got.high
 
 
@@ -105,7 +105,7 @@ def _advice(chosen: PriceGain) -> str:
     )
 
 
-def _no_advice(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> str:
+def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> str:
     reason = (
         "the agreement of one call is not significantly different from chance"
         if coin

@@ -30,7 +30,7 @@ from metrics.remedies.known_winners import TruthSource
 from metrics.remedies.order_grid import Cell, OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
 from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
-from metrics.remedies.rule_sets import Rule, jury_rules, own_rules, prompt_rules, single_rule
+from metrics.remedies.rule_sets import Rule, jury_rules, prompt_rules, rules_of_cell, single_rule
 from metrics.remedies.rule_table import (
     RuleEstimate,
     credit_totals,
@@ -107,7 +107,7 @@ class RemedyStudy:
         """List the rules shown for one cell (judge and prompt): over the cell's own verdicts, with
         the judge's other prompts, and with juries."""
         return [
-            *own_rules(self.grid, cell),
+            *rules_of_cell(self.grid, cell),
             *prompt_rules(self.grid, cell),
             *self._juries_with(cell),
         ]
@@ -137,7 +137,7 @@ class RemedyStudy:
         """Whether the risk-coverage curve of a cell is over margins of graded scores, not votes."""
         return bool(graded_curve(self.grid, cell))
 
-    def curve_panel(self, cell: int) -> list[int]:
+    def curve_jury(self, cell: int) -> list[int]:
         """List the jury whose votes give the risk-coverage curve of a cell without graded scores:
         the cell and its two best partners."""
         return [cell, *self.partners(cell)[:2]]
@@ -146,7 +146,7 @@ class RemedyStudy:
         """Risk-coverage curve of a cell over margins of graded scores; without graded scores, over
         margins of the votes of a jury."""
         graded = graded_curve(self.grid, cell)
-        return graded or votes_curve(self.grid, self.curve_panel(cell))
+        return graded or votes_curve(self.grid, self.curve_jury(cell))
 
     def _is_better(self, other: int, cell: int) -> bool:
         """Whether one call of cell `other` agrees significantly more often than one call of
@@ -161,7 +161,9 @@ class RemedyStudy:
         same prompt."""
         panel = self.panel(self.cells[cell][1])
         order = [cell, *(k for k in panel if k != cell)]
-        return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
+        return estimate_rules(
+            self.grid, [single_rule(self.grid, k) for k in order], _seeded_generator()
+        )
 
     def _juries_with(self, cell: int) -> list[Rule]:
         """List rules of juries that include this judge: with the best partner, with the two best,
@@ -178,7 +180,7 @@ class RemedyStudy:
             found += [r for r in jury_rules(self.grid, panel) if r.id == "jury-both"]
         return found
 
-    def further_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
+    def further_jury_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
         """List the rules of further juries with this judge that can be recommended but are not in
         `shown`; none if there are too many judges or comparisons."""
         others = self.partners(cell)
@@ -191,53 +193,55 @@ class RemedyStudy:
 
     def judge_table(self, cell: int, rng: np.random.Generator | None = None) -> list[RuleEstimate]:
         """Estimate all rules shown for one judge and prompt; their differences form one family."""
-        return estimate_rules(self.grid, self.judge_rules(cell), rng or _generator())
+        return estimate_rules(self.grid, self.judge_rules(cell), rng or _seeded_generator())
 
     @cached_property
-    def _advice(self) -> dict[int, Recommendation]:
+    def _computed_advice(self) -> dict[int, Recommendation]:
         """Recommendations computed so far, by cell."""
         return {}
 
     def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
         """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
         table, if it was already computed."""
-        if cell not in self._advice:
+        if cell not in self._computed_advice:
             lines = self.judge_table(cell) if table is None else table
-            further = self.further_rules(cell, [one.rule for one in lines])
-            self._advice[cell] = recommend(self.grid, lines, further, _generator())
-        return self._advice[cell]
+            further = self.further_jury_rules(cell, [one.rule for one in lines])
+            self._computed_advice[cell] = recommend(self.grid, lines, further, _seeded_generator())
+        return self._computed_advice[cell]
 
     def candidates(self, cell: int) -> list[Rule]:
         """List the rules from which a cell's recommendation is chosen; the first takes the verdict
         of a single call."""
         shown = self.judge_rules(cell)
-        rules = [*shown, *self.further_rules(cell, shown)]
+        rules = [*shown, *self.further_jury_rules(cell, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
     def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
         """Estimate the rules of a jury, after "one call" of its best member, with which they are
         compared."""
-        best = max(cells, key=lambda cell: self._single_agreement(cell))
+        best = max(cells, key=lambda cell: self._single_call_credit(cell))
         baseline = single_rule(self.grid, best)
-        return estimate_rules(self.grid, [baseline, *jury_rules(self.grid, cells)], _generator())
+        return estimate_rules(
+            self.grid, [baseline, *jury_rules(self.grid, cells)], _seeded_generator()
+        )
 
     def best_judge(self) -> int | None:
         """Return the cell whose rule "one call" has the highest agreement; None without cells."""
-        return max(range(len(self.cells)), key=self._single_agreement, default=None)
+        return max(range(len(self.cells)), key=self._single_call_credit, default=None)
 
-    def _single_agreement(self, cell: int) -> float:
+    def _single_call_credit(self, cell: int) -> float:
         """Total credit of the rule "one call", which ranks cells on the same comparisons by
         agreement."""
         return float(self._single_credits[:, cell].sum())
 
 
-def _generator() -> np.random.Generator:
+def _seeded_generator() -> np.random.Generator:
     """Return a random generator with a fixed seed, so that the same records give the same
     numbers."""
     return np.random.default_rng(SEED)
 
 
-def study_remedies(
+def build_remedy_study(
     frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
 ) -> RemedyStudy:
     """Select the comparisons with a known better answer that every judge has judged in both orders.
@@ -249,7 +253,7 @@ def study_remedies(
     whole = grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0
     complete = np.asarray(np.isfinite(grid.verdicts).all(axis=1), np.bool_)
-    enough = _share(complete, known) >= MIN_COMPLETE
+    enough = _share_among(complete, known) >= MIN_COMPLETE
     incomplete = tuple(cell for cell, ok in zip(grid.cells, enough, strict=True) if not ok)
     grid = _select_cells(grid, enough)
     common = known & complete[enough].all(axis=0) & _graded_mask(grid, known)
@@ -267,7 +271,7 @@ def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> p
     the column is returned as it is."""
     if CREDIT in frame:
         return frame
-    grid = (study or study_remedies(frame)).call_grid
+    grid = (study or build_remedy_study(frame)).call_grid
     asked = grid.calls >= 0
     credit = np.full(len(frame), np.nan)
     right = np.sign(grid.verdicts) * grid.truth
@@ -301,7 +305,7 @@ def estimate_call_agreement(frame: pd.DataFrame) -> dict[Cell, Estimate]:
     return {(judge, prompt): one for (judge, prompt), one in found.items()}
 
 
-def _share(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
+def _share_among(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
     return np.asarray(mask[..., among].sum(axis=-1) / max(int(among.sum()), 1), np.float64)
 
 
@@ -325,6 +329,6 @@ def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Ma
         return keep
     for graded in grid.graded:
         whole = np.asarray(np.isfinite(graded).all(axis=0), np.bool_)
-        if _share(whole, known) >= MIN_AVAILABLE:
+        if _share_among(whole, known) >= MIN_AVAILABLE:
             keep &= whole
     return keep

@@ -34,31 +34,33 @@ def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
     if grid.graded is None:
         return []
     graded = grid.graded[cell].astype(np.float64)
-    return _curve(grid, (graded[0] + graded[1]) / 2, MARGINS)
+    return _coverage_curve(grid, (graded[0] + graded[1]) / 2, MARGINS)
 
 
 def votes_curve(grid: OrderGrid, cells: Sequence[int]) -> list[CoveragePoint]:
     """Compute the risk-coverage curve of several judges in both orders, over the margin of votes.
     The margin is from 1 vote to all votes."""
     votes = jury_votes([grid.verdicts[cell] for cell in cells])
-    return _curve(grid, votes, range(1, 2 * len(cells) + 1))
+    return _coverage_curve(grid, votes, range(1, 2 * len(cells) + 1))
 
 
-def _curve(grid: OrderGrid, score: Floats, margins: Sequence[float]) -> list[CoveragePoint]:
+def _coverage_curve(
+    grid: OrderGrid, score: Floats, margins: Sequence[float]
+) -> list[CoveragePoint]:
     known = np.isfinite(score)
     if not known.any():
         return []
     part, score = grid.select(known), score[known]
-    found = (_point(part, score, float(margin)) for margin in margins)
+    found = (_coverage_point(part, score, float(margin)) for margin in margins)
     return [point for point in found if point.right_when_decided.value is not None]
 
 
-def _point(grid: OrderGrid, score: Values, margin: float) -> CoveragePoint:
+def _coverage_point(grid: OrderGrid, score: Values, margin: float) -> CoveragePoint:
     kept = np.where(np.abs(score) < margin, 0.0, score)
     rule = Rule(f"margin({margin:g})", (), decide_by_sign(kept), {})
     (line,) = estimate_rules(grid, [rule], np.random.default_rng(0))
-    return _as_point(margin, line)
+    return _point_from_estimate(margin, line)
 
 
-def _as_point(margin: float, line: RuleEstimate) -> CoveragePoint:
+def _point_from_estimate(margin: float, line: RuleEstimate) -> CoveragePoint:
     return CoveragePoint(margin, line.decided, line.right_when_decided)

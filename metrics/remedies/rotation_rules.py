@@ -59,10 +59,10 @@ def _estimate_cell(cell: Cell, rows: pd.DataFrame, rng: np.random.Generator) -> 
     calls = float(np.bincount(sets.group, minlength=sets.groups).mean())
     chance = 1 / sets.rows["options"].to_numpy()[sets.first]
     rules = [
-        Rule(SINGLE, (cell,), _one_call(sets, chance), {cell: 1.0}),
-        Rule("rotations", (cell,), _most_chosen(sets, chance), {cell: calls}),
+        Rule(SINGLE, (cell,), _decide_by_one_call(sets, chance), {cell: 1.0}),
+        Rule("rotations", (cell,), _decide_by_most_chosen(sets, chance), {cell: calls}),
     ]
-    return estimate_rules(_grid(sets), rules, rng)
+    return estimate_rules(_grid_of_order_sets(sets), rules, rng)
 
 
 def _order_sets(rows: pd.DataFrame) -> _OrderSets:
@@ -72,19 +72,19 @@ def _order_sets(rows: pd.DataFrame) -> _OrderSets:
     return _OrderSets(rows, group, groups, row_selection.chosen_contestants(rows, names), best)
 
 
-def _grid(sets: _OrderSets) -> OrderGrid:
+def _grid_of_order_sets(sets: _OrderSets) -> OrderGrid:
     items = row_selection.item_codes(sets.rows)[sets.first]
     return empty_grid(items, sets.first)
 
 
-def _one_call(sets: _OrderSets, chance: Floats) -> Decisions:
+def _decide_by_one_call(sets: _OrderSets, chance: Floats) -> Decisions:
     asked = np.bincount(sets.group, minlength=sets.groups)
     right = np.bincount(sets.group, sets.chosen == sets.best, minlength=sets.groups)
     decided = np.bincount(sets.group, sets.chosen != TIE, minlength=sets.groups)
     return Decisions(safe_divide(right, asked), safe_divide(decided - right, asked), chance)
 
 
-def _most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
+def _decide_by_most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
     """Decide for the option chosen most often; undecided if there are several."""
     width = int(max(sets.chosen.max(initial=0), sets.best.max(initial=0))) + 1
     picked = sets.chosen >= 0

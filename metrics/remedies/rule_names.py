@@ -57,10 +57,10 @@ _FIXED: Final = {
 
 def rule_words(rule: Rule) -> RuleWords:
     """Return the texts of a rule; `{judge}` in the instruction is filled in by `imperative`."""
-    return words_of_id(rule.id, [judge for judge, _ in rule.members])
+    return rule_words_of_id(rule.id, [judge for judge, _ in rule.members])
 
 
-def words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
+def rule_words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
     """Return the texts of the rule with this id, applied to these judges."""
     if id in _FIXED:
         return _FIXED[id]

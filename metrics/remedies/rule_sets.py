@@ -42,22 +42,24 @@ class Rule:
         return sum(self.calls.values())
 
 
-def own_rules(grid: OrderGrid, cell: int) -> list[Rule]:
+def rules_of_cell(grid: OrderGrid, cell: int) -> list[Rule]:
     """List the rules over the verdicts of one cell; the first is the rule without a remedy."""
-    return [*_hard_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
+    return [*_verdict_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
 
 
 def single_rule(grid: OrderGrid, cell: int) -> Rule:
     """Build the rule without a remedy: the verdict of one call of a judge with a prompt decides."""
-    return _own(grid, cell, SINGLE, decision_rules.single_call(grid.verdicts[cell]), 1)
+    return _rule_of_one_judge(
+        grid, cell, SINGLE, decision_rules.single_call(grid.verdicts[cell]), 1
+    )
 
 
-def _hard_rules(grid: OrderGrid, cell: int) -> list[Rule]:
+def _verdict_rules(grid: OrderGrid, cell: int) -> list[Rule]:
     verdicts = grid.verdicts[cell]
     rules = [
         single_rule(grid, cell),
-        _own(grid, cell, "pool", decision_rules.pooled_orders(verdicts), 2),
-        _own(grid, cell, "agree", decision_rules.both_orders_agree(verdicts), 2),
+        _rule_of_one_judge(grid, cell, "pool", decision_rules.pooled_orders(verdicts), 2),
+        _rule_of_one_judge(grid, cell, "agree", decision_rules.both_orders_agree(verdicts), 2),
     ]
     if grid.votes is not None:
         rules += [_people_rule(grid, cell, share) for share in PEOPLE_SHARES]
@@ -84,12 +86,14 @@ def _graded_rules(grid: OrderGrid, cell: int) -> list[Rule]:
     graded = grid.graded[cell]
     calibrated = decision_rules.calibrated_call(graded, grid.labels[cell], grid.items)
     rules = [
-        _own(grid, cell, "calibrated", calibrated, 1, "position effect from the other items"),
-        _own(grid, cell, "graded", decision_rules.graded_orders(graded), 2),
+        _rule_of_one_judge(
+            grid, cell, "calibrated", calibrated, 1, "position effect from the other items"
+        ),
+        _rule_of_one_judge(grid, cell, "graded", decision_rules.graded_orders(graded), 2),
     ]
     for margin in SHOWN_MARGINS:
         decisions = decision_rules.graded_with_margin(graded, margin)
-        rules.append(_own(grid, cell, f"margin({margin:g})", decisions, 2))
+        rules.append(_rule_of_one_judge(grid, cell, f"margin({margin:g})", decisions, 2))
     return rules
 
 
@@ -101,12 +105,12 @@ def _repeat_rules(grid: OrderGrid, cell: int) -> list[Rule]:
         if repeats.shape[1] >= k and np.isfinite(repeats[:, k - 1]).any():
             one = decision_rules.repeated_in_one_order(repeats, k)
             both = decision_rules.repeated_in_both_orders(repeats, k)
-            rules.append(_own(grid, cell, f"repeats({k})", one, k))
-            rules.append(_own(grid, cell, f"repeats({k})-both", both, 2 * k))
+            rules.append(_rule_of_one_judge(grid, cell, f"repeats({k})", one, k))
+            rules.append(_rule_of_one_judge(grid, cell, f"repeats({k})-both", both, 2 * k))
     return rules
 
 
-def _own(
+def _rule_of_one_judge(
     grid: OrderGrid, cell: int, id: str, decisions: Decisions, calls: float, note: str = ""
 ) -> Rule:
     name = grid.cells[cell]
@@ -122,8 +126,8 @@ def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
             verdicts = grid.verdicts[other]
             single = decision_rules.single_call(verdicts)
             pool = decision_rules.pooled_orders(verdicts)
-            rules.append(_own(grid, other, f"prompt:{words}", single, 1))
-            rules.append(_own(grid, other, f"prompt:{words}+pool", pool, 2))
+            rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}", single, 1))
+            rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}+pool", pool, 2))
     return rules
 
 

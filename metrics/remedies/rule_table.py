@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_family
+from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_contrast_family
 from metrics.estimation.intervals import (
     Floats,
     Statistic,
@@ -82,7 +82,7 @@ def estimate_rules(
     whole = {id(rule) for rule in rules if np.isfinite(rule.decisions.first).all()}
     totals = {id(rule): _rule_totals(grid, rule, base) for rule in rules if id(rule) in whole}
     family = [r for r in rules if id(r) in whole and r is not baseline and not r.votes]
-    contrasts = _contrasts(totals[id(baseline)], [totals[id(r)] for r in family], rng)
+    contrasts = _contrasts_with_one_call(totals[id(baseline)], [totals[id(r)] for r in family], rng)
     adjusted = dict(zip(map(id, family), contrasts, strict=True))
     found = []
     for rule in rules:
@@ -91,9 +91,9 @@ def estimate_rules(
         elif id(rule) in whole:
             alone = adjusted.get(id(rule))
             if alone is None:
-                (alone,) = _contrasts(totals[id(baseline)], [totals[id(rule)]], rng)
+                (alone,) = _contrasts_with_one_call(totals[id(baseline)], [totals[id(rule)]], rng)
             found.append(_line(totals[id(rule)], alone))
-        elif (part := _on_part(grid, rule, baseline, rng)) is not None:
+        elif (part := _estimate_on_known_part(grid, rule, baseline, rng)) is not None:
             found.append(part)
     return found
 
@@ -123,9 +123,9 @@ def _line(totals: _RuleTotals, contrast: Contrast | None) -> RuleEstimate:
     credit, decided, right, count = totals.sums.T
     line = RuleEstimate(
         totals.rule,
-        credit_share(credit, count, totals.rule.note),
-        credit_share(decided, count),
-        credit_share(right, decided),
+        ratio_of_item_sums(credit, count, totals.rule.note),
+        ratio_of_item_sums(decided, count),
+        ratio_of_item_sums(right, decided),
     )
     if contrast is None:
         return line
@@ -134,7 +134,7 @@ def _line(totals: _RuleTotals, contrast: Contrast | None) -> RuleEstimate:
     )
 
 
-def _on_part(
+def _estimate_on_known_part(
     grid: OrderGrid, rule: Rule, baseline: Rule, rng: np.random.Generator
 ) -> RuleEstimate | None:
     keep = np.isfinite(rule.decisions.first)
@@ -143,7 +143,7 @@ def _on_part(
     part, one = grid.select(keep), _restrict(baseline, keep)
     base = one.decisions.credit(part.truth)
     totals = _rule_totals(part, _restrict(rule, keep), base)
-    (contrast,) = _contrasts(_rule_totals(part, one, base), [totals], rng)
+    (contrast,) = _contrasts_with_one_call(_rule_totals(part, one, base), [totals], rng)
     line = _line(totals, contrast)
     note = f"on {part.size:,} of {grid.size:,} comparisons"
     agreement = replace(line.agreement, note=join_notes(note, line.agreement.note))
@@ -156,14 +156,14 @@ def _restrict(rule: Rule, keep: Mask) -> Rule:
     return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
 
 
-def credit_share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
+def ratio_of_item_sums(successes: Floats, counts: Floats, note: str = "") -> Estimate:
     """Estimate the ratio of two sums by item, with the Wilson interval at the effective n."""
     some = counts > 0
     group = np.zeros(int(some.sum()), np.int64)
     return proportions(successes[some], counts[some], group, 1, "share", note)[0]
 
 
-def _contrasts(
+def _contrasts_with_one_call(
     baseline: _RuleTotals, family: Sequence[_RuleTotals], rng: np.random.Generator
 ) -> list[Contrast]:
     if not family or not len(baseline.sums):
@@ -182,7 +182,7 @@ def _contrasts(
         )
         for one in family
     ]
-    return adjust_family(pairs, rng)
+    return adjust_contrast_family(pairs, rng)
 
 
 def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:

@@ -55,7 +55,7 @@ highest win rate."""
 Json = dict[str, Any]
 
 
-def _grade(frame: pd.DataFrame) -> Json:
+def _grade_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> Grade Score and further measures, for prompts that choose an
     option."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
@@ -121,12 +121,12 @@ def _five_level_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_rows(frame, five_level_mask(frame))
 
 
-def _reward(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+def _reward_section(frame: pd.DataFrame) -> Mapping[str, Estimate]:
     rows = _five_level_rows(frame)
     return creation_levels.reward_table(rows, find_baseline(rows)) if len(rows) else {}
 
 
-def _levels(frame: pd.DataFrame) -> Json:
+def _five_level_section(frame: pd.DataFrame) -> Json:
     rows = _five_level_rows(frame)
     return creation_levels.five_level_counts(rows, find_baseline(rows)) if len(rows) else {}
 
@@ -142,7 +142,7 @@ def find_baseline(frame: pd.DataFrame) -> str | None:
     return everywhere[0] if len(names) > 2 and everywhere else None
 
 
-def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+def _factuality_section(frame: pd.DataFrame) -> Mapping[str, Estimate]:
     return creation_levels.visual_factuality(frame, find_baseline(frame))
 
 
@@ -152,7 +152,7 @@ def _agreement(frame: pd.DataFrame) -> Json:
     Keys: people -> judge -> agreement with people; always_tie: that of a judge that always answers
     "equal"; voters -> person -> measures; judges -> a -> b -> share of equal verdicts; pairs -> a
     -> b -> share, κ and α; merged_orders -> judge -> agreement with people if both orders are
-    merged; alignment (`_alignment`); and the keys of `people_sections`.
+    merged; alignment (`_alignment_with_people_section`); and the keys of `people_sections`.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)
@@ -169,7 +169,7 @@ def _agreement(frame: pd.DataFrame) -> Json:
         if merged:
             result["merged_orders"] = merged
         if (frame["margin"] == 2).any():
-            result["alignment"] = _alignment(frame)
+            result["alignment"] = _alignment_with_people_section(frame)
     machines = {str(name) for name in frame["judge"][~human]}
     if len(machines) > 1:
         result["judges"] = majority_agreement.judge_agreement_matrix(frame)
@@ -184,7 +184,7 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
     return {"mae": got.mae, "within_one": got.consistency}
 
 
-def _alignment(frame: pd.DataFrame) -> Json:
+def _alignment_with_people_section(frame: pd.DataFrame) -> Json:
     """Return MAE and Consistency with people, as in Creation-MMBench. Keys: judge or person -> run
     mode (both orders averaged, or single verdicts) -> model."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
@@ -198,7 +198,7 @@ def _alignment(frame: pd.DataFrame) -> Json:
     return nested
 
 
-def _creation(frame: pd.DataFrame) -> Json:
+def _creation_section(frame: pd.DataFrame) -> Json:
     """Return category -> model -> Creation-MMBench's numbers, if there are several categories. The
     numbers are VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts."""
     rows = row_selection.select_rows(frame, five_level_mask(frame) | scoring_mask(frame))
@@ -245,7 +245,7 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
     return {"longer": longer, **known, "controlled": controlled, "judges": length_effect(frame)}
 
 
-def _ranker(frame: pd.DataFrame) -> Json:
+def _ranker_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> the judge as a ranker of models: τ, decisiveness, bias toward each
     model, and the two win rates of each pair; judges without any of them are left out."""
     evidence = GroupedFrame(row_selection.select_judges(frame), ["judge", "prompt"])
@@ -259,13 +259,13 @@ def _ranker(frame: pd.DataFrame) -> Json:
     return nested
 
 
-def _people_gaps(frame: pd.DataFrame) -> Json:
+def _people_gaps_section(frame: pd.DataFrame) -> Json:
     """Return contestant -> win rate by judges minus that by people, on the cases both judged."""
     found = win_rate_gaps(frame)
     return {name: got for (name, group), got in found.items() if group == ALL_CATEGORIES}
 
 
-def _people_length(frame: pd.DataFrame) -> Json:
+def _people_length_section(frame: pd.DataFrame) -> Json:
     """Return the effect of length on people's votes, if the lengths of the answers are known."""
     votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
     effect = length_effect(votes) if len(votes) else None
@@ -282,7 +282,7 @@ def _self_preference(frame: pd.DataFrame) -> Mapping[str, Any]:
     }
 
 
-def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
+def _jury_section(frame: pd.DataFrame) -> Mapping[str, Any]:
     machine = frame.loc[~row_selection.people_mask(frame)]
     if machine["judge"].astype(str).nunique() < 3:
         return {}
@@ -298,7 +298,7 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
     }
 
 
-def _precision(frame: pd.DataFrame) -> Json:
+def _precision_section(frame: pd.DataFrame) -> Json:
     """Return contestant -> variance components of the contestant's points, and the gain from
     doubling the items, judges, prompts or repeats.
 
@@ -318,7 +318,7 @@ def _precision(frame: pd.DataFrame) -> Json:
     return found
 
 
-def _arena_hard(frame: pd.DataFrame) -> Json:
+def _arena_hard_section(frame: pd.DataFrame) -> Json:
     """Compute ratings from five-level verdicts, with "much better" counted three times
     (Arena-Hard)."""
     rows = _five_level_rows(frame)
@@ -327,7 +327,7 @@ def _arena_hard(frame: pd.DataFrame) -> Json:
     return {"bradley_terry": bradley_terry_ratings(rows, weighting="arena-hard")}
 
 
-def _accuracies(frame: pd.DataFrame) -> Json:
+def _printed_accuracies_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> accuracies as papers define them, if better answers are known."""
     nested: Json = {}
     frame = row_selection.select_rows(frame, frame["truth"] >= 0)
@@ -339,20 +339,22 @@ def _accuracies(frame: pd.DataFrame) -> Json:
 
 
 def _missing_verdict_bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return win_rates.manski_bounds(frame) if not row_selection.evidence_mask(frame).all() else {}
+    return (
+        win_rates.manski_bounds(frame) if not row_selection.usable_status_mask(frame).all() else {}
+    )
 
 
 Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 
 
 OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
-    "grade": _grade,
+    "grade": _grade_section,
     "strength": _option_strengths,
     "places": _place_effects,
     "error_placement": error_placement_section,
-    "reward": _reward,
-    "levels": _levels,
-    "factuality": _factuality,
+    "reward": _reward_section,
+    "levels": _five_level_section,
+    "factuality": _factuality_section,
     "ratings": creation_levels.single_ratings,
     "pass_fail": pass_fail_section,
     "scores": scores_section,
@@ -366,22 +368,22 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "reliability": reliability_section,
     "point_ranking": point_ranking_section,
     "point_remedies": point_remedies_section,
-    "creation": _creation,
-    "accuracies": _accuracies,
+    "creation": _creation_section,
+    "accuracies": _printed_accuracies_section,
     "agreement": _agreement,
     "corrected": _corrected_win_rates,
     "corrected_ranking": corrected_ranking_section,
     "probability": _probability_ratings,
-    "jury": _jury,
+    "jury": _jury_section,
     "bounds": _missing_verdict_bounds,
     "length": _length_effects,
-    "people_length": _people_length,
-    "people_gaps": _people_gaps,
-    "ranker": _ranker,
+    "people_length": _people_length_section,
+    "people_gaps": _people_gaps_section,
+    "ranker": _ranker_section,
     "first_place": first_place_section,
     "self_preference": _self_preference,
-    "precision": _precision,
-    "arena_hard": _arena_hard,
+    "precision": _precision_section,
+    "arena_hard": _arena_hard_section,
 }
 WITH_PEOPLE: Final = frozenset(
     {

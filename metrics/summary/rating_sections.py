@@ -151,7 +151,7 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
     return int((sums > 0).sum()), int((sums != 0).sum())
 
 
-def order_table(frame: pd.DataFrame) -> Json:
+def ratings_by_order_table(frame: pd.DataFrame) -> Json:
     """Return the ratings from the verdicts in one order alone: {"first": …, "second": …} ->
     contestant -> rating. "first" is the order that comes first in the plan. Empty unless both were
     judged."""
@@ -178,6 +178,6 @@ def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
         "gaps": gap_table(boards),
         "tie_models": tie_model_table(frame),
         "planning": planning_table(frame, boards),
-        "bradley_terry_by_order": order_table(frame),
+        "bradley_terry_by_order": ratings_by_order_table(frame),
         "win_rate_by_position": position_table(frame),
     }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metrics.error_models.certified_share import judge_certificate
+from metrics.error_models.certified_share import certify_judge_share
 from metrics.estimation.intervals import unknown_estimate
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.effective_votes import effective_votes
@@ -17,9 +17,9 @@ from metrics.remedies.known_winners import TruthSource
 from metrics.remedies.order_grid import Cell
 from metrics.remedies.order_identity import order_patterns
 from metrics.remedies.recommendation import Recommendation
-from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, build_remedy_study
 from metrics.remedies.rotation_rules import rotation_tables
-from metrics.remedies.rule_sets import own_rules, prompt_rules
+from metrics.remedies.rule_sets import prompt_rules, rules_of_cell
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
 
 Json = dict[str, Any]
@@ -46,7 +46,7 @@ def remedy_section(
 ) -> Json:
     """Build the section `remedies` as nested dictionaries of estimates; empty if no better answer
     is known. `study`: the remedies of the frame, if they were already computed."""
-    study = study or study_remedies(frame, inputs.judges, inputs.source)
+    study = study or build_remedy_study(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
     if not study.grid.size and not rotated:
@@ -55,23 +55,23 @@ def remedy_section(
     for cell, (judge, prompt) in enumerate(study.cells if study.grid.size else ()):
         rules.setdefault(judge, {})[prompt] = _judge_rules(study, cell, inputs)
     for (judge, prompt), table in rotated.items():
-        lines = {one.rule.id: _line(one, inputs) for one in table}
+        lines = {one.rule.id: _rule_as_json(one, inputs) for one in table}
         rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
-    section: Json = {"truth": _truth(study), "rules": rules}
+    section: Json = {"truth": _truth_facts(study), "rules": rules}
     if not study.grid.size:
         return section
-    section["identity"] = _identities(study)
+    section["identity"] = _order_patterns_section(study)
     if study.grid.size <= MAX_SELECTED:
         section["risk"] = _risk_curves(study)
     section["certified"] = _certificates(study)
-    section["juries"] = _juries(study, inputs)
+    section["juries"] = _juries_section(study, inputs)
     section["recommendations"], section["recommendation"] = _recommendations(study)
     if (plan := plan_budget(study, inputs.prices)) is not None:
-        section["plan"] = _plan(plan)
+        section["plan"] = _budget_plan_as_json(plan)
     return section
 
 
-def _plan(plan: BudgetPlan) -> Json:
+def _budget_plan_as_json(plan: BudgetPlan) -> Json:
     """Convert the plan for a budget to JSON types: its steps from the cheapest to the dearest."""
     steps = []
     for step in plan.steps:
@@ -85,7 +85,7 @@ def _plan(plan: BudgetPlan) -> Json:
     return {"currency": plan.currency, "steps": steps, "unpriced": list(plan.unpriced)}
 
 
-def _truth(study: RemedyStudy) -> Json:
+def _truth_facts(study: RemedyStudy) -> Json:
     found: Json = {
         "source": study.grid.source,
         "comparisons": study.grid.size,
@@ -97,12 +97,12 @@ def _truth(study: RemedyStudy) -> Json:
 
 
 def _judge_rules(study: RemedyStudy, cell: int, inputs: RemedyInputs) -> Json:
-    rules = [*own_rules(study.grid, cell), *prompt_rules(study.grid, cell)]
+    rules = [*rules_of_cell(study.grid, cell), *prompt_rules(study.grid, cell)]
     table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
-    return {one.rule.id: _line(one, inputs) for one in table}
+    return {one.rule.id: _rule_as_json(one, inputs) for one in table}
 
 
-def _line(one: RuleEstimate, inputs: RemedyInputs) -> Json:
+def _rule_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
     """Convert a line of the table of remedies to the JSON object of a rule."""
     found: Json = {
         "calls": round(one.rule.price, 4),
@@ -130,7 +130,7 @@ def rule_cost(one: RuleEstimate, costs: Mapping[Cell, float]) -> float | None:
     return sum(costs[cell] * calls for cell, calls in one.rule.calls.items())
 
 
-def _identities(study: RemedyStudy) -> Json:
+def _order_patterns_section(study: RemedyStudy) -> Json:
     found: Json = {}
     for cell, (judge, prompt) in enumerate(study.cells):
         patterns = order_patterns(study.grid, cell)
@@ -149,18 +149,18 @@ def _certificates(study: RemedyStudy) -> Json:
     """Return judge -> prompt -> share that the judge may decide alone."""
     found: Json = {}
     for cell, (judge, prompt) in enumerate(study.cells):
-        found.setdefault(judge, {})[prompt] = judge_certificate(study.grid, [cell])
+        found.setdefault(judge, {})[prompt] = certify_judge_share(study.grid, [cell])
     return found
 
 
-def _juries(study: RemedyStudy, inputs: RemedyInputs) -> Json:
+def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
     found: Json = {}
     for prompt in dict.fromkeys(name for _, name in study.cells):
         panel = study.panel(prompt)
         for cells, picked in [*_default_juries(study, panel), *_named_juries(study, panel, inputs)]:
             name = " + ".join(study.cells[cell][0] for cell in cells)
             key = name if name not in found else f"{name} ({prompt})"
-            found[key] = _jury(study, cells, picked, inputs)
+            found[key] = _jury_as_json(study, cells, picked, inputs)
     return found
 
 
@@ -196,14 +196,16 @@ def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
             )
 
 
-def _jury(study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: RemedyInputs) -> Json:
+def _jury_as_json(
+    study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: RemedyInputs
+) -> Json:
     table = study.jury_table(cells)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
-    found |= {one.rule.id: _line(one, inputs) for one in table[1:]}
+    found |= {one.rule.id: _rule_as_json(one, inputs) for one in table[1:]}
     if (
         not picked
     ):  # a jury chosen by its agreement would be certified with the labels that chose it
-        found["certified"] = judge_certificate(study.grid, cells)
+        found["certified"] = certify_judge_share(study.grid, cells)
     return {**found, "effective_votes": effective_votes(study.grid, cells)}
 
 
@@ -214,14 +216,14 @@ def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
     best = study.best_judge()
     chosen: Json = {}
     for cell, (judge, prompt) in enumerate(study.cells):
-        advice = recommendation_data(study.advice(cell))
+        advice = recommendation_as_json(study.advice(cell))
         found.setdefault(judge, {})[prompt] = advice
         if cell == best:
             chosen = advice
     return found, chosen
 
 
-def recommendation_data(advice: Recommendation) -> Json:
+def recommendation_as_json(advice: Recommendation) -> Json:
     """Convert a recommendation to JSON types; `rule` is null if none was shown to help."""
     found: Json = {"rule": None, "judge": advice.judge, "prompt": advice.prompt}
     if advice.chosen:

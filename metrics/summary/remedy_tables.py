@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from metrics.remedies.rule_names import words_of_id
+from metrics.remedies.rule_names import rule_words_of_id
 
 Json = dict[str, Any]
 
@@ -33,7 +33,7 @@ def render_remedies(section: Json) -> Iterator[str]:
             yield _row(HEADINGS)
             yield from (_rule_row(id, [judge], line) for id, line in rules.items())
             if found := section.get("certified", {}).get(judge, {}).get(prompt):
-                yield _certificate(found)
+                yield _format_certificate(found)
     for name, jury in section.get("juries", {}).items():
         chosen = " (chosen: highest agreement in this study)" if jury["picked"] else ""
         yield f"\n{name}{chosen}, against one call of {jury['baseline']}"
@@ -42,20 +42,20 @@ def render_remedies(section: Json) -> Iterator[str]:
             id: line for id, line in jury.items() if isinstance(line, dict) and "calls" in line
         }
         yield from (_rule_row(id, name.split(" + "), line) for id, line in lines.items())
-        yield f"effective votes {_number(jury['effective_votes'], 2)}"
+        yield f"effective votes {_format_estimate(jury['effective_votes'], 2)}"
         if "certified" in jury:
-            yield _certificate(jury["certified"])
+            yield _format_certificate(jury["certified"])
 
 
-def _certificate(found: Json) -> str:
+def _format_certificate(found: Json) -> str:
     """Return the line on the share of comparisons that may be decided alone."""
     share, error = found["share"], found["error"]
     claim = f"an error of at most {found['alpha']:.0%} (confidence {1 - found['delta']:.0%})"
     if share["value"] is None:
         return f"share to decide alone with {claim}: – ({share['note']})"
     return (
-        f"may decide {_number(share)} alone with {claim}: margin {found['margin']:g}, "
-        f"error {_number(error)}"
+        f"may decide {_format_estimate(share)} alone with {claim}: margin {found['margin']:g}, "
+        f"error {_format_estimate(error)}"
     )
 
 
@@ -64,21 +64,24 @@ def _plan_lines(plan: Json) -> Iterator[str]:
     comparison, the cheapest first."""
     yield f"\nbest rule by {plan['currency']} per comparison, on items not used to choose it"
     for step in plan["steps"]:
-        title = words_of_id(step["rule"], step["judges"]).title
+        title = rule_words_of_id(step["rule"], step["judges"]).title
         cost = f"{step[plan['currency']]:g}"
-        yield f"{cost:>10}  {_number(step['agreement'])}  {title}: {', '.join(step['judges'])}"
+        agreement = _format_estimate(step["agreement"])
+        yield f"{cost:>10}  {agreement}  {title}: {', '.join(step['judges'])}"
     if plan["unpriced"]:
         yield f"left out, price unknown: {', '.join(plan['unpriced'])}"
 
 
 def _rule_row(id: str, judges: list[str], line: Json) -> str:
     cells = (
-        words_of_id(id, judges).title,
+        rule_words_of_id(id, judges).title,
         f"{line['calls']:g}",
-        _number(line["agreement"]),
-        _number(line["adjusted"], signed=True) if line["adjusted"]["value"] is not None else "",
-        _number(line["decided"], interval=False),
-        _number(line["right_when_decided"], interval=False),
+        _format_estimate(line["agreement"]),
+        _format_estimate(line["adjusted"], signed=True)
+        if line["adjusted"]["value"] is not None
+        else "",
+        _format_estimate(line["decided"], interval=False),
+        _format_estimate(line["right_when_decided"], interval=False),
     )
     note = line["agreement"]["note"]
     return _row(cells) + (f"  ({note})" if note else "")
@@ -90,7 +93,9 @@ def _row(cells: tuple[str, ...]) -> str:
     return f"{first:<{WIDTHS[0]}}{''.join(padded)}"
 
 
-def _number(got: Json, digits: int = 3, *, signed: bool = False, interval: bool = True) -> str:
+def _format_estimate(
+    got: Json, digits: int = 3, *, signed: bool = False, interval: bool = True
+) -> str:
     if got["value"] is None:
         return "–"
     sign = "+" if signed else ""

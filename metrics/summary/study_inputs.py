@@ -28,7 +28,7 @@ def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = (
         judges,
         stored_truth_source(store, name),
         tuple(juries),
-        {**_declared_dollars(store, name), **mean_call_dollars(store, name)},
+        {**_dollars_per_call(store, name), **mean_call_dollars(store, name)},
         mean_call_tokens(store, name),
     )
 
@@ -38,7 +38,7 @@ def stored_styles(store: Store, name: str) -> Styles:
     return store.memoised(name, ("styles",), lambda: count_styles(store.items(name).values()))
 
 
-def _declared_dollars(store: Store, name: str) -> dict[Cell, float]:
+def _dollars_per_call(store: Store, name: str) -> dict[Cell, float]:
     """Return (judge, prompt) -> dollars of a call, from the judge's price in the study file and the
     mean tokens of its calls."""
     prices = {judge.name: judge.price for judge in store.study(name).judges if judge.price}

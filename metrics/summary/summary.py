@@ -26,8 +26,8 @@ from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
 from metrics.remedies.remedy_study import (
     add_call_credits,
+    build_remedy_study,
     estimate_call_agreement,
-    study_remedies,
 )
 from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
@@ -89,7 +89,7 @@ def summarise_frame(
     """
     rng = rng or np.random.default_rng(SEED)
     inputs = remedies or RemedyInputs()
-    study = study_remedies(frame, inputs.judges, inputs.source)
+    study = build_remedy_study(frame, inputs.judges, inputs.source)
     frame = add_call_credits(frame, study)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
     if checks:
@@ -106,7 +106,9 @@ def summarise_frame(
         nested: Json = {}
         for k, key in enumerate(evidence.cells if len(frame) else []):
             part = frame.loc[cell == k]
-            _set_nested(nested, key, _pooled_summary(part, rng, None, quick) | _agreement(part))
+            _set_nested(
+                nested, key, _pooled_summary(part, rng, None, quick) | _call_agreement_section(part)
+            )
         result["by"] = nested
     suspected = row_selection.suspect_mask(frame)
     if suspected.any():  # last, so that the random draws of other numbers are unchanged
@@ -118,7 +120,7 @@ def summarise_frame(
     return result
 
 
-def _agreement(frame: pd.DataFrame) -> Json:
+def _call_agreement_section(frame: pd.DataFrame) -> Json:
     """Build the part of the section `remedies` with the agreement of single calls, for the judges
     and prompts that have it."""
     rules: Json = {}
@@ -304,7 +306,7 @@ def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
     (in logits) if there are label probabilities."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
-    split = label_effect.probability_split(rows)
+    split = label_effect.mean_content_and_position_terms(rows)
     return found | {f"logit_{name}": got for name, got in split.items() if got.value is not None}
 
 

@@ -159,9 +159,9 @@ def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
     """Coefficients of one judge, those of people on the same items subtracted, the ranking before
     and after, and the share of the ranking that is style."""
     if len(np.unique(data.battles.item)) < LEAST_ITEMS or len(data.battles.names) < 2:
-        return _refused(dict.fromkeys(range(len(STYLE_FEATURES)), TOO_FEW))
+        return _refused_coefficients(dict.fromkeys(range(len(STYLE_FEATURES)), TOO_FEW))
     if len(data.battles) > MAX_BATTLES:
-        return _refused(dict.fromkeys(range(len(STYLE_FEATURES)), TOO_MANY))
+        return _refused_coefficients(dict.fromkeys(range(len(STYLE_FEATURES)), TOO_MANY))
     reasons = {}
     for feature in range(len(STYLE_FEATURES)):
         if data.scale[feature] < 1e-9:
@@ -169,32 +169,36 @@ def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
         elif data.overlap(feature) < LEAST_OVERLAP:
             reasons[feature] = NO_OVERLAP
     used = [feature for feature in range(len(STYLE_FEATURES)) if feature not in reasons]
-    fits = _finite_fits(data, used)
+    fits = _fit_with_and_without_style(data, used)
     if fits is None or not used:
-        return _refused({k: reasons.get(k, NOT_FINITE) for k in range(len(STYLE_FEATURES))})
+        return _refused_coefficients(
+            {k: reasons.get(k, NOT_FINITE) for k in range(len(STYLE_FEATURES))}
+        )
     before, after = fits
     models, n = len(after.beta), len(data.battles)
     found = {
         feature: _estimate(float(after.gamma[k]), after.influence[:, models + k], n)
         for k, feature in enumerate(used)
     }
-    result = _refused(reasons)
+    result = _refused_coefficients(reasons)
     result["coefficients"] |= {STYLE_FEATURES[k]: one for k, one in found.items()}
     result["coefficients"] = {name: result["coefficients"][name] for name in STYLE_FEATURES}
-    if people is not None and (minus := _minus_people(data, people, used)):
+    if people is not None and (minus := _coefficients_minus_people(data, people, used)):
         result["minus_people"] = minus
-    result["ranking"] = _rankings(data, before, after)
+    result["ranking"] = _rankings_before_and_after(data, before, after)
     result["style_share"] = _style_share(before, after, n)
     return result
 
 
-def _refused(reasons: Mapping[int, str]) -> Json:
+def _refused_coefficients(reasons: Mapping[int, str]) -> Json:
     """Return unknown coefficients, each with the reason why its feature cannot be used."""
     coefficients = {STYLE_FEATURES[k]: unknown_estimate(why, "logit") for k, why in reasons.items()}
     return {"coefficients": coefficients}
 
 
-def _finite_fits(data: StyleData, used: Sequence[int]) -> tuple[StyleFit, StyleFit] | None:
+def _fit_with_and_without_style(
+    data: StyleData, used: Sequence[int]
+) -> tuple[StyleFit, StyleFit] | None:
     """Fit the model without and with style; None if a fit is not finite."""
     try:
         fits = fit_style(data, ()), fit_style(data, used)
@@ -204,7 +208,7 @@ def _finite_fits(data: StyleData, used: Sequence[int]) -> tuple[StyleFit, StyleF
     return fits if largest < LARGEST_COEFFICIENT else None
 
 
-def _minus_people(data: StyleData, people: StyleData, used: Sequence[int]) -> Json:
+def _coefficients_minus_people(data: StyleData, people: StyleData, used: Sequence[int]) -> Json:
     """Coefficients of the judge minus those of people, both fitted on the comparisons that both
     judged, with the judge's scale."""
     common = np.intersect1d(data.keys, people.keys)
@@ -219,7 +223,7 @@ def _minus_people(data: StyleData, people: StyleData, used: Sequence[int]) -> Js
         return {}
     if max(np.abs(one.gamma).max(), np.abs(two.gamma).max()) > LARGEST_COEFFICIENT:
         return {}
-    own, other = _unit_codes(mine, one), _unit_codes(theirs, two)
+    own, other = _smallest_item_codes(mine, one), _smallest_item_codes(theirs, two)
     units = np.union1d(own, other)
     found = {}
     for k, feature in enumerate(used):
@@ -232,7 +236,7 @@ def _minus_people(data: StyleData, people: StyleData, used: Sequence[int]) -> Js
     return found
 
 
-def _unit_codes(data: StyleData, fit: StyleFit) -> Ints:
+def _smallest_item_codes(data: StyleData, fit: StyleFit) -> Ints:
     """Smallest item code of each resampling unit of a fit, which identifies the same unit in the
     fits of a judge and of people."""
     smallest = np.full(int(data.battles.item.max()) + 1, np.iinfo(np.int64).max)
@@ -240,7 +244,7 @@ def _unit_codes(data: StyleData, fit: StyleFit) -> Ints:
     return np.asarray(smallest[fit.items], np.int64)
 
 
-def _rankings(data: StyleData, before: StyleFit, after: StyleFit) -> Json:
+def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFit) -> Json:
     """Rating and place of each model before and after style control, and the places it moved."""
     n = data.battles.matches
     ranking: Json = {}

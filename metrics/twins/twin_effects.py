@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_family
+from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_contrast_family
 from metrics.estimation.intervals import (
     Floats,
     Statistic,
@@ -131,14 +131,14 @@ def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
             if len(rows):
                 group = _Group(str(judge), "", rows)
                 cells += [(group, name) for name in CONTROLS if name in group.planned]
-    contrasts = adjust_family(
-        [group.against_floor(name) for group, name in cells], np.random.default_rng(SEED)
+    contrasts = adjust_contrast_family(
+        [group.totals_against_floor(name) for group, name in cells], np.random.default_rng(SEED)
     )
     effects = [group.effect(name, one) for (group, name), one in zip(cells, contrasts, strict=True)]
-    return _with_findings(effects)
+    return _add_findings(effects)
 
 
-def _with_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
+def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
     """Set the finding of each effect: shown, not shown, or indifferent if no control loses."""
     controls = [one for one in effects if one.family in CONTROLS]
     seeing = {(one.judge, one.design) for one in controls if loses(one)}
@@ -172,14 +172,16 @@ class _Group:
         if self.design != DUEL:
             used &= np.isfinite(columns["before"])
         self.planned = {
-            str(name): _distinct(columns["unit"][twin == k]) for k, name in enumerate(families)
+            str(name): _distinct_units(columns["unit"][twin == k])
+            for k, name in enumerate(families)
         }
         self._usable = {
-            str(name): _select(columns, used & (twin == k)) for k, name in enumerate(families)
+            str(name): _select_entries(columns, used & (twin == k))
+            for k, name in enumerate(families)
         }
-        self.measure = self._own_measure(columns["value"], columns["before"])
+        self.measure = self._measure_of_levels(columns["value"], columns["before"])
 
-    def _own_measure(self, value: Floats, before: Floats) -> TwinMeasure:
+    def _measure_of_levels(self, value: Floats, before: Floats) -> TwinMeasure:
         """Return the measure of the twins' effect: a share for points and passes, for scores a mean
         within the range that occurs."""
         levels = np.concatenate([value, before])
@@ -194,18 +196,20 @@ class _Group:
         empty = {name: np.zeros(0) for name in ("unit", "item", *_NUMBERS)}
         return self._usable.get(family, empty)
 
-    def _common(self, family: str, other: str) -> tuple[_Columns, _Columns]:
+    def _verdicts_on_common_answers(self, family: str, other: str) -> tuple[_Columns, _Columns]:
         """Verdicts of two families on the answers that both have."""
         one, two = self.verdicts_on(family), self.verdicts_on(other)
         left, right = np.isin(one["unit"], two["unit"]), np.isin(two["unit"], one["unit"])
-        return _select(one, left), _select(two, right)
+        return _select_entries(one, left), _select_entries(two, right)
 
-    def against_floor(self, family: str) -> PairedTotals:
+    def totals_against_floor(self, family: str) -> PairedTotals:
         """Totals by item of a family and of its floor."""
-        one, two = self._common(family, FAMILIES[family].floor)
-        return self._paired(family, (one, "value"), (two, "value"), self.measure)
+        one, two = self._verdicts_on_common_answers(family, FAMILIES[family].floor)
+        return self._paired_totals(family, (one, "value"), (two, "value"), self.measure)
 
-    def _paired(self, family: str, one: _Side, two: _Side, measure: TwinMeasure) -> PairedTotals:
+    def _paired_totals(
+        self, family: str, one: _Side, two: _Side, measure: TwinMeasure
+    ) -> PairedTotals:
         sides = [
             sum_by_item(np.stack([rows[name], np.ones(len(rows["item"]))], axis=1), rows["item"])
             for rows, name in (one, two)
@@ -214,17 +218,19 @@ class _Group:
         common, at, to = np.intersect1d(first, second, return_indices=True)
         cell = (self.judge, self.prompt, family)
         sums = np.concatenate([a[at], b[to]], axis=1)
-        return PairedTotals(measure, cell, cell, common, sums, _mean)
+        return PairedTotals(measure, cell, cell, common, sums, _mean_of_totals)
 
-    def _difference(self, family: str, one: _Side, two: _Side, measure: TwinMeasure) -> Estimate:
-        pair = self._paired(family, one, two, measure)
-        return adjust_family([pair], np.random.default_rng(SEED))[0].raw
+    def _paired_difference(
+        self, family: str, one: _Side, two: _Side, measure: TwinMeasure
+    ) -> Estimate:
+        pair = self._paired_totals(family, one, two, measure)
+        return adjust_contrast_family([pair], np.random.default_rng(SEED))[0].raw
 
-    def change_of(self, family: str) -> Estimate:
+    def estimate_change(self, family: str) -> Estimate:
         """Preference for a twin over its original minus ½, or the paired change it causes."""
         rows = self.verdicts_on(family)
         if self.design != DUEL:
-            return self._difference(family, (rows, "value"), (rows, "before"), self.measure)
+            return self._paired_difference(family, (rows, "value"), (rows, "before"), self.measure)
         got = proportion(rows["value"], rows["item"])
         if got.value is None or got.low is None or got.high is None:
             return got if got.value is None else replace(got, value=got.value - 0.5)
@@ -239,31 +245,33 @@ class _Group:
         answers = set().union(*self.planned.values())
         return TwinEffect(
             self.judge, self.prompt, family, self.design,
-            self.change_of(family), self.change_of(floor), raw, adjusted,
+            self.estimate_change(family), self.estimate_change(floor), raw, adjusted,
             len(answers - self.planned[family]),
-            further=self._further(family) if self.design == SUBSTITUTION else {},
+            further=self._further_measures(family) if self.design == SUBSTITUTION else {},
         )  # fmt: skip
 
-    def _further(self, family: str) -> Json:
+    def _further_measures(self, family: str) -> Json:
         """Return further measures of twins that replace their original in a comparison: flips
         beyond those of the floor `sham`, and changes of the accuracy."""
         flips, accuracy = TwinMeasure("flips"), TwinMeasure("accuracy")
-        one, two = self._common(family, SHAM)
+        one, two = self._verdicts_on_common_answers(family, SHAM)
         found: Json = {}
         if len(two["item"]):
-            found["flips_excess"] = self._difference(family, (one, "flip"), (two, "flip"), flips)
+            found["flips_excess"] = self._paired_difference(
+                family, (one, "flip"), (two, "flip"), flips
+            )
         rows = self.verdicts_on(family)
-        known = _select(rows, np.isfinite(rows["right"]))
+        known = _select_entries(rows, np.isfinite(rows["right"]))
         if len(known["item"]):
             sides = (known, "right"), (known, "right_before")
-            found["accuracy_change"] = self._difference(family, *sides, accuracy)
+            found["accuracy_change"] = self._paired_difference(family, *sides, accuracy)
             gap = known["right"] - known["right_before"]
             found |= {"wrong_to_right": int((gap > 0).sum())}
             found |= {"right_to_wrong": int((gap < 0).sum())}
         return found
 
 
-def compared_twins(
+def compare_twins_of_sides(
     twins: pd.DataFrame, frame: pd.DataFrame, left: tuple[str, str], right: tuple[str, str]
 ) -> dict[str, PairedTotals]:
     """Return family -> totals by item for the difference of two sides in the effect beyond the
@@ -282,29 +290,29 @@ def compared_twins(
     found = {}
     for name in FAMILIES if one.design == two.design else ():
         if FAMILIES[name].group != "floor" and name in one.planned and name in two.planned:
-            a, b = one.against_floor(name), two.against_floor(name)
+            a, b = one.totals_against_floor(name), two.totals_against_floor(name)
             common, at, to = np.intersect1d(a.items, b.items, return_indices=True)
             if len(common):
                 sums = np.concatenate([a.sums[at], b.sums[to]], axis=1)
                 span = one.measure.bounds[1] - one.measure.bounds[0]
                 measure = replace(one.measure, kind="mean", bounds=(-span, span))
-                found[name] = PairedTotals(measure, left, right, common, sums, _beyond_floor)
+                found[name] = PairedTotals(measure, left, right, common, sums, _mean_beyond_floor)
     return found
 
 
-def _beyond_floor(totals: Floats) -> Floats:
-    return _mean(totals[..., :2]) - _mean(totals[..., 2:])
+def _mean_beyond_floor(totals: Floats) -> Floats:
+    return _mean_of_totals(totals[..., :2]) - _mean_of_totals(totals[..., 2:])
 
 
-def _select(rows: _Columns, mask: Any) -> _Columns:
+def _select_entries(rows: _Columns, mask: Any) -> _Columns:
     return {name: values[mask] for name, values in rows.items()}
 
 
-def _distinct(units: Any) -> set[int]:
+def _distinct_units(units: Any) -> set[int]:
     return set(units.tolist())
 
 
-def _mean(totals: Floats) -> Floats:
+def _mean_of_totals(totals: Floats) -> Floats:
     return safe_divide(totals[..., 0], totals[..., 1])
 
 

@@ -15,7 +15,7 @@ BLIND: Final = (
 )
 
 
-def clear_digits(estimate: Estimate, digits: int, scale: float) -> int:
+def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
     """Number of decimals with which no end of an interval that excludes 0 is rounded to 0: `digits`
     if they suffice, else up to three more."""
     ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
@@ -32,13 +32,13 @@ def points(estimate: Estimate, digits: int = 0) -> str:
     scale, unit = (100.0, " points") if estimate.unit == "share" else (1.0, "")
     digits = digits if scale == 100 else 2
     text = f"{scale * estimate.value:+.{digits}f}{unit}"
-    digits = clear_digits(estimate, digits, scale)
+    digits = digits_to_show_sign(estimate, digits, scale)
     if estimate.low is not None and estimate.high is not None:
         text += f" [{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
     return text.replace("-", "−")
 
 
-def moving_effects(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
+def irrelevant_effects_by_size(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
     """Effects of changes that should not matter, largest first. Controls are left out, and so are
     twins that lost the answer's content, unless the judge prefers them."""
     kept = [
@@ -56,7 +56,7 @@ def headline(effects: Sequence[TwinEffect]) -> str:
     """
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND
-    shown = [one for one in moving_effects(effects) if one.finding == SHOWN]
+    shown = [one for one in irrelevant_effects_by_size(effects) if one.finding == SHOWN]
     if shown:
         top = shown[0]
         words = FAMILIES[top.family].words
@@ -73,7 +73,7 @@ def headline(effects: Sequence[TwinEffect]) -> str:
 
 def chance_sentence(effects: Sequence[TwinEffect]) -> str:
     """One sentence on whether an effect is more than chance; empty if nothing is claimed."""
-    if not any(one.finding == SHOWN for one in moving_effects(effects)):
+    if not any(one.finding == SHOWN for one in irrelevant_effects_by_size(effects)):
         return ""
     return (
         f"That is more than chance: the interval is adjusted for all {len(effects)} changes tested."

@@ -34,7 +34,7 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     rows = rows.loc[~rows["noise"].to_numpy() & (rows["options"] <= 2).to_numpy()]
     names = rows["shown"].cat.categories
     bases = [SEP.join(split_twin(part)[0] for part in str(name).split(SEP)) for name in names]
-    kinds = [_design(base) for base in bases]
+    kinds = [_twin_design(base) for base in bases]
     codes = rows["shown"].cat.codes.to_numpy()
     rows = rows.assign(
         base=np.array(bases, object)[codes] if len(names) else "",
@@ -43,13 +43,13 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     before = _original_verdicts(frame, rows)
     changed = rows[CHANGED_COLUMN].to_numpy()
     single = (rows["design"] == SINGLE).to_numpy()
-    usable = row_selection.evidence_mask(rows)
-    points = _points(rows["pick"].to_numpy(), changed, usable)
-    level = np.where(usable, _levels(rows), np.nan)
-    old_points = _points(before["pick"].to_numpy(), changed, before["usable"].to_numpy())
+    usable = row_selection.usable_status_mask(rows)
+    points = _points_of_side(rows["pick"].to_numpy(), changed, usable)
+    level = np.where(usable, _scores_or_nan(rows), np.nan)
+    old_points = _points_of_side(before["pick"].to_numpy(), changed, before["usable"].to_numpy())
     old_level = np.where(before["usable"], before["level"], np.nan)
     value = np.where(single, level, points)
-    complete = _is_complete(rows, value)
+    complete = _complete_orders_mask(rows, value)
     value = np.where(complete, value, np.nan)
     old = np.where(single, old_level, old_points)
     known = np.isfinite(value) & np.isfinite(old)
@@ -71,32 +71,32 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
             "flip": np.where(
                 known & ~single, (picked != before["pick"].to_numpy()).astype(float), np.nan
             ),
-            "right": np.where(decided, _points(picked, truth, usable), np.nan),
+            "right": np.where(decided, _points_of_side(picked, truth, usable), np.nan),
             "right_before": np.where(
-                decided, _points(before["pick"].to_numpy(), truth, before["usable"]), np.nan
+                decided, _points_of_side(before["pick"].to_numpy(), truth, before["usable"]), np.nan
             ),
         }
     )
 
 
-def _design(base: str) -> str:
+def _twin_design(base: str) -> str:
     parts = base.split(SEP)
     return SINGLE if len(parts) == 1 else DUEL if len(set(parts)) == 1 else SUBSTITUTION
 
 
-def _points(pick: Any, side: Any, usable: Any) -> Floats:
+def _points_of_side(pick: Any, side: Any, usable: Any) -> Floats:
     """Points of one side: 1 if it was picked, ½ for a tie; nan for an unusable reply."""
     found = np.where(pick == side, 1.0, np.where(pick == TIE, 0.5, 0.0))
     return np.where(np.asarray(usable, bool) & (pick != NO_PICK), found, np.nan)
 
 
-def _levels(rows: pd.DataFrame) -> Floats:
+def _scores_or_nan(rows: pd.DataFrame) -> Floats:
     if "score_0" not in rows:
         return np.full(len(rows), np.nan)
     return rows["score_0"].to_numpy(np.float64)
 
 
-def _is_complete(rows: pd.DataFrame, value: Floats) -> row_selection.Mask:
+def _complete_orders_mask(rows: pd.DataFrame, value: Floats) -> row_selection.Mask:
     """Mask of the verdicts whose comparison was read in all its orders, so that the position
     cancels."""
     key = ["item", "comparison", "judge", "prompt", "repeat"]
@@ -122,8 +122,8 @@ def _original_verdicts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
             "repeat": own["repeat"].to_numpy(np.int64),
             "pick": own["pick"].to_numpy(),
             "truth": own["truth"].to_numpy(),
-            "level": _levels(own),
-            "usable": row_selection.evidence_mask(own),
+            "level": _scores_or_nan(own),
+            "usable": row_selection.usable_status_mask(own),
         }
     ).drop_duplicates(list(_MATCHED))
     found = wanted.merge(originals, how="left", on=list(_MATCHED))

@@ -13,8 +13,8 @@ from metrics.estimation.graded_scores import first_slot_scores
 from metrics.estimation.intervals import Ints, safe_divide
 from metrics.estimation.measures import build_order_sets
 from metrics.estimation.prompt_kinds import scoring_mask
-from metrics.remedies.rule_names import words_of_id
-from metrics.win_rates.remedy_outcomes import remedy_outcomes, rule_in_force
+from metrics.remedies.rule_names import rule_words_of_id
+from metrics.win_rates.remedy_outcomes import applicable_rule, remedy_outcomes
 from studies.frames.frame import TIE
 from studies.spec.combine_rules import parse_remedy
 
@@ -49,7 +49,7 @@ def outcome_rows(
     """
     check_rule(unreadable, get_args(UnreadableRule))
     frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
-    combine = rule_in_force(combine, frame)
+    combine = applicable_rule(combine, frame)
     remedy = parse_remedy(combine)
     if remedy is None:
         check_rule(combine, COUNTING_RULES)
@@ -139,5 +139,5 @@ def remedy_text(combine: CombineRule) -> str:
     """Describe the remedy that `combine` names, in words for the middle of a sentence."""
     remedy = parse_remedy(combine)
     assert remedy is not None, combine
-    words = words_of_id(remedy.id, remedy.judges)
+    words = rule_words_of_id(remedy.id, remedy.judges)
     return f"{words.title[0].lower()}{words.title[1:]} ({words.explanation})"

@@ -69,7 +69,7 @@ def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
     pick = rows["pick"].to_numpy()
     points = np.where(pick == TIE, 0.5, shown[np.arange(len(rows)), np.maximum(pick, 0)] == low)
     codes = (row_selection.item_codes(rows), row_selection.column_codes(rows["prompt"])[0])
-    listed = row_selection.listed_orders(row_selection.select_picks(frame))
+    listed = row_selection.first_listed_orders(row_selection.select_picks(frame))
     first = rows["shown"].isin(listed).to_numpy().astype(np.int64)
     item, prompt, low, high, first = (one[kept] for one in (*codes, low, high, first))
     return PairVerdicts(names, item, prompt, low, high, first, points[kept].astype(np.float64))
@@ -201,7 +201,7 @@ def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
     pooled, strict = pair_verdicts(frame), pair_verdicts(frame, "strict")
     if not 2 < len(pooled.names) <= MAX_MODELS:
         return []
-    prompts = _prompt_names(frame)
+    prompts = _prompt_codes_if_several(frame)
     opponents = [EVERY] if pooled.baseline >= 0 else [EVERY, *pooled.names]
     tables = {one: strict if one == ORDER_CHOICES[-1] else pooled for one in ORDER_CHOICES}
     counted = {id(one): _CountedPairs.build(one) for one in (pooled, strict)}
@@ -216,7 +216,7 @@ def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
     return found
 
 
-def _prompt_names(frame: pd.DataFrame) -> dict[str, int]:
+def _prompt_codes_if_several(frame: pd.DataFrame) -> dict[str, int]:
     """Return prompt -> code, if the frame has several prompts; else an empty dictionary."""
     codes, _ = row_selection.column_codes(frame["prompt"])
     names = sorted(map(str, row_selection.used_categories(frame["prompt"])))

@@ -13,7 +13,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, proportion
 from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.remedies.effective_votes import effective_votes
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, outcome_rows
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
@@ -130,7 +130,7 @@ def effective_judges(frame: pd.DataFrame) -> Estimate | None:
     None if the better answers are unknown or fewer than two judges can be compared: the correlation
     of verdicts says nothing about errors, because judges that are mostly right agree.
     """
-    study = study_remedies(frame)
+    study = build_remedy_study(frame)
     panels = [study.panel(prompt) for prompt in dict.fromkeys(name for _, name in study.cells)]
     cells = max(panels, key=len, default=[])
     return effective_votes(study.grid, cells) if len(cells) > 1 and study.grid.size > 1 else None

@@ -73,7 +73,7 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
         own = family[judge == name][0]
         counted = (slots[0] == own) ^ (slots[1] == own)
         if own and (counted & (judge == name)).any():
-            got = _excess(rows, judge, family, counted, slots[0] == own, name, own)
+            got = _estimate_excess(rows, judge, family, counted, slots[0] == own, name, own)
             found[name] = replace(got, people_excess=_people_excess(people, name, own))
     return found
 
@@ -112,7 +112,7 @@ def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimat
     return jackknife_estimate(sums, statistic, n, UNIT, (-1, 1))
 
 
-def _excess(
+def _estimate_excess(
     rows: pd.DataFrame,
     judge: NDArray[Any],
     family: NDArray[Any],
@@ -134,7 +134,7 @@ def _excess(
         return OwnFamilyExcess(name, own, none, none, none, none, none)
     place = np.searchsorted(np.array(outsiders), judge[kept])
     seat = np.where(judge[kept] == name, 0, 1 + np.minimum(place, len(outsiders) - 1))
-    sums = _sums_by_seat(points[kept], read[kept], seat, len(panel), item[kept])
+    sums = _sums_by_judge_column(points[kept], read[kept], seat, len(panel), item[kept])
     n = int(sums[:, len(panel)].sum())
 
     def estimate(statistic: Statistic, unit: str, low: float) -> Estimate:
@@ -143,9 +143,11 @@ def _excess(
     return OwnFamilyExcess(
         name,
         own,
-        own=estimate(lambda totals: _rates(totals)[..., 0], "share", 0.0),
-        others=estimate(lambda totals: _rates(totals)[..., 1:].mean(axis=-1), "share", 0.0),
-        excess=estimate(_rate_gap, UNIT, -1.0),
+        own=estimate(lambda totals: _win_rates_by_judge(totals)[..., 0], "share", 0.0),
+        others=estimate(
+            lambda totals: _win_rates_by_judge(totals)[..., 1:].mean(axis=-1), "share", 0.0
+        ),
+        excess=estimate(_own_minus_others_rate, UNIT, -1.0),
         bounds=_missing_bounds(sums),
         people_excess=unknown_estimate(NO_PEOPLE_NOTE, UNIT),
     )
@@ -157,12 +159,12 @@ def _points_for_own(
     """Return the points of the answer of the judge's family in each row, and whether the verdict
     was read."""
     pick = rows["pick"].to_numpy()
-    read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
+    read = row_selection.usable_status_mask(rows) & (pick != NO_PICK)
     points = np.where(pick == TIE, 0.5, (pick == 0) == own_first).astype(np.float64)
     return np.where(read, points, 0.0), read
 
 
-def _sums_by_seat(
+def _sums_by_judge_column(
     points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
 ) -> Floats:
     """Return sums by item, in three blocks with a column for each judge: points, verdicts, missing
@@ -175,13 +177,13 @@ def _sums_by_seat(
     return sum_by_item(columns, item)[1]
 
 
-def _rates(totals: Floats) -> Floats:
+def _win_rates_by_judge(totals: Floats) -> Floats:
     seats = totals.shape[-1] // 3
     return safe_divide(totals[..., :seats], totals[..., seats : 2 * seats])
 
 
-def _rate_gap(totals: Floats) -> Floats:
-    rates = _rates(totals)
+def _own_minus_others_rate(totals: Floats) -> Floats:
+    rates = _win_rates_by_judge(totals)
     gap: Floats = rates[..., 0] - rates[..., 1:].mean(axis=-1)
     return gap
 
@@ -189,13 +191,13 @@ def _rate_gap(totals: Floats) -> Floats:
 def _missing_bounds(sums: Floats) -> Estimate:
     """Compute the smallest and largest difference (win rate of the family by its own judge − by
     outsiders) over all possible values of the missing verdicts. `sums` is the result of
-    `_sums_by_seat`, with the family's judge in the first column of each block."""
+    `_sums_by_judge_column`, with the family's judge in the first column of each block."""
     totals = sums.sum(axis=0)
     seats = len(totals) // 3
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]
     low, high = won / (read + gone), (won + gone) / (read + gone)
     missing, planned = int(gone.sum()), int((read + gone).sum())
-    value = float(_rate_gap(totals))
+    value = float(_own_minus_others_rate(totals))
     return Estimate(
         value if np.isfinite(value) else None,
         float(low[0] - high[1:].mean()),

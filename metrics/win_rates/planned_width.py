@@ -15,7 +15,7 @@ from metrics.estimation.planning.variance_components import (
     ITEM,
     REPEAT,
     VarianceComponents,
-    measure_noise_limit,
+    count_interaction_as_noise,
 )
 
 JUDGE, PROMPT, ORDER = "judge", "prompt", "order"
@@ -82,7 +82,7 @@ def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWid
     known, at_best, shrink = components, False, 1.0
     levels = size.levels()
     if components.repeat is None and levels[REPEAT] > 1.05 * components.repeats:
-        known, at_best = measure_noise_limit(components), True
+        known, at_best = count_interaction_as_noise(components), True
     times = {REPEAT: levels[REPEAT] / known.repeats}
     for name, n in known.facets.items():
         if any(name in effect for effect in known.effects):

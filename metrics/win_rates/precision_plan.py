@@ -16,7 +16,7 @@ from metrics.estimation.planning.variance_components import (
     ITEM,
     REPEAT,
     VarianceComponents,
-    measure_noise_limit,
+    count_interaction_as_noise,
     variance_components,
 )
 from metrics.estimation.prompt_kinds import scoring_mask
@@ -69,14 +69,18 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
     # A cell is a mean over opponents and repeats; both reduce the variance of a single reply.
     own = variance_components(means[whole], FACETS, within, float(counted[whole].mean()))
     return PrecisionPlan(
-        contestant, int(whole.sum()), own, _narrowing(own), repeat_known=within is not None
+        contestant,
+        int(whole.sum()),
+        own,
+        _narrowing_by_doubling(own),
+        repeat_known=within is not None,
     )
 
 
 def _pair_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Readable verdicts of judges on pairs, noise-floor repeats included."""
     rows = row_selection.select_judges(frame)
-    usable = row_selection.evidence_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
+    usable = row_selection.usable_status_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
     usable &= ~scoring_mask(rows) & (rows["orders"] != 0).to_numpy()
     return row_selection.select_pairs(row_selection.select_rows(rows, usable))
 
@@ -111,11 +115,11 @@ def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
     return float(squares[several].sum() / (n[several] - 1).sum())
 
 
-def _narrowing(components: VarianceComponents) -> dict[str, float]:
+def _narrowing_by_doubling(components: VarianceComponents) -> dict[str, float]:
     """Share by which the interval narrows if a facet (items, judges, prompts, repeats) is doubled.
     Judges or prompts are left out if there is only one, as their variance is unknown."""
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
     if components.repeat is None:
-        return {**found, REPEAT: measure_noise_limit(components).narrowing(REPEAT)}
+        return {**found, REPEAT: count_interaction_as_noise(components).narrowing(REPEAT)}
     return {**found, REPEAT: components.narrowing(REPEAT)}

@@ -137,7 +137,7 @@ def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWi
     cases = _ContestantCases(votes, verdicts, item)
     corrected, weight = _corrected_estimate(cases, people, both, judged & ~voted)
     return CorrectedWinRate(
-        people, judge, corrected, bias, weight, _vote_multiple(people, corrected)
+        people, judge, corrected, bias, weight, _equivalent_votes_factor(people, corrected)
     )
 
 
@@ -208,7 +208,7 @@ def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
     return corrected.high - corrected.low < people.high - people.low
 
 
-def _vote_multiple(people: Estimate, corrected: Estimate) -> float | None:
+def _equivalent_votes_factor(people: Estimate, corrected: Estimate) -> float | None:
     """Number of votes needed without the judge, divided by the number now. It is (width of the
     interval from votes alone / corrected width)²."""
     if people.low is None or people.high is None or corrected.low is None or corrected.high is None:

@@ -28,7 +28,7 @@ _SINGLE_JUDGE_RULES: Final = {"jury-both": "majority"}
 verdicts; "pooled" for rules that are not listed here."""
 
 
-def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
+def applicable_rule(combine: str, frame: pd.DataFrame) -> str:
     """Return the rule that is applied to these rows: `combine`, unless its judges or its prompt are
     missing.
 
@@ -39,9 +39,9 @@ def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
     remedy = parse_remedy(combine)
     if remedy is None:
         return combine
-    if remedy.is_jury and len(_members(frame, remedy)) < 2:
+    if remedy.is_jury and len(_present_jury_members(frame, remedy)) < 2:
         return _SINGLE_JUDGE_RULES.get(remedy.id, "pooled")
-    if remedy.prompt and remedy.prompt not in _present(frame, "prompt"):
+    if remedy.prompt and remedy.prompt not in _values_present(frame, "prompt"):
         return "majority" if remedy.id.endswith("+pool") else "pooled"
     return combine
 
@@ -51,9 +51,9 @@ def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
     of the same row. If the outcome depends on chance, such as on which order is used, the
     comparison has a row for each possibility; all are equally probable."""
     pair, _ = pair_orders(frame)
-    rows = row_selection.select_rows(frame, pair & row_selection.evidence_mask(frame))
+    rows = row_selection.select_rows(frame, pair & row_selection.usable_status_mask(frame))
     rows = row_selection.select_known_order(rows)
-    parts = _jury_parts(rows, remedy) if remedy.is_jury else _own_parts(rows, remedy)
+    parts = _jury_outcomes(rows, remedy) if remedy.is_jury else _outcomes_by_cell(rows, remedy)
     found = [part for part in parts if len(part)]
     return pd.concat(found) if found else rows.iloc[:0]
 
@@ -61,14 +61,14 @@ def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
 # -- one judge -------------------------------------------------------------------------------------
 
 
-def _own_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
+def _outcomes_by_cell(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
     group, groups = row_selection.group_codes(rows, ("judge", "prompt"))
     for number in range(groups):
         cell = row_selection.select_rows(rows, group == number)
         grid = build_order_grid(cell)
         if not grid.cells:  # votes of people: no judge to correct
             continue
-        yield from _outcome_parts(cell, _one_judge_scores(grid, remedy.id))
+        yield from _outcomes_of_scores(cell, _one_judge_scores(grid, remedy.id))
 
 
 def _one_judge_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
@@ -76,15 +76,15 @@ def _one_judge_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
     or one for each order if the order is chosen at random."""
     verdicts = grid.verdicts[0]
     if id == "calibrated":
-        return _calibrated(grid)
+        return _calibrated_or_plain_scores(grid)
     if id.startswith("margin"):
-        return [_with_margin(grid, rule_number(id))]
+        return [_scores_with_margin(grid, rule_number(id))]
     repeats = verdicts[:, None] if grid.repeats is None else grid.repeats[0]
     sums = _sum_known(repeats[:, : int(rule_number(id))], axis=1)
     return [_sum_of_orders(sums)] if id.endswith("-both") else list(sums)
 
 
-def _calibrated(grid: OrderGrid) -> Sequence[Floats]:
+def _calibrated_or_plain_scores(grid: OrderGrid) -> Sequence[Floats]:
     verdicts = grid.verdicts[0].astype(np.float64)
     if grid.graded is None:
         return list(verdicts)
@@ -92,7 +92,7 @@ def _calibrated(grid: OrderGrid) -> Sequence[Floats]:
     return list(np.where(np.isnan(scores), verdicts, scores))
 
 
-def _with_margin(grid: OrderGrid, margin: float) -> Floats:
+def _scores_with_margin(grid: OrderGrid, margin: float) -> Floats:
     hard = _sum_of_orders(grid.verdicts[0])
     if grid.graded is None:
         return hard
@@ -117,18 +117,18 @@ def _sum_known(values: Values, axis: int | tuple[int, ...]) -> Floats:
 # -- several judges --------------------------------------------------------------------------------
 
 
-def _members(rows: pd.DataFrame, remedy: RemedyName) -> list[str]:
-    present = _present(rows, "judge")
+def _present_jury_members(rows: pd.DataFrame, remedy: RemedyName) -> list[str]:
+    present = _values_present(rows, "judge")
     return [judge for judge in remedy.judges if judge in present]
 
 
-def _present(rows: pd.DataFrame, column: str) -> set[str]:
+def _values_present(rows: pd.DataFrame, column: str) -> set[str]:
     return {str(name) for name in rows[column].unique()}
 
 
-def _jury_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
+def _jury_outcomes(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
     """Yield the outcomes of a jury for each prompt and, if there is a column `cell`, each cell."""
-    members = _members(rows, remedy)
+    members = _present_jury_members(rows, remedy)
     rows = row_selection.select_judges(rows, members)
     if remedy.id == "round-robin":
         yield row_selection.select_picks(rows)
@@ -138,8 +138,8 @@ def _jury_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame
     for number in range(groups):
         part = row_selection.select_rows(rows, group == number)
         grid = build_order_grid(part, members)
-        for found in _outcome_parts(part, _jury_scores(grid, remedy.id)):
-            yield _named(found, " + ".join(members))
+        for found in _outcomes_of_scores(part, _jury_scores(grid, remedy.id)):
+            yield _set_judge_name(found, " + ".join(members))
 
 
 def _jury_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
@@ -150,7 +150,7 @@ def _jury_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
     return [_sum_known(np.stack(calls), axis=0) for calls in starts]
 
 
-def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
+def _set_judge_name(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
     codes = np.zeros(len(rows), np.int8)
     return rows.assign(judge=pd.Categorical.from_codes(codes, pd.Index([judge], dtype="str")))
 
@@ -158,7 +158,7 @@ def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
+def _outcomes_of_scores(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
     """Yield, for each array of scores, one row per comparison, whose `pick` is the slot of the
     contestant that the score favours, or a tie.
 

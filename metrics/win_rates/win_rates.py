@@ -35,7 +35,7 @@ from metrics.win_rates.counting_rules import (
     outcome_rows,
     rule_note,
 )
-from metrics.win_rates.remedy_outcomes import rule_in_force
+from metrics.win_rates.remedy_outcomes import applicable_rule
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK, SEP, TIE
 
@@ -74,10 +74,10 @@ def win_rate(
     With `outcome="probability"` a verdict counts by its label probabilities, if it has any.
     """
     rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
-    return dict(sorted(rates.items(), key=lambda pair: -_value_or_lowest(pair[1])))
+    return dict(sorted(rates.items(), key=lambda pair: -_value_or_minus_one(pair[1])))
 
 
-def _value_or_lowest(estimate: Estimate) -> float:
+def _value_or_minus_one(estimate: Estimate) -> float:
     return -1.0 if estimate.value is None else estimate.value
 
 
@@ -94,7 +94,7 @@ def win_rates_by_cell(
     evidence = GroupedFrame(_comparison_rows(frame), by)
     names = row_selection.contestants(evidence.frame)
     rows = _apply_tie_rule(outcome_rows(evidence.frame, combine, unreadable), ties)
-    combine = rule_in_force(combine, evidence.frame)
+    combine = applicable_rule(combine, evidence.frame)
     note = rule_note(combine, unreadable) if (combine, unreadable) != DEFAULT_RULES else ""
     note = join_notes(note, "chosen among N options" if (rows["options"] > 2).any() else "")
     note = join_notes(note, BY_PROBABILITY if outcome == "probability" else "")
@@ -136,7 +136,7 @@ def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Select rows that compare two or more different answers, without rows of prompts that only
     score answers."""
     several = (frame["options"] > 1).to_numpy() & _distinct_contestants_mask(frame)
-    scored = row_selection.evidence_mask(frame) & (frame["pick"] == NO_PICK).to_numpy()
+    scored = row_selection.usable_status_mask(frame) & (frame["pick"] == NO_PICK).to_numpy()
     return row_selection.select_rows(frame, several & ~scored & ~scoring_mask(frame))
 
 
@@ -279,7 +279,7 @@ def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
     rows = _comparison_rows(frame)
     rows = row_selection.select_rows(rows, ~rows["noise"])
     names = row_selection.contestants(rows)
-    usable = row_selection.evidence_mask(rows)
+    usable = row_selection.usable_status_mask(rows)
     won, n = _total_points(row_selection.select_rows(rows, usable), names)
     _, absent = _total_points(row_selection.select_rows(rows, ~usable), names)
     return {

@@ -70,13 +70,13 @@ def write_records(
         )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for model, cells in sorted(scores.items()):
-            record = _record(study, model, cells)
+            record = _build_model_record(study, model, cells)
             if faults := list(find_faults(record)):
                 raise StudyError(
                     f"{model}: the record does not fit the schema of Every Eval Ever: {faults[0]}; "
                     "please report this"
                 )
-            archive.writestr(_file_name(study, model), json.dumps(record, indent=2))
+            archive.writestr(_make_archive_path(study, model), json.dumps(record, indent=2))
     return len(scores)
 
 
@@ -90,14 +90,14 @@ def _collect_scores(
             continue
         meta = items[ask.item].meta if ask.item in items else {}
         question = meta.get(QUESTION_META, ask.item)
-        for model, kind, value in _points(judgement):
+        for model, kind, value in _list_points_by_model(judgement):
             scores = found[model][ask.judge, ask.prompt, kind]
             scores.values.append(value)
             scores.questions.append(question)
     return found
 
 
-def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
+def _list_points_by_model(judgement: Judgement) -> list[tuple[str, str, float]]:
     """Return (model, kind, value) for each model shown: kind "win rate" with 1 for the winner, 0
     for a loser and an equal share for a tie, or kind "score" for an answer judged alone."""
     verdict, shown = judgement.verdict, judgement.ask.shown
@@ -115,7 +115,7 @@ def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
     ]
 
 
-def _record(study: Study, model: str, cells: Mapping[Cell, _Scores]) -> dict[str, Any]:
+def _build_model_record(study: Study, model: str, cells: Mapping[Cell, _Scores]) -> dict[str, Any]:
     now, info = str(int(time.time())), _model_info(model)
     source = {"source_name": study.name, "source_type": "evaluation_run"}
     source |= {"source_organization_name": UNKNOWN, "evaluator_relationship": "other"}
@@ -126,18 +126,20 @@ def _record(study: Study, model: str, cells: Mapping[Cell, _Scores]) -> dict[str
         "source_metadata": source,
         "eval_library": {"name": "evenhand", "version": UNKNOWN},
         "model_info": info,
-        "evaluation_results": [_result(study, *one) for one in sorted(cells.items())],
+        "evaluation_results": [
+            _build_evaluation_result(study, *one) for one in sorted(cells.items())
+        ],
     }
 
 
-def _result(study: Study, cell: Cell, scores: _Scores) -> dict[str, Any]:
+def _build_evaluation_result(study: Study, cell: Cell, scores: _Scores) -> dict[str, Any]:
     judge, prompt, kind = cell
     uncertainty: dict[str, Any] = {"num_samples": len(scores.values)}
     if (error := scores.standard_error) is not None:
         uncertainty["standard_error"] = {"value": error, "method": "analytic, clustered by item"}
     return {
         "evaluation_name": f"{study.name}: {kind} by {judge}",
-        "source_data": _source_data(study),
+        "source_data": _build_source_data(study),
         "metric_config": {
             "evaluation_description": _DESCRIPTIONS[kind],
             "lower_is_better": False,
@@ -170,7 +172,7 @@ def _judge_fields(study: Study, judge: str, prompt: str) -> dict[str, Any]:
     return {"llm_scoring": {"judges": [{"model_info": info}], "input_prompt": prompt}}
 
 
-def _source_data(study: Study) -> dict[str, Any]:
+def _build_source_data(study: Study) -> dict[str, Any]:
     source = study.data.source
     if source.startswith(HUB_PREFIX):
         repo = re.split(r"[:@]", source.removeprefix(HUB_PREFIX))[0]
@@ -185,7 +187,7 @@ def _model_info(model: str) -> dict[str, str]:
     return {"name": model, "id": model, "developer": developer}
 
 
-def _file_name(study: Study, model: str) -> str:
+def _make_archive_path(study: Study, model: str) -> str:
     """Return the record's path in the archive: data/<benchmark>/<developer>/<model>/<uuid>.json."""
     developer, _, name = _model_info(model)["id"].partition("/")
     parts = (_UNSAFE.sub("_", part).strip(".") or "_" for part in (study.name, developer, name))
@@ -224,10 +226,12 @@ def find_faults(
         for place, one in enumerate(value):
             yield from find_faults(one, schema["items"], f"{where}[{place}]")
     if kind == "object":
-        yield from _object_faults(value, schema, where)
+        yield from _find_object_faults(value, schema, where)
 
 
-def _object_faults(value: dict[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:
+def _find_object_faults(
+    value: dict[str, Any], schema: Mapping[str, Any], where: str
+) -> Iterator[str]:
     for name in schema.get("required", ()):
         if name not in value:
             yield f"{where}.{name}: required"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from studies.domain import HUMAN_PREFIX, REFERENCE, USABLE_STATUSES, Judgement
-from studies.errors import StudyError, write_error
+from studies.errors import StudyError, build_write_error
 from studies.exchange import alpaca_leaderboard, every_eval_ever
 from studies.exchange.injection_flags import InjectionFlags, format_suspects
 from studies.files.items import dump_item
@@ -27,7 +27,7 @@ from studies.files.table_formats import spreadsheet_guard
 from studies.sources.formats.own_exports import VOTE_COLUMNS, vote_row
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import dump_study
-from studies.store.ballot_queries import checks_by_item, read_ballots, with_checks
+from studies.store.ballot_queries import add_checks_to_item, checks_by_item, read_ballots
 from studies.store.store import Store
 from studies.texts.twin_families import is_twin
 
@@ -74,7 +74,7 @@ def write_export(store: Store, study: str, name: str, path: Path) -> int:
         written = EXPORT_FORMATS[name].write(store, study, partial)
         partial.replace(path)
     except OSError as error:
-        raise write_error(path, error) from None
+        raise build_write_error(path, error) from None
     finally:
         with contextlib.suppress(OSError):  # the file is missing, or its folder is a file
             partial.unlink()
@@ -176,7 +176,7 @@ def _picked_contestant(judgement: Judgement | None) -> str:
 # ---- formats of other tools ------------------------------------------------------------------
 
 
-def _without_twins(store: Store, study: str) -> Iterator[Judgement]:
+def _judgements_without_twins(store: Store, study: str) -> Iterator[Judgement]:
     """Yield the judgements that show no twin (a changed copy of an answer), because other tools
     would take a twin for a model."""
     for judgement in store.judgements(study):
@@ -187,7 +187,7 @@ def _without_twins(store: Store, study: str) -> Iterator[Judgement]:
 def _pair_verdicts(store: Store, study: str) -> Iterator[tuple[Judgement, str]]:
     """Yield the usable verdicts on two answers, each with the contestant picked; replies that
     contain only scores are left out."""
-    for judgement in _without_twins(store, study):
+    for judgement in _judgements_without_twins(store, study):
         if len(judgement.ask.shown) == 2 and (picked := _picked_contestant(judgement)):
             yield judgement, picked
 
@@ -198,7 +198,7 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
     categories = _categories_by_item(store, study)
     rows = (
         (
-            *(ask.item, *ask.shown, _winner(picked, ask.shown, "model_a", "model_b")),
+            *(ask.item, *ask.shown, _winner_word(picked, ask.shown, "model_a", "model_b")),
             *(ask.judge, ask.prompt, ask.item, categories.get(ask.item, ""), judgement.time),
             "shown" if ask.orders else UNKNOWN_ORDER,
         )
@@ -208,7 +208,7 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
     return _write_csv(path, spreadsheet_guard.BATTLE_COLUMNS, rows)
 
 
-def _winner(picked: str, pair: tuple[str, ...], first: str, second: str) -> str:
+def _winner_word(picked: str, pair: tuple[str, ...], first: str, second: str) -> str:
     """Return the format's word for the winner: `first` or `second` of the pair, or a tie."""
     return "tie" if picked == "tie" else first if picked == pair[0] else second
 
@@ -223,7 +223,7 @@ def _write_mt_bench(store: Store, study: str, path: Path) -> int:
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()
-    for judgement in _without_twins(store, study):
+    for judgement in _judgements_without_twins(store, study):
         ask = judgement.ask
         if len(ask.shown) == 2 and not ask.noise and ask.orders:
             pair = tuple(sorted(ask.shown))
@@ -243,7 +243,9 @@ def _mt_bench_line(
     for game, shown in (("g1", pair), ("g2", pair[::-1])):
         one = played.get(shown)
         picked = _picked_contestant(one)
-        line[f"{game}_winner"] = _winner(picked, pair, "model_1", "model_2") if picked else "error"
+        line[f"{game}_winner"] = (
+            _winner_word(picked, pair, "model_1", "model_2") if picked else "error"
+        )
         line[f"{game}_judgment"] = one.reply if one else ""
         line["tstamp"] = one.time if one else line["tstamp"]
     return line
@@ -304,7 +306,7 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
 @writes("alpaca-eval", ".csv", "AlpacaEval's leaderboard, against the baseline")
 def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
     rows = alpaca_leaderboard.leaderboard_rows(
-        store.study(study), store.items(study), _without_twins(store, study)
+        store.study(study), store.items(study), _judgements_without_twins(store, study)
     )
     return _write_csv(
         path, alpaca_leaderboard.LEADERBOARD_COLUMNS, [[*row.values()] for row in rows]
@@ -313,7 +315,7 @@ def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
 
 @writes("every-eval-ever", ".zip", "Every Eval Ever records, one JSON file per model")
 def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
-    items, judgements = store.items(study), _without_twins(store, study)
+    items, judgements = store.items(study), _judgements_without_twins(store, study)
     return every_eval_ever.write_records(store.study(study), items, judgements, path)
 
 
@@ -329,7 +331,7 @@ def _write_votes(store: Store, study: str, path: Path) -> int:
 @writes("items", ".jsonl", "questions and answers, with human verifications")
 def _write_items(store: Store, study: str, path: Path) -> int:
     checks = checks_by_item(read_ballots(store.read_connection, study))
-    items = (with_checks(one, checks.get(one.id, ())) for one in store.items(study).values())
+    items = (add_checks_to_item(one, checks.get(one.id, ())) for one in store.items(study).values())
     return _write_json_file(path, map(dump_item, items))
 
 

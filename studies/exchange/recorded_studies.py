@@ -11,7 +11,7 @@ from studies.errors import SourceError, StudyError
 from studies.files.tables import read_table
 from studies.people.item_votes import is_item_vote, votes_as_judgements
 from studies.recorded_keys import assign_recorded_keys
-from studies.sources.formats.own_exports import first_per_ask, parse_judgements
+from studies.sources.formats.own_exports import keep_first_per_ask, parse_judgements
 from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec, Study
@@ -22,7 +22,7 @@ from studies.store.store import Store
 
 def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
     """Read exported judgements; give them the keys of recorded verdicts of the study `source`."""
-    return assign_recorded_keys(source, first_per_ask(parse_judgements(read_table(path))))
+    return assign_recorded_keys(source, keep_first_per_ask(parse_judgements(read_table(path))))
 
 
 def save_recorded_once(
@@ -80,7 +80,7 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
     recorded = assign_recorded_keys(study.name, loaded.judgements)
     votes = votes_as_judgements(loaded.items, study.name, (j.ask for j in recorded), recorded)
     if not recorded and not votes:
-        raise _no_verdicts(spec, loaded)
+        raise _no_verdicts_error(spec, loaded)
     sha = _hash_records([*loaded.items, *recorded, *votes])
     store.save_study(
         study, loaded.items, (), plan_sha=sha, recorded=[*recorded, *votes], only_recorded=True
@@ -91,10 +91,10 @@ def check_has_verdicts(name: str, spec: DataSpec, loaded: LoadedSource) -> None:
     """Raise SourceError for a source without verdicts and votes, before anything is created."""
     asks = (judgement.ask for judgement in loaded.judgements)
     if not loaded.verdicts and not votes_as_judgements(loaded.items, name, asks, ()):
-        raise _no_verdicts(spec, loaded)
+        raise _no_verdicts_error(spec, loaded)
 
 
-def _no_verdicts(spec: DataSpec, loaded: LoadedSource) -> SourceError:
+def _no_verdicts_error(spec: DataSpec, loaded: LoadedSource) -> SourceError:
     return SourceError(
         f"{spec.source}: {len(loaded.items):,} items (format {loaded.format}) without "
         "verdicts; use this source as the data of a study and run a judge"
@@ -110,7 +110,7 @@ def _hash_records(records: Sequence[Item | Judgement]) -> str:
     return found.hexdigest()
 
 
-def recorded_beside_asks(
+def judgements_without_calls(
     store: Store,
     study: Study,
     items: Sequence[Item],
@@ -122,14 +122,16 @@ def recorded_beside_asks(
     These are the verdicts `recorded`, the verdicts that an earlier save of the study stored from
     the same source, and the votes in `items`.
     """
-    found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
+    found = {
+        j.ask.key: j for j in _verdicts_of_earlier_save(store, study, {item.id for item in items})
+    }
     found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
     compared = [*asks, *(j.ask for j in found.values())]
     votes = votes_as_judgements(items, study.name, compared, found.values())
     return [*found.values(), *votes]
 
 
-def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgement]:
+def _verdicts_of_earlier_save(store: Store, study: Study, items: set[str]) -> list[Judgement]:
     """Return the verdicts on `items` that an earlier save of the study stored from the same source,
     without votes; the source's file may since be deleted."""
     if study.name not in {line.name for line in store.studies()}:

@@ -71,7 +71,7 @@ def save_shards(
         try:
             for path in find_shards(folder):
                 for batch in read_batches(path):
-                    rows = _with_recorded_keys(_batch_rows(batch, path), study.name, positions)
+                    rows = _assign_keys_to_rows(_batch_rows(batch, path), study.name, positions)
                     store.writer.run(partial(shard_rows.insert_import_rows, rows=rows))
             store.writer.run(  # sorted by key, so that neighbouring rows change the same page
                 partial(
@@ -112,7 +112,7 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 # ---------------------------------------------------------------------------- recorded verdicts
 
 
-def _with_recorded_keys(
+def _assign_keys_to_rows(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
     """Return the rows with the keys of recorded verdicts of the study `source`; a row without an
@@ -186,7 +186,7 @@ def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
         _fill_nulls(pc.struct_field(ask, "orders"), 1),
         _to_list(pc.struct_field(ask, "unrelated_item")),
         _to_list(status),
-        _pick_codes(pc.struct_field(verdict, "pick"), shown),
+        _picks_to_codes(pc.struct_field(verdict, "pick"), shown),
         _to_list(pc.struct_field(verdict, "margin")),
         *(
             _number_lists_as_json(pc.struct_field(verdict, name))
@@ -215,7 +215,7 @@ def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
     return _to_list(pc.fill_null(column, default))
 
 
-def _pick_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
+def _picks_to_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
     """Convert picks given as texts ("0", "1", "tie") to the store's codes.
 
     A pick that is not a position shown is an error.

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from studies.domain import BY_DESIGN, USABLE_STATUSES, Ask, Item, Judgement, Preference, Verdict
-from studies.errors import write_error
+from studies.errors import build_write_error
 from studies.files.items import dump_item
 from studies.frames.frame import SEP, TIE, frame_from_rows
 from studies.frames.frame_codes import NO_PICK
@@ -82,10 +82,10 @@ def write_frame_records(
     """
     verdicts, file = folder / "judgements.jsonl", folder / "items.jsonl"
     try:
-        _write_lines(verdicts, map(asdict, frame_judgements(frame)))
-        _write_lines(file, map(dump_item, frame_items(frame, items)))
+        _write_lines(verdicts, map(asdict, judgements_from_frame(frame)))
+        _write_lines(file, map(dump_item, items_from_frame(frame, items)))
     except OSError as error:
-        raise write_error(folder, error) from None
+        raise build_write_error(folder, error) from None
     return verdicts, file
 
 
@@ -94,7 +94,7 @@ def _write_lines(path: Path, records: Iterable[object]) -> None:
         out.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def frame_judgements(frame: pd.DataFrame) -> Iterator[Judgement]:
+def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
     """Yield the judgement of each row: its verdict, or its status if the reply is unusable."""
     for row in frame.to_dict("records"):
         shown, labels = (tuple(str(row[name]).split(SEP)) for name in ("shown", "labels"))
@@ -107,7 +107,7 @@ def frame_judgements(frame: pd.DataFrame) -> Iterator[Judgement]:
         yield Judgement(ask, status, Verdict(pick, int(row["margin"])) if usable else None)
 
 
-def frame_items(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
+def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
     """Yield an item for each item of the frame, with its category and its better answers."""
     known = {item.id: item for item in items}
     better = _better_answers(frame)

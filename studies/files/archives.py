@@ -38,27 +38,27 @@ class ZipArchive:
         entry = self.entries[name]
         most = min(entry.file_size, self._limits.entry_bytes)
         if entry.file_size > self._limits.entry_bytes:
-            raise self._too_large(name)
+            raise self._entry_too_large_error(name)
         try:
             with self._open(entry) as stream:
-                return self._bounded(stream, most, name)
+                return self._read_up_to(stream, most, name)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
             raise SourceError(
                 f"{self._name}: the entry {name!r} is damaged or packed in an unknown way "
                 f"({error}); copy the file again"
             ) from None
 
-    def _bounded(self, stream: BinaryIO, most: int, name: str) -> bytes:
+    def _read_up_to(self, stream: BinaryIO, most: int, name: str) -> bytes:
         pieces: list[bytes] = []
         size = 0
         while piece := stream.read(_PIECE):
             size += len(piece)
             if size > most:
-                raise self._too_large(name)
+                raise self._entry_too_large_error(name)
             pieces.append(piece)
         return b"".join(pieces)
 
-    def _too_large(self, name: str) -> SourceError:
+    def _entry_too_large_error(self, name: str) -> SourceError:
         return SourceError(
             f"{self._name}: the entry {name!r} unpacks to more than can be read; remove it from "
             "the archive, or log less in a sample"

@@ -246,7 +246,12 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
     for name, text in responses.items():
         if not isinstance(text, str):
             raise _field_error(where, f"responses.{name}", "text", text)
-        if name.startswith("@") or name == "tie" or not name.strip() or _has_control(name):
+        if (
+            name.startswith("@")
+            or name == "tie"
+            or not name.strip()
+            or _has_control_character(name)
+        ):
             raise SourceError(
                 f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
                 "(reserved) or contain control characters"
@@ -254,7 +259,7 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
     return responses
 
 
-def _has_control(name: str) -> bool:
+def _has_control_character(name: str) -> bool:
     return any(character < " " or character == "\x7f" for character in name)
 
 

@@ -21,7 +21,7 @@ _open_here: Final[set[str]] = set()
 
 
 @contextlib.contextmanager
-def write_beside(target: Path) -> Iterator[Path]:
+def replace_when_written(target: Path) -> Iterator[Path]:
     """Yield a path beside `target` to write to, and rename the file to `target` at the end of the
     block. After an error the file is deleted; if the process is killed, the next call in this
     folder deletes it.

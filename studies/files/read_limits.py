@@ -68,14 +68,14 @@ class ReadLimits:
         """Raise SourceError if `size`, the bytes unpacked so far, is above a limit; `packed` is the
         size of the gzip file, 0 without gzip."""
         if size > max(self.unpacked_bytes, self.file_bytes):
-            raise unpacked_too_large(name)
+            raise unpacked_size_error(name)
         if packed:
             self._check_ratio(size, packed, name)
 
     def check_archive(self, size: int, packed: int, name: str) -> None:
         """Raise SourceError if the stated `size` of all entries of a zip archive is too high."""
         if size > self.archive_bytes:
-            raise unpacked_too_large(name)
+            raise unpacked_size_error(name)
         self._check_ratio(size, packed, name)
 
     def _check_ratio(self, size: int, packed: int, name: str) -> None:
@@ -89,12 +89,12 @@ class ReadLimits:
         if count > self.rows:
             raise SourceError(f"{name}: more than {self.rows:,} rows; split the file")
 
-    def too_many_entries(self, name: str) -> SourceError:
+    def too_many_entries_error(self, name: str) -> SourceError:
         return SourceError(
             f"{name}: a list or an object has more than {self.rows:,} rows; split the file"
         )
 
-    def check_blank(self, count: int, name: str) -> None:
+    def check_blank_lines(self, count: int, name: str) -> None:
         if count > MAX_BLANK_LINES:
             raise SourceError(f"{name}: more than {MAX_BLANK_LINES:,} blank lines; remove them")
 
@@ -139,10 +139,10 @@ class ReadLimits:
         while level:
             depth += 1
             if depth > self.depth:
-                raise self.too_deep(where)
+                raise self.nesting_error(where)
             level = [inner for outer in level for inner in _nested_values(outer)]
 
-    def too_deep(self, where: str) -> SourceError:
+    def nesting_error(self, where: str) -> SourceError:
         return SourceError(
             f"{where}: lists and objects are nested more than {self.depth} deep; save the data "
             "with less nesting"
@@ -172,7 +172,7 @@ def current_limits() -> ReadLimits:
     return replace(limits, file_bytes=megabytes * MEGABYTE) if megabytes else limits
 
 
-def unpacked_too_large(name: str) -> SourceError:
+def unpacked_size_error(name: str) -> SourceError:
     return SourceError(f"{name}: unpacks to more than can be read; split it into smaller files")
 
 

@@ -152,7 +152,9 @@ def settled_keys(paths: Sequence[Path]) -> set[str]:
     for path in paths:
         with contextlib.suppress(SourceError):  # skip: its calls are made again
             for batch in _iterate_batches(path, ["ask.key", "settled"]):
-                found.update(pc.struct_field(_settled_rows(batch).column("ask"), "key").to_pylist())
+                found.update(
+                    pc.struct_field(_keep_settled_rows(batch).column("ask"), "key").to_pylist()
+                )
     return found
 
 
@@ -171,8 +173,10 @@ def summarise_shards(folder: Path) -> ShardContents:
     rows = unknown = 0
     items: dict[str, None] = {}
     for path in find_shards(folder):
-        for batch in _iterate_batches(path, ["ask.item", "ask.orders", *_settled_column(path)]):
-            asks = _settled_rows(batch).column("ask")
+        for batch in _iterate_batches(
+            path, ["ask.item", "ask.orders", *_column_names_to_read_settled(path)]
+        ):
+            asks = _keep_settled_rows(batch).column("ask")
             rows += len(asks)
             unknown += pc.sum(pc.equal(pc.struct_field(asks, "orders"), 0)).as_py() or 0
             items.update(dict.fromkeys(pc.unique(pc.struct_field(asks, "item")).to_pylist()))
@@ -195,11 +199,11 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _settled_column(path: Path) -> list[str]:
+def _column_names_to_read_settled(path: Path) -> list[str]:
     return ["settled"] if "settled" in pq.read_schema(path).names else []
 
 
-def _settled_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _keep_settled_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     if "settled" not in batch.schema.names:
         return batch
     return batch.filter(pc.fill_null(batch.column("settled"), True))

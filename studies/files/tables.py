@@ -157,7 +157,7 @@ def _kind_of_suffix(endings: list[str]) -> str | None:
 def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
     """Yield the lines of a file, gzipped or not; line length and total size are limited."""
     max_bytes = limits.line_bytes
-    for line in _read_pieces(path, limits, methodcaller("readline", max_bytes + 1)):
+    for line in _read_with_size_limit(path, limits, methodcaller("readline", max_bytes + 1)):
         if len(line) > max_bytes:
             raise SourceError(
                 f"{path.name}: a line longer than {max_bytes / MEGABYTE:.0f} MB; "
@@ -166,7 +166,7 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
         yield line
 
 
-def _read_pieces(
+def _read_with_size_limit(
     path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
     """Yield the pieces (such as lines) that `take` reads from a file, gzipped or not; raise
@@ -218,7 +218,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
             source.row_start = source.number + 1
             if not cells:
                 blank += 1
-                limits.check_blank(blank, path.name)
+                limits.check_blank_lines(blank, path.name)
                 continue
             if not header:
                 header = _parse_header(cells, path.name, limits)
@@ -286,7 +286,7 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
     columns: dict[str, None] = {}
     values, name = 0, path.name
     for number, line in enumerate(_read_lines(path, limits), 1):
-        limits.check_blank(number - len(rows) - 1, name)
+        limits.check_blank_lines(number - len(rows) - 1, name)
         if line.strip():
             if not rows:
                 _refuse_json_list(line, name)
@@ -321,7 +321,7 @@ def _refuse_json_list(line: bytes, name: str) -> None:
 
 def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
     """Read a JSON file: a list of objects, a single object, or JSON lines."""
-    content = b"".join(_read_pieces(path, limits, lambda stream: stream.read(MEGABYTE)))
+    content = b"".join(_read_with_size_limit(path, limits, lambda stream: stream.read(MEGABYTE)))
     if _is_json_lines(content, path.name, limits):
         del content  # the lines are read again, one at a time
         table = _read_jsonl(path, limits)

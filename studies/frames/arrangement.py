@@ -106,7 +106,7 @@ def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
     return (), tuple(offered)
 
 
-def with_ranks(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[str, ...]:
+def add_ranks_to_labels(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[str, ...]:
     """Add ranks to named options: "good", "bad" on the scale "bad", "good" -> "good:2", "bad:1".
 
     Numbers, pass and fail, and options other than those of the scale are returned unchanged.

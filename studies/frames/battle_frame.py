@@ -43,7 +43,7 @@ class CodedBattles(NamedTuple):
     item: CodedColumn
 
 
-def code_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> CodedBattles:
+def encode_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> CodedBattles:
     """Code the contestants, winners and items of a table of battles (see `frame_from_battles`)."""
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
@@ -52,9 +52,9 @@ def code_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) ->
             f"missing: {', '.join(sorted(missing))}"
         )
     _check_cells(table)
-    first, second, names = _code_models(table)
+    first, second, names = _encode_models(table)
     pick = _winner_slots(table, "winner", (first, second), names, words or {})
-    return CodedBattles(names, first, second, pick, _code_items(table))
+    return CodedBattles(names, first, second, pick, _encode_items(table))
 
 
 def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -65,12 +65,12 @@ def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = No
     WINNER_WORDS; `words` states what further words mean. An empty winner is a reply without a
     verdict. An unknown word raises an error that names the row.
     """
-    names, first, second, pick, item = code_battles(table, words)
-    n, judge = len(table), _code_column(table, "judge", "all")
+    names, first, second, pick, item = encode_battles(table, words)
+    n, judge = len(table), _encode_column(table, "judge", "all")
     truth = _winner_slots(table, "truth", (first, second), names, words or {})
     status = np.where(pick == NO_PICK, STATUSES.index("unreadable"), STATUSES.index("ok"))
     low, high = np.minimum(first, second), np.maximum(first, second)
-    prompt, comparison = _code_column(table, "prompt", "all"), _join_pairs(low, high, names)
+    prompt, comparison = _encode_column(table, "prompt", "all"), _join_pairs(low, high, names)
     group = _group_codes(item.codes, comparison.codes, judge.codes, prompt.codes)
     swapped = first > second
     orders = _count_orders(group, swapped)
@@ -78,17 +78,17 @@ def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = No
         orders = np.where(table["order"].astype(str) == "unknown", np.int16(0), orders)
     return pd.DataFrame(
         {
-            "study": _constant("battles", n),
+            "study": _constant_column("battles", n),
             "item": item.categorical(),
-            "category": _code_column(table, "category", "").categorical(),
+            "category": _encode_column(table, "category", "").categorical(),
             "judge": judge.categorical(),
             "prompt": prompt.categorical(),
             "shown": _join_pairs(first, second, names).categorical(),
-            "labels": _constant(f"A{SEP}B", n),
+            "labels": _constant_column(f"A{SEP}B", n),
             "comparison": comparison.categorical(),
             "options": np.full(n, 2, np.int8),
             "orders": orders,
-            "repeat": _count_earlier(_group_codes(group, swapped)),
+            "repeat": _count_earlier_rows_of_group(_group_codes(group, swapped)),
             "noise": np.zeros(n, bool),
             "status": CodedColumn(status, list(STATUSES)).categorical(),
             "pick": pick,
@@ -142,18 +142,18 @@ def _word_slot(text: str, words: Mapping[str, str], unknown: int) -> int:
 def _check_cells(table: pd.DataFrame) -> None:
     """Raise an error for an empty cell, which would become the name "nan"; only categories may be
     empty. (The models are checked when they are coded.)"""
-    for name in (item_column(table), "judge", "prompt"):
+    for name in (find_item_column(table), "judge", "prompt"):
         if name in table:
-            _refuse_empty(table[name].isna().to_numpy(), name)
+            _refuse_empty_cells(table[name].isna().to_numpy(), name)
 
 
-def _refuse_empty(empty: npt.NDArray[np.bool_], column: str) -> None:
+def _refuse_empty_cells(empty: npt.NDArray[np.bool_], column: str) -> None:
     if empty.any():
         row = int(np.argmax(empty)) + 1
         raise ValueError(f"row {row}: the column {column} is empty; fill it or remove the row")
 
 
-def item_column(table: pd.DataFrame) -> str:
+def find_item_column(table: pd.DataFrame) -> str:
     """Name of the column that says which item a row is about; empty if there is none."""
     return next((name for name in ITEM_COLUMNS if name in table), "")
 
@@ -161,13 +161,13 @@ def item_column(table: pd.DataFrame) -> str:
 # -------------------------------------------------------------------------------------- codes
 
 
-def _code_texts(values: pd.Series, filled: str = "") -> CodedColumn:
+def _encode_texts(values: pd.Series, filled: str = "") -> CodedColumn:
     """Code a column of texts. If `filled` (the column's name) is given, an empty or blank cell
     raises an error that names the column."""
     codes, found = pd.factorize(values)
     if filled:
         blank = np.array([str(value).strip() == "" for value in found] + [True])
-        _refuse_empty(blank[codes], filled)  # the code of a missing value is -1
+        _refuse_empty_cells(blank[codes], filled)  # the code of a missing value is -1
     texts = [_cell_text(value) for value in found]
     names = sorted(set(texts))
     place = {name: code for code, name in enumerate(names)}
@@ -182,8 +182,8 @@ def _cell_text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _code_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
-    coded = [_code_texts(table[name], filled=name) for name in ("model_a", "model_b")]
+def _encode_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
+    coded = [_encode_texts(table[name], filled=name) for name in ("model_a", "model_b")]
     names = sorted({name for column in coded for name in column.names})
     place = {name: code for code, name in enumerate(names)}
     first, second = (
@@ -192,16 +192,16 @@ def _code_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
     return first, second, names
 
 
-def _code_items(table: pd.DataFrame) -> CodedColumn:
-    if column := item_column(table):
-        return _code_texts(table[column])
+def _encode_items(table: pd.DataFrame) -> CodedColumn:
+    if column := find_item_column(table):
+        return _encode_texts(table[column])
     order = _alphabetical_order(len(table))
     codes = np.empty(len(table), np.int64)
     codes[order] = np.arange(len(table))
-    return CodedColumn(codes, _digits(order))
+    return CodedColumn(codes, _numbers_to_texts(order))
 
 
-def _digits(numbers: Codes) -> list[str] | pd.Index:
+def _numbers_to_texts(numbers: Codes) -> list[str] | pd.Index:
     """Convert whole numbers to texts; with pyarrow, if pandas stores texts in it, because this
     takes a fifth of the time of a list."""
     kind = pd.Series([], dtype="str").dtype
@@ -225,11 +225,11 @@ def _alphabetical_order(count: int) -> Codes:
     return np.argsort(padded * 32 + digits, kind="stable")
 
 
-def _code_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
+def _encode_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
     if name not in table:
         return CodedColumn(np.zeros(len(table), np.int64), [default] if len(table) else [])
     values = table[name]
-    return _code_texts(values.where(values.notna(), default))
+    return _encode_texts(values.where(values.notna(), default))
 
 
 def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
@@ -246,7 +246,7 @@ def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
     return CodedColumn(rank[codes], [texts[place] for place in order])
 
 
-def _constant(text: str, n: int) -> pd.Categorical:
+def _constant_column(text: str, n: int) -> pd.Categorical:
     return CodedColumn(np.zeros(n, np.int64), [text] if n else []).categorical()
 
 
@@ -278,7 +278,7 @@ def _count_orders(group: Codes, swapped: npt.NDArray[np.bool_]) -> npt.NDArray[n
     return orders
 
 
-def _count_earlier(group: Codes) -> npt.NDArray[np.int16]:
+def _count_earlier_rows_of_group(group: Codes) -> npt.NDArray[np.int16]:
     """Return, for each row, the number of earlier rows in the same group."""
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))

@@ -44,14 +44,14 @@ def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes
     while waiting:
         name = waiting.pop()
         if name not in found:
-            found[name] = _source(name, read)
+            found[name] = _read_module_source(name, read)
             waiting += [one for one in imported(found[name]) if one.partition(".")[0] in packages]
     return found
 
 
 def imported(source: bytes) -> Iterator[str]:
     """Yield the names of the modules that a source text imports, also inside functions."""
-    for node in _statements(ast.parse(source)):
+    for node in _iterate_statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -62,7 +62,7 @@ def imported(source: bytes) -> Iterator[str]:
             yield from _submodules(module, (alias.name for alias in node.names))
 
 
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+def _iterate_statements(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield all statements of a module, also those inside functions and blocks; expressions, which
     contain no imports, are not visited."""
     waiting: list[ast.AST] = [tree]
@@ -75,20 +75,22 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 
 def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:
     """Yield the full names of those imported `names` that are modules of the package `module`."""
-    if (spec := _spec(module)) is None or spec.submodule_search_locations is None:
+    if (spec := _find_module_spec(module)) is None or spec.submodule_search_locations is None:
         return
-    yield from (whole for name in names if _spec(whole := f"{module}.{name}") is not None)
+    yield from (
+        whole for name in names if _find_module_spec(whole := f"{module}.{name}") is not None
+    )
 
 
-def _spec(name: str) -> importlib.machinery.ModuleSpec | None:
+def _find_module_spec(name: str) -> importlib.machinery.ModuleSpec | None:
     try:
         return importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return None
 
 
-def _source(name: str, read: Read) -> bytes:
-    spec = _spec(name)
+def _read_module_source(name: str, read: Read) -> bytes:
+    spec = _find_module_spec(name)
     if spec is None or not spec.origin:
         raise CodeMissing(f"module {name} is imported and cannot be found; reinstall Evenhand")
     try:

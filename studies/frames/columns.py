@@ -40,9 +40,9 @@ class TextColumn:
 
     def take(self, texts: Sequence[str]) -> None:
         codes, found = pd.factorize(np.asarray(texts, dtype=object))
-        self.take_coded(found, codes)
+        self.append_coded_texts(found, codes)
 
-    def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
+    def append_coded_texts(self, texts: Iterable[str], codes: np.ndarray) -> None:
         """Append one row `texts[code]` for each code; `texts` are in order of first appearance."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
@@ -67,16 +67,16 @@ class NumberListColumn:
     def take(self, texts: Sequence[str | None]) -> None:
         """Append one row per text, which is a JSON list of numbers or None."""
         found = any(texts)  # one call of the parser for all rows
-        self.take_lists(
+        self.append_lists(
             json.loads(f"[{','.join(text or 'null' for text in texts)}]") if found else texts
         )
 
-    def take_lists(self, lists: Sequence[Any]) -> None:
+    def append_lists(self, lists: Sequence[Any]) -> None:
         """Append one row per element: a list of numbers, or None for a row without numbers."""
         table = np.full((len(lists), 0), np.nan, np.float32)
         if any(lists):
             self._any = True
-            table = _number_table([row or [] for row in lists])
+            table = _lists_to_array([row or [] for row in lists])
         self._parts.append(table)
 
     def table(self, width: int) -> np.ndarray | None:
@@ -98,7 +98,7 @@ class JudgementColumns:
 
     def __init__(self, rows: Iterable[tuple[Any, ...]], no_pick: int) -> None:
         """Read the rows of `Store.frame_rows`; `no_pick` is the code for a row without a pick."""
-        self._prepare(no_pick)
+        self._create_empty_columns(no_pick)
         waiting = iter(rows)
         while chunk := list(islice(waiting, ROWS_PER_CHUNK)):
             self._append_chunk(dict(zip(_COLUMN_ORDER, zip(*chunk, strict=True), strict=True)))
@@ -107,12 +107,12 @@ class JudgementColumns:
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
         """Read a study's rows; the store yields them in blocks of consecutive rows."""
         self = cls.__new__(cls)
-        self._prepare(no_pick)
+        self._create_empty_columns(no_pick)
         for block in blocks:
             self._append_block(block)
         return self
 
-    def _prepare(self, no_pick: int) -> None:
+    def _create_empty_columns(self, no_pick: int) -> None:
         self.texts = {name: TextColumn() for name in TEXT_COLUMNS}
         self.scores, self.probabilities = NumberListColumn(), NumberListColumn()
         self._no_pick = no_pick
@@ -147,17 +147,17 @@ class JudgementColumns:
         codes, values = _parse_distinct(block.groups)
         groups = dict(zip(GROUP_COLUMNS, zip(*values, strict=True), strict=True))
         item_codes, items = _parse_distinct(block.items)
-        self.texts["item"].take_coded(items, item_codes)
+        self.texts["item"].append_coded_texts(items, item_codes)
         for name, texts in groups.items():
             if name in self.texts:
-                self.texts[name].take_coded(texts, codes)
+                self.texts[name].append_coded_texts(texts, codes)
             elif name in INTEGER_COLUMNS:
                 self._integers[name].append(np.asarray(texts, INTEGER_COLUMNS[name])[codes])
             else:
                 self._integers[name].append(self._fill_missing(name, texts)[codes])
         self._integers["seq"].append(np.fromstring(block.seqs, INTEGER_COLUMNS["seq"], sep=","))
-        self.scores.take_lists(json.loads(block.scores))
-        self.probabilities.take_lists(json.loads(block.probabilities))
+        self.scores.append_lists(json.loads(block.scores))
+        self.probabilities.append_lists(json.loads(block.probabilities))
 
     def _fill_missing(self, name: str, values: Sequence[Any]) -> np.ndarray:
         default = self._no_pick if name == "pick" else 0
@@ -178,7 +178,7 @@ def _parse_distinct(joined: str) -> tuple[np.ndarray, list[Any]]:
     return codes, [json.loads(text) for text in texts]
 
 
-def _number_table(lists: Sequence[Sequence[float]]) -> np.ndarray:
+def _lists_to_array(lists: Sequence[Sequence[float]]) -> np.ndarray:
     """Return an array with one list per row; shorter lists are filled up with NaN."""
     sizes = np.fromiter(map(len, lists), np.int64, len(lists))
     table = np.full((len(lists), int(sizes.max(initial=0))), np.nan, np.float32)

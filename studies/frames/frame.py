@@ -108,11 +108,11 @@ def frame_from_rows(
         frame[GOLD_COLUMN] = gold
     add_criterion_labels(frame, [facts.get("levels") or {} for facts in narrow])
     if slots.width > 2:
-        _add_right(frame, item_codes, narrow)
+        _add_right_pick_columns(frame, item_codes, narrow)
     return frame
 
 
-def _add_right(
+def _add_right_pick_columns(
     frame: pd.DataFrame, item_codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]
 ) -> None:
     """Add two columns: whether a pick is one of the right answers, and the number of right answers
@@ -280,8 +280,8 @@ def _truth_column(
     )
     best_of = np.asarray(
         [
-            _best_code(
-                _without_person(
+            _code_of_best_answer(
+                _votes_of_other_people(
                     people[pair // len(options)].preferences_among(options[pair % len(options)]),
                     persons[person - 1] if person else "",
                 ),
@@ -327,12 +327,14 @@ def _parse_preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
     ]
 
 
-def _without_person(people: list[Preference], person: str) -> list[Preference]:
+def _votes_of_other_people(people: list[Preference], person: str) -> list[Preference]:
     name = person.removeprefix(HUMAN_PREFIX)
     return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
 
 
-def _best_code(people: Sequence[Preference], options: tuple[str, ...], code: dict[str, int]) -> int:
+def _code_of_best_answer(
+    people: Sequence[Preference], options: tuple[str, ...], code: dict[str, int]
+) -> int:
     winner = best_answer(people, options) if len(options) > 1 else None
     return NO_PICK if winner is None else TIE if winner == "tie" else code[winner]
 

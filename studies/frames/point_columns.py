@@ -9,7 +9,12 @@ import numpy as np
 import pandas as pd
 
 from studies.domain import FAIL, HUMAN_PREFIX, PASS
-from studies.frames.arrangement import LEVEL_PREFIX, Arrangement, parse_arrangement, with_ranks
+from studies.frames.arrangement import (
+    LEVEL_PREFIX,
+    Arrangement,
+    add_ranks_to_labels,
+    parse_arrangement,
+)
 from studies.frames.columns import SEP, JudgementColumns
 
 GOLD_COLUMN: Final = "gold"
@@ -58,7 +63,7 @@ def ranked_labels(
         if code in unranked and scales[prompt]:
             labels = tuple(names[code].split(SEP))
             found[single & (prompts == prompt) & (codes == code)] = len(names)
-            names.append(SEP.join(with_ranks(labels, scales[prompt])))
+            names.append(SEP.join(add_ranks_to_labels(labels, scales[prompt])))
     return found, names
 
 
@@ -151,7 +156,7 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     if not single.any():
         return None
     passes = pass_fail_rows(frame)
-    voted = single & _people_rows(frame)
+    voted = single & _mask_rows_of_people(frame)
     if not any(labels) and not voted.any():
         return None
     gold = np.where(single, _labels_of_rows(frame, labels, passes), np.nan)
@@ -197,7 +202,7 @@ def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray)
     return np.where(passes, np.where(even, np.nan, np.round(found)), found)
 
 
-def _people_rows(frame: pd.DataFrame) -> np.ndarray:
+def _mask_rows_of_people(frame: pd.DataFrame) -> np.ndarray:
     judge = frame["judge"].cat
     people = np.asarray([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
     return people[judge.codes.to_numpy()] if len(people) else np.zeros(len(frame), bool)
@@ -213,7 +218,7 @@ def add_criterion_labels(
     if no rubric has a label and no person filled one in.
     """
     single = (frame["options"] == 1).to_numpy()
-    voted = single & _people_rows(frame)
+    voted = single & _mask_rows_of_people(frame)
     places = sum(str(name).startswith(LEVEL_PREFIX) for name in frame)
     if not places or not (voted.any() or any(labels)):
         return

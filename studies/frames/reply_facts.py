@@ -34,7 +34,7 @@ def reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
     return register
 
 
-def shortest_text() -> int:
+def shortest_reply_to_read() -> int:
     """Return the smallest `least` of the registered facts: no fact needs shorter replies."""
     return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 

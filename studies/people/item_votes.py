@@ -49,7 +49,7 @@ def votes_as_judgements(
             name = HUMAN_PREFIX + preference.judge.removeprefix(HUMAN_PREFIX)
             if preference.judge != BY_DESIGN and (item.id, name) not in present:
                 votes += _judgements_of_vote(item, preference, name, wanted)
-    return assign_recorded_keys(source, _number_repeats(votes))
+    return assign_recorded_keys(source, _set_repeat_numbers(votes))
 
 
 def has_votes(items: Iterable[Item]) -> bool:
@@ -79,12 +79,14 @@ def _judgements_of_vote(
     known = preference.shown is not None
     for options in [frozenset(own)] if wanted is None else sorted(wanted, key=sorted):
         if options == frozenset(own):
-            yield from _judgement_on(item, preference, judge, own, known)
+            yield from _judgement_implied_by_vote(item, preference, judge, own, known)
         elif options - {UNRELATED} <= frozenset(own):
-            yield from _judgement_on(item, preference, judge, tuple(sorted(options)), False)
+            yield from _judgement_implied_by_vote(
+                item, preference, judge, tuple(sorted(options)), False
+            )
 
 
-def _judgement_on(
+def _judgement_implied_by_vote(
     item: Item, preference: Preference, judge: str, shown: tuple[str, ...], known: bool
 ) -> Iterator[Judgement]:
     """Yield the judgement that a vote implies for the answers `shown`, if it implies a choice.
@@ -108,7 +110,7 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
     return best_answer([preference], shown)
 
 
-def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
+def _set_repeat_numbers(votes: list[Judgement]) -> Iterator[Judgement]:
     """Yield the votes with `repeat` (the number of earlier votes of this person in this order) and
     `orders` (the number of orders in which this person judged the comparison)."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)

@@ -77,12 +77,12 @@ class LabelSplit:
         return own[-1] if own else None
 
 
-def candidate_study(name: str, judge: str, prompt: str) -> str:
+def candidate_study_name(name: str, judge: str, prompt: str) -> str:
     """Return the name of the stored study with the replies to the candidates."""
     return f"{name}: {prompt} improved for {judge}"
 
 
-def writer_study(name: str, prompt: str, writer: str) -> str:
+def writer_study_name(name: str, prompt: str, writer: str) -> str:
     """Return the name of the stored study with the writer's rules for a prompt."""
     return f"{name}: rules for {prompt} by {writer}"
 
@@ -96,14 +96,14 @@ class ImprovedPrompt:
     prompt: str
 
 
-def improved_study(store: Store, study: str) -> ImprovedPrompt | None:
+def find_improved_prompt(store: Store, study: str) -> ImprovedPrompt | None:
     """Return the study, judge and prompt that the calls of `study` improve; None for any other
     study."""
     for name in store.study_files():
         if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue
         for one in split.looks:
-            if study == candidate_study(name, one.judge, one.prompt):
+            if study == candidate_study_name(name, one.judge, one.prompt):
                 return ImprovedPrompt(name, one.judge, one.prompt)
         rules = f"{name}: rules for "
         if study.startswith(rules):
@@ -156,7 +156,7 @@ def question_of(items: Mapping[str, Item], item: str) -> str:
 def stored_split(store: Store, name: str) -> LabelSplit | None:
     """Return the stored split of a study; None if its labelled items were not split yet."""
     text = read_alignment(store, name)
-    return None if text is None else _split_from(json.loads(text))
+    return None if text is None else _parse_stored_split(json.loads(text))
 
 
 def split_labels(
@@ -189,7 +189,7 @@ def record_look(
     return split
 
 
-def _split_from(values: Mapping[str, Any]) -> LabelSplit:
+def _parse_stored_split(values: Mapping[str, Any]) -> LabelSplit:
     looks = tuple(
         Look(
             one["judge"],

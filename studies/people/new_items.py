@@ -79,7 +79,7 @@ def add_item(
     fields = {
         "id": new.id.strip() or _new_item_id(items),
         "instruction": new.instruction.strip(),
-        "responses": _all_responses(new, items),
+        "responses": _typed_and_empty_responses(new, items),
         "category": new.category.strip(),
         "context": new.caption.strip(),
         "images": [*images, *(address.strip() for address in new.addresses)],
@@ -88,7 +88,7 @@ def add_item(
     }
     item = parse_item(fields, "new item")
     whole = [*relocate_images(items, beside, uploads), item]
-    return _saved_version(save_version(whole, source, uploads), item.id, len(whole))
+    return _build_saved_version(save_version(whole, source, uploads), item.id, len(whole))
 
 
 def write_caption(
@@ -124,10 +124,10 @@ def write_caption(
         raise SourceError(f"caption of item {item!r}: the text is unchanged; nothing to save")
     rest = [changed if one.id == item else one for one in items]
     made = save_version(relocate_images(rest, beside, uploads), source, uploads)
-    return _saved_version(made, item, len(rest))
+    return _build_saved_version(made, item, len(rest))
 
 
-def _saved_version(source: str, item: str, items: int) -> SavedVersion:
+def _build_saved_version(source: str, item: str, items: int) -> SavedVersion:
     return SavedVersion(source, version_number(source), item, items)
 
 
@@ -199,7 +199,7 @@ def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
-def _all_responses(new: NewItem, items: Sequence[Item]) -> dict[str, str]:
+def _typed_and_empty_responses(new: NewItem, items: Sequence[Item]) -> dict[str, str]:
     """Return contestant -> typed answer, "" for the file's contestants without a typed answer."""
     typed = parse_responses(new.responses.items())
     empty = dict.fromkeys(sorted({name for one in items for name in one.responses}), "")

@@ -64,7 +64,7 @@ class BallotPicker:
         return [ballot for ballot in self.ballots if ballot.voter == self.voter]
 
     @property
-    def first_ballots(self) -> list[Ballot]:
+    def ballots_without_repeats(self) -> list[Ballot]:
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
     def outdated_ballots(self) -> list[Ballot]:
@@ -79,12 +79,15 @@ class BallotPicker:
         """Return the voter's open ballot, else a repeat if due, else a new ballot; None if there is
         none of these."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
-        ballot = opened or self._repeat() or self._new()
+        ballot = opened or self._repeat_ballot() or self._new_ballot()
         return replace(ballot, seen=self.now) if ballot else None
 
     def progress(self) -> VoterProgress:
-        first, states = self.first_ballots, Counter(ballot.state for ballot in self.own_ballots)
-        total = len(first) + len(self._available())
+        first, states = (
+            self.ballots_without_repeats,
+            Counter(ballot.state for ballot in self.own_ballots),
+        )
+        total = len(first) + len(self._available_comparisons())
         if self.rules.each:
             total = max(min(self.rules.each, total), len(first))
         repeated = len(self.own_ballots) - len(first)
@@ -96,16 +99,18 @@ class BallotPicker:
 
     # ---- new ballots ---------------------------------------------------------------------------
 
-    def _new(self) -> Ballot | None:
-        enough = self.rules.each and len(self.first_ballots) >= self.rules.each
-        fresh = [] if enough else self._available()
+    def _new_ballot(self) -> Ballot | None:
+        enough = self.rules.each and len(self.ballots_without_repeats) >= self.rules.each
+        fresh = [] if enough else self._available_comparisons()
         if not fresh:
             return None
         counts = self._vote_counts()
-        unit = min(fresh, key=lambda u: (counts[u.comparison], -u.weight, self._tie_break(u)))
-        return self._make_ballot(unit.item, self._order(unit), self.rules.choose)
+        unit = min(
+            fresh, key=lambda u: (counts[u.comparison], -u.weight, self._random_order_hash(u))
+        )
+        return self._make_ballot(unit.item, self._choose_answer_order(unit), self.rules.choose)
 
-    def _available(self) -> list[VotableComparison]:
+    def _available_comparisons(self) -> list[VotableComparison]:
         """List the comparisons that this voter has not seen and that need more votes."""
         seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_comparisons
         counts = self._vote_counts()
@@ -124,11 +129,11 @@ class BallotPicker:
             )
         )
 
-    def _tie_break(self, unit: VotableComparison) -> bytes:
+    def _random_order_hash(self, unit: VotableComparison) -> bytes:
         """Return a hash by which comparisons are sorted: a random order that differs by voter."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
-    def _order(self, unit: VotableComparison) -> tuple[str, ...]:
+    def _choose_answer_order(self, unit: VotableComparison) -> tuple[str, ...]:
         """Choose an order of the answers: one of the rotations of a seeded shuffle.
 
         It is the rotation that this voter has seen least often. If several are equal, the one that
@@ -137,7 +142,7 @@ class BallotPicker:
         """
         shuffled = self._rng("order", unit.item, *unit.names).sample(unit.names, len(unit.names))
         rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
-        counted = [ballot for ballot in self.first_ballots if ballot.state != "skipped"]
+        counted = [ballot for ballot in self.ballots_without_repeats if ballot.state != "skipped"]
         orders = Counter(ballot.shown for ballot in counted)
         slots = Counter((name, slot) for b in counted for slot, name in enumerate(b.shown))
         others = Counter(b.shown for b in self.ballots if b.item == unit.item)
@@ -150,7 +155,7 @@ class BallotPicker:
 
     # ---- repeats in another order --------------------------------------------------------------
 
-    def _repeat(self) -> Ballot | None:
+    def _repeat_ballot(self) -> Ballot | None:
         """Return a ballot that repeats one of this voter's comparisons in another order; None if no
         repeat is due or all candidates were shown too recently."""
         if self.mode in SINGLE_MODES:
@@ -158,7 +163,9 @@ class BallotPicker:
         repeated = {
             ballot_comparison(ballot) for ballot in self.own_ballots if ballot.chosen == "repeat"
         }
-        first = [b for b in self.first_ballots if b.state == "voted" and b.mode == self.mode]
+        first = [
+            b for b in self.ballots_without_repeats if b.state == "voted" and b.mode == self.mode
+        ]
         if len(repeated) >= int(self.rules.repeats * len(first)):
             return None
         far = [b for b in first if self._next_position() - b.position > MIN_REPEAT_GAP]

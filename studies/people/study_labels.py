@@ -180,12 +180,12 @@ def label_answers(
             votes[key].setdefault(judgement.ask.judge, judgement)
     found, disputed = [], []
     for key in answers:
-        label = _data_label(items[key[0]], key[1], kind)
+        label = _label_from_data(items[key[0]], key[1], kind)
         cast = list(votes.get(key, {}).values())
-        label = label or (_voted_label(key, cast, kind) if cast else None)
+        label = label or (_label_from_votes(key, cast, kind) if cast else None)
         if label is not None:
             found.append(label)
-        elif cast or _has_labels(items[key[0]], key[1], kind):
+        elif cast or _has_pass_fail_labels(items[key[0]], key[1], kind):
             disputed.append(key)
     return StudyLabels(tuple(found), tuple(disputed), kind)
 
@@ -199,7 +199,7 @@ def _answer_key(ask: Ask, items: Mapping[str, Item]) -> CaseKey | None:
     return ask.item, ask.shown[0]
 
 
-def _data_label(item: Item, contestant: str, kind: LabelKind) -> LabelledAnswer | None:
+def _label_from_data(item: Item, contestant: str, kind: LabelKind) -> LabelledAnswer | None:
     value = right_verdicts(item.labels).get(contestant)
     if value is None or isinstance(value, str) != (kind == PASS_FAIL):
         return None
@@ -208,13 +208,15 @@ def _data_label(item: Item, contestant: str, kind: LabelKind) -> LabelledAnswer 
     return LabelledAnswer(item.id, contestant, number, levels=levels if kind == SCORES else ())
 
 
-def _has_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
+def _has_pass_fail_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
     """Whether an answer has pass/fail labels. The caller has found no majority among them."""
     own = [one.value for one in item.labels if one.contestant == contestant]
     return kind == PASS_FAIL and any(value in (PASS, FAIL) for value in own)
 
 
-def _voted_label(key: CaseKey, cast: list[Judgement], kind: LabelKind) -> LabelledAnswer | None:
+def _label_from_votes(
+    key: CaseKey, cast: list[Judgement], kind: LabelKind
+) -> LabelledAnswer | None:
     """Majority of pass and fail (None if even), or mean of the scores and of each level."""
     item, contestant = key
     given = [one.verdict.scores for one in cast if one.verdict is not None]
@@ -231,7 +233,7 @@ def _voted_label(key: CaseKey, cast: list[Judgement], kind: LabelKind) -> Labell
     return LabelledAnswer(item, contestant, mean, len(cast), means)
 
 
-def with_known_answers(item: Item, labels: StudyLabels) -> Item:
+def keep_labelled_answers(item: Item, labels: StudyLabels) -> Item:
     """Return an item with only its labelled answers, and with these labels as the truth by design,
     also if they come from votes."""
     pairs = [one for one in labels.comparisons if one.item == item.id]

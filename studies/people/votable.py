@@ -42,7 +42,7 @@ def votable_comparisons(
     units = store.memoised(
         study,
         ("votable", mode, rules.whom),
-        lambda: _all_votable(store, study, mode, rules.whom),
+        lambda: _list_all_votable(store, study, mode, rules.whom),
         store.version(study)[0],
     )
     if rules.choose == "random" or mode in SINGLE_MODES:
@@ -62,7 +62,7 @@ def count_by_selection(
     }
 
 
-def _all_votable(
+def _list_all_votable(
     store: Store, study: str, mode: BallotMode, whom: str
 ) -> tuple[VotableComparison, ...]:
     answered = _contestants_by_item(store, study)

@@ -74,9 +74,9 @@ class VoteSession:
         these."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
-            for outdated in self._ballot_picker(connection).outdated_ballots():
+            for outdated in self._build_ballot_picker(connection).outdated_ballots():
                 delete_ballot(connection, self.study, outdated)
-            ballot = self._ballot_picker(connection).next_ballot()
+            ballot = self._build_ballot_picker(connection).next_ballot()
             if ballot is not None:
                 put_ballot(connection, self.study, ballot)
             return ballot
@@ -84,9 +84,9 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def progress(self) -> VoterProgress:
-        return self._ballot_picker(self.store.read_connection).progress()
+        return self._build_ballot_picker(self.store.read_connection).progress()
 
-    def _ballot_picker(self, connection: sqlite3.Connection) -> BallotPicker:
+    def _build_ballot_picker(self, connection: sqlite3.Connection) -> BallotPicker:
         voted = voted_comparisons(connection, self.study, self.voter)
         ballots = read_ballots(connection, self.study)
         return BallotPicker(
@@ -136,7 +136,7 @@ class VoteSession:
                 delete_vote(connection, self.study, ballot.key)
             append_vote_ask(connection, self.study, ask)
             why = first_selection_reason(done, read_ballots(connection, self.study, self.voter))
-            put_judgement(connection, self._judgement(done, ask, verdict, why))
+            put_judgement(connection, self._build_vote_judgement(done, ask, verdict, why))
             put_ballot(connection, self.study, done)
             update_order_counts(connection, self.study, done)
             return done
@@ -254,7 +254,9 @@ class VoteSession:
             ballot, state="open", key="", answer=None, done=0.0, seen=self.clock(), criteria=()
         )
 
-    def _judgement(self, ballot: Ballot, ask: Ask, verdict: Verdict, why: str) -> Judgement:
+    def _build_vote_judgement(
+        self, ballot: Ballot, ask: Ask, verdict: Verdict, why: str
+    ) -> Judgement:
         seconds = max(0.0, ballot.done - ballot.seen) if self.rules.timed else 0.0
         return Judgement(
             ask,

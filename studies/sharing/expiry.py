@@ -44,7 +44,7 @@ def remove_expired(store: Store, days: float, now: float | None = None) -> Expir
     before = (time.time() if now is None else now) - days * DAY_SECONDS
     expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
     for name in expired:
-        _delete(store, name)
+        _delete_study_and_runs(store, name)
     return ExpiredCounts(len(expired), _remove_folders(store, before))
 
 
@@ -63,7 +63,7 @@ def make_room(store: Store, most: int, now: float | None = None) -> bool:
             break
         if not has_live_run(store, name):
             _log.info("deleted an unused study, because visitors' studies fill their space")
-            _delete(store, name)
+            _delete_study_and_runs(store, name)
             _remove_folders(store, before)
     return used_bytes(store) < most
 
@@ -103,7 +103,7 @@ class VisitorSpace:
             return True
 
 
-def _delete(store: Store, name: str) -> None:
+def _delete_study_and_runs(store: Store, name: str) -> None:
     store.delete_study(name)
     store.writer.run(partial(delete_runs, study=name))
 
@@ -116,13 +116,13 @@ def _remove_folders(store: Store, before: float) -> int:
     if not folder.is_dir():
         return 0
     unused = [one for one in folder.iterdir() if one.name not in owners]
-    expired = [one for one in unused if _last_change(one) < before]
+    expired = [one for one in unused if _last_change_in_folder(one) < before]
     for one in expired:
         shutil.rmtree(one, ignore_errors=True)
     return len(expired)
 
 
-def _last_change(folder: Path) -> float:
+def _last_change_in_folder(folder: Path) -> float:
     return max((one.lstat().st_mtime for one in (folder, *folder.rglob("*"))), default=0.0)
 
 

@@ -128,13 +128,17 @@ class BackupThread:
         self._thread.join(60)
 
     def _save_regularly(self) -> None:
-        saved, finished, since = self._version(), self._finished_runs(), time.monotonic()
+        saved, finished, since = (
+            self._store_data_version(),
+            self._finished_runs_stamp(),
+            time.monotonic(),
+        )
         self._ready.set()
         while True:
             ended = self._stop.wait(self._poll_interval)
-            finished_now = self._finished_runs()
+            finished_now = self._finished_runs_stamp()
             due = ended or finished_now != finished or time.monotonic() - since >= self._every
-            if due and (version := self._version()) != saved:
+            if due and (version := self._store_data_version()) != saved:
                 since = time.monotonic()
                 if self._try_save():
                     saved, finished = version, finished_now
@@ -149,10 +153,10 @@ class BackupThread:
             return False
         return True
 
-    def _version(self) -> object:
+    def _store_data_version(self) -> object:
         return self._query(data_version)
 
-    def _finished_runs(self) -> object:
+    def _finished_runs_stamp(self) -> object:
         return self._query(finished_runs_stamp)
 
     def _query(self, query: Callable[[Store], object]) -> object:

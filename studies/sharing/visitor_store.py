@@ -132,7 +132,7 @@ class VisitorStore(Store):
         """
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
 
-    def is_link(self, secret: object) -> bool:
+    def is_share_token(self, secret: object) -> bool:
         """Whether a text is the token of a share link, which gives access to a study but does not
         make the visitor its owner."""
         return has_link(self._unrestricted, visitor_from_secret("", secret).share)

@@ -38,7 +38,7 @@ class RowCells:
             raise self.error(f"column {column!r} is empty; fill it or remove the row")
         return text
 
-    def need_both(self, first: str, second: str) -> tuple[str, str]:
+    def require_two_texts(self, first: str, second: str) -> tuple[str, str]:
         """Return the texts of two cells, such as the names of two models, as `need` does."""
         return self.need(first), self.need(second)
 

@@ -52,21 +52,21 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 def read_dataset_folder(folder: Path) -> SourceTable | None:
     """Return the joined rows of a folder that `datasets` wrote: by `save_to_disk` (one dataset, or
     one for each split), or Parquet files; None for any other folder."""
-    arrow = saved_files(folder)
+    arrow = find_arrow_files(folder)
     if arrow and not is_public():  # compressed Arrow files have no limit on their unpacked size
         limits = current_limits()
         tables = []
-        for path in _limit_files(arrow, folder.name):
+        for path in _check_file_count(arrow, folder.name):
             columns, rows = read_arrow(path, limits)
             tables.append(SourceTable(path.name, "arrow", columns, rows))
         return _join_tables(folder, tables, [])
     files = [path for path in _files_below(folder) if path.suffix.casefold() == ".parquet"]
     if not files:
         return None
-    return _join_tables(folder, [read_table(p) for p in _limit_files(files, folder.name)], [])
+    return _join_tables(folder, [read_table(p) for p in _check_file_count(files, folder.name)], [])
 
 
-def saved_files(folder: Path) -> list[Path]:
+def find_arrow_files(folder: Path) -> list[Path]:
     """List the Arrow files that `datasets.save_to_disk` wrote into a folder."""
     found = (path for path in _files_below(folder) if path.suffix == ".arrow")
     return [path for path in found if (path.parent / "state.json").is_file()]
@@ -82,7 +82,7 @@ def find_files(source: str, folder: Path) -> list[Path]:
     found = sorted(path for path in root.glob(pattern) if path.is_file())
     if not found:
         raise SourceError(f"data.source: no file matches {source!r}; check folder and pattern")
-    return _limit_files(found, source)
+    return _check_file_count(found, source)
 
 
 def join_files(
@@ -109,12 +109,12 @@ def join_files(
 
 def list_tables(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders."""
-    return _limit_files(tables_in(folder), folder.name)
+    return _check_file_count(tables_in(folder), folder.name)
 
 
 def _table_files(folder: Path) -> list[Path]:
     """List the table files of a folder and of its subfolders, two levels deep."""
-    return _limit_files(list(filter(is_table_file, _files_below(folder))), folder.name)
+    return _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name)
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -122,7 +122,7 @@ def _files_below(folder: Path) -> list[Path]:
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
-def _limit_files(paths: list[Path], name: str) -> list[Path]:
+def _check_file_count(paths: list[Path], name: str) -> list[Path]:
     if len(paths) > MAX_FILES:
         raise SourceError(
             f"{name}: {len(paths):,} files, more than {MAX_FILES:,}; import a part of them"

@@ -60,7 +60,7 @@ def card_data_files(card: str) -> Iterator[str]:
 
     from studies.spec.yaml_text import BoundedYamlLoader, YamlTooLarge
 
-    front = front_of(card)
+    front = extract_front_matter(card)
     text = card if front is None else front
     try:
         values = yaml.load(text, BoundedYamlLoader)
@@ -78,7 +78,7 @@ def card_data_files(card: str) -> Iterator[str]:
             yield from _flatten_texts(config.get("data_dir"))
 
 
-def front_of(card: str) -> str | None:
+def extract_front_matter(card: str) -> str | None:
     """Return the YAML front matter of a card, between two lines of three dashes, else None.
 
     Start and end are searched separately, because one pattern for both would take quadratic time on

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
-from studies.files.table_formats.nested_columns import is_path, rows_inside
+from studies.files.table_formats.nested_columns import find_rows_in_object, is_path
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
 from studies.sources import folder_tables, hub, reply_reading
 from studies.sources.building.builder import SourceBuilder
@@ -121,8 +121,8 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     for name in (spec.source, *spec.parts):
         check_source_variable(name)
     path = source_path(spec, folder)
-    if several := _several_files(spec, path, folder):
-        return _read_several(spec, several, folder)
+    if several := _list_files_to_join(spec, path, folder):
+        return _read_several_files(spec, several, folder)
     if path.is_dir() or (path.suffix == inspect_log.LOG_SUFFIX and path.exists()):
         return read_source(spec, path, folder, None)
     if not path.exists() and not is_table_file(path):
@@ -133,20 +133,20 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     return read_source(spec, path, folder, read_table(path))
 
 
-def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
+def _list_files_to_join(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
     """List the files of a source that consists of several: those listed in the study, those that
     match a pattern, or those in a folder if the study maps its columns to fields; else empty."""
     if spec.parts:
         return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
     if path.is_dir():
         mapped = spec.mapping and spec.format in (detect.AUTO_FORMAT, TABLE_FORMAT)
-        if folder_tables.saved_files(path):
+        if folder_tables.find_arrow_files(path):
             return []
         return folder_tables.list_tables(path) if mapped else []
     return [] if path.exists() else folder_tables.find_files(expand_source(spec.source), folder)
 
 
-def _read_several(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
+def _read_several_files(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
     """Read several files of the same format as one source."""
     if all(inspect_log.list_logs(path) == [path] for path in paths):
         return read_source(spec, paths[0], folder, None, paths=tuple(paths))
@@ -219,7 +219,7 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
     if spec.format not in (detect.AUTO_FORMAT, TABLE_FORMAT):
         return table
     whole = replace(table, rows=[dict(table.json_object)], json_object=None)
-    inside = rows_inside(table)
+    inside = find_rows_in_object(table)
     if spec.mapping:
         top = all(name in whole.columns or is_path(name, whole.columns) for name in spec.mapping)
         return whole if top or inside is None else inside

@@ -45,7 +45,7 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
 }
 
 
-def format_table() -> str:
+def render_table_of_formats() -> str:
     """Return the table of formats in docs/formats.md, made from the declarations and docstrings of
     the readers."""
     rows = ["| `--format` | what it reads | gives | notes |", "|---|---|---|---|"]
@@ -64,7 +64,7 @@ def write_table(docs: Path) -> None:
     text = docs.read_text(encoding="utf-8")
     start = text.index("| `--format` |")
     end = text.index("\n\n", start) + 1
-    docs.write_text(text[:start] + format_table() + text[end:], encoding="utf-8")
+    docs.write_text(text[:start] + render_table_of_formats() + text[end:], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
 
     The format `auto` is replaced by the format detected from the replies.
     """
-    reader = _check_format(format)
+    reader = _reader_for_format(format)
     if not builder.labels_recorded:
         raise SourceError(
             "the file does not record which answer its replies call A, so no verdict can be read "
@@ -73,7 +73,7 @@ def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
         )
 
 
-def _check_format(format: str) -> VerdictReader:
+def _reader_for_format(format: str) -> VerdictReader:
     if not _registered:
         raise StudyError(
             "data.read: replies cannot be read here, because no reader is registered; import the "

@@ -99,14 +99,14 @@ def reads(
     """
 
     def declare(read: Reader) -> Reader:
-        matches = table if callable(table) else has_signs(table)
+        matches = table if callable(table) else make_column_matcher(table)
         DECLARED[name] = SourceFormat(name, description, gives, matches, read, folder)
         return read
 
     return declare
 
 
-def has_signs(signs: Signs) -> Callable[[SourceTable], str]:
+def make_column_matcher(signs: Signs) -> Callable[[SourceTable], str]:
     """Return a function that recognises a table by its columns."""
     columns = {tuple(names.split(", ")): why for names, why in signs.items()}
     return lambda table: next((why for names, why in columns.items() if table.has(*names)), "")

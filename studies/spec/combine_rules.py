@@ -44,10 +44,12 @@ class RemedyName:
     @property
     def prompt(self) -> str:
         """The prompt named in a remedy `prompt:<name>`; empty for every other remedy."""
-        return self.id.removeprefix("prompt:").removesuffix("+pool") if self._by_prompt else ""
+        return (
+            self.id.removeprefix("prompt:").removesuffix("+pool") if self._is_prompt_remedy else ""
+        )
 
     @property
-    def _by_prompt(self) -> bool:
+    def _is_prompt_remedy(self) -> bool:
         return self.id.startswith("prompt:")
 
 

@@ -27,9 +27,9 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
         found[JUDGE.price.attribute] = Price(**price.attributes())
     if simulated:
         seed = found[JUDGE.seed.attribute] or 0
-        found["simulation"] = _given(simulation) | {JUDGE.seed.name: seed}
+        found["simulation"] = _drop_none_values(simulation) | {JUDGE.seed.name: seed}
     if JUDGE.read.attribute not in block.model_fields_set:
-        found[JUDGE.read.attribute] = default_read(str(model))
+        found[JUDGE.read.attribute] = default_reading_method(str(model))
     if JUDGE.timeout_s.attribute not in block.model_fields_set:
         found[JUDGE.timeout_s.attribute] = default_timeout(str(model))
     judge = JudgeSpec(**found)
@@ -59,13 +59,13 @@ def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
     )
 
 
-def default_read(model: str) -> str:
+def default_reading_method(model: str) -> str:
     """Return the default of `read`: "probabilities" (of the labels) for the embedded judge, else
     "text" (of the reply)."""
     return "probabilities" if model == "embedded" else "text"
 
 
-def _given(values: Mapping[str, object]) -> dict[str, object]:
+def _drop_none_values(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -109,7 +109,7 @@ def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
     default = JudgeSpec(
         "",
         "",
-        read=default_read(judge.model),  # type: ignore[arg-type]
+        read=default_reading_method(judge.model),  # type: ignore[arg-type]
         timeout_s=default_timeout(judge.model),
     )
     values = changed_fields(judge, default, JUDGE)

@@ -64,16 +64,18 @@ def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
 def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
     """Yield each pair of an item's answers in both orders, or one drawn order, with repeats."""
     names = resolve_contestants(study, items)
-    reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    reference_items = (
+        _draw_reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    )
     targets = twin_targets(study, items)
     for item in items:
         for pair in _pairs_of_item(study, item, names, reference_items):
             orders: list[tuple[str, ...]] = [pair, pair[::-1]]
             if study.pair_orders == "one":
-                orders = [_drawn_order(study, item, pair)]
+                orders = [_draw_pair_order(study, item, pair)]
             crossed = study.labels == "crossed" and _is_crossed(study, item.id, pair)
-            yield from _with_repeats(study, item, orders, crossed, None)
-        yield from _twin_pairs(study, item, targets.get(item.id, ()))
+            yield from _repeat_presentations(study, item, orders, crossed, None)
+        yield from _twin_presentations(study, item, targets.get(item.id, ()))
 
 
 def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
@@ -90,7 +92,7 @@ def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
             orders = arrangements(
                 options, study.option_orders, _seeded_rng(study, item.id, "order")
             )
-            yield from _with_repeats(study, item, orders, crossed, unrelated)
+            yield from _repeat_presentations(study, item, orders, crossed, unrelated)
 
 
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
@@ -99,10 +101,10 @@ def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
     for item in items:
         for name in names:
             if _has_answer(item, name):
-                yield from _with_repeats(study, item, [(name,)], False, None)
+                yield from _repeat_presentations(study, item, [(name,)], False, None)
         for target in targets.get(item.id, ()):
-            for name in _own_twins(item, target.answer):
-                yield from _with_repeats(study, item, [(name,)], False, None)
+            for name in _list_twins_of_answer(item, target.answer):
+                yield from _repeat_presentations(study, item, [(name,)], False, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,9 @@ def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarg
         count = min(twins.items, len(chosen))
         chosen = _seeded_rng(study, "twin items").sample(chosen, count)
     wanted, found = set(chosen), {}
-    reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    reference_items = (
+        _draw_reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    )
     for item in items:
         if item.id not in wanted:
             continue
@@ -149,18 +153,20 @@ def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarg
     return found
 
 
-def _twin_pairs(study: Study, item: Item, targets: Sequence[TwinTarget]) -> Iterator[Presentation]:
+def _twin_presentations(
+    study: Study, item: Item, targets: Sequence[TwinTarget]
+) -> Iterator[Presentation]:
     """Yield the comparisons of an item that show a twin: a twin against its answer in both orders,
     or a pair with one answer replaced by its twin, in the orders and labels of that pair."""
     for target in targets:
-        for name in _own_twins(item, target.answer):
+        for name in _list_twins_of_answer(item, target.answer):
             pair: tuple[str, ...] = (target.answer, name)
             if target.pair:
                 pair = tuple(name if one == target.answer else one for one in target.pair)
             base = target.pair or pair
             orders = [pair, pair[::-1]]
             if target.pair and study.pair_orders == "one":
-                first = _drawn_order(study, item, target.pair)
+                first = _draw_pair_order(study, item, target.pair)
                 orders = [pair if first == target.pair else pair[::-1]]
             crossed = study.labels == "crossed" and _is_crossed(study, item.id, base)
             for shown in orders:
@@ -168,7 +174,7 @@ def _twin_pairs(study: Study, item: Item, targets: Sequence[TwinTarget]) -> Iter
                     yield Presentation(item, shown, crossed, repeat, False, len(orders), None)
 
 
-def _own_twins(item: Item, answer: str) -> list[str]:
+def _list_twins_of_answer(item: Item, answer: str) -> list[str]:
     return [name for name in item.twins if split_twin(name)[0] == answer]
 
 
@@ -219,7 +225,7 @@ def _pairs_of_item(
     return _new_contestant_pairs(study, item, present, reference_items)
 
 
-def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
+def _draw_reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
     """Draw the items on which the newly added contestant is compared with the baseline too, not
     only with another contestant."""
     ids = sorted(
@@ -241,13 +247,13 @@ def _new_contestant_pairs(
     return [*pairs, (study.new, study.baseline)] if item.id in reference_items else pairs
 
 
-def _drawn_order(study: Study, item: Item, pair: tuple[str, ...]) -> tuple[str, ...]:
+def _draw_pair_order(study: Study, item: Item, pair: tuple[str, ...]) -> tuple[str, ...]:
     """Draw the order of a pair that is shown in one order only."""
     both = sorted([pair, pair[::-1]])
     return _seeded_rng(study, item.id, *sorted(pair), "order").choice(both)
 
 
-def _with_repeats(
+def _repeat_presentations(
     study: Study,
     item: Item,
     orders: Sequence[tuple[str, ...]],
@@ -291,7 +297,7 @@ def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[
     With `unrelated: replace`, the worst-ranked answer is dropped, so that the number of options
     stays the same.
     """
-    worst = _worst_ranked(item, options) if study.unrelated == "replace" else None
+    worst = _find_worst_ranked(item, options) if study.unrelated == "replace" else None
     return (UNRELATED, *(name for name in options if name != worst))
 
 
@@ -310,7 +316,7 @@ def _answering_contestants(item: Item) -> list[str]:
     return sorted(name for name, text in item.responses.items() if text.strip())
 
 
-def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
+def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
     """Return the option that is worse than the most other options, by votes or by design; of
     several such options, the last."""
     beaten = dict.fromkeys(options, 0)

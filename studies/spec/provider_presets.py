@@ -82,7 +82,7 @@ class ProviderPreset:
 @lru_cache(maxsize=2)
 def provider_presets(path: Path = PRESETS_FILE) -> Mapping[str, ProviderPreset]:
     """Return preset name -> preset, for all providers."""
-    values = _read_file(path)["providers"]
+    values = _read_presets_file(path)["providers"]
     return {name: _parse_preset(name, entry) for name, entry in values.items()}
 
 
@@ -95,19 +95,19 @@ def preset_for_url(url: str) -> ProviderPreset | None:
 def reasons_before_answering(model: str) -> bool:
     """Whether the name of a model is that of a reasoning model."""
     name = model.lower().rpartition("/")[2]
-    patterns = _read_file(PRESETS_FILE)["reasoning"]["match"]
+    patterns = _read_presets_file(PRESETS_FILE)["reasoning"]["match"]
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def default_timeout(model: str) -> float:
     """Return the default time limit of a call in seconds, which is longer for reasoning models."""
     if reasons_before_answering(model):
-        return float(_read_file(PRESETS_FILE)["reasoning"]["timeout_s"])
+        return float(_read_presets_file(PRESETS_FILE)["reasoning"]["timeout_s"])
     return DEFAULT_TIMEOUT_SECONDS
 
 
 @lru_cache(maxsize=2)
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_presets_file(path: Path) -> dict[str, Any]:
     import yaml  # not needed to measure a table
 
     values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -168,20 +168,23 @@ _REF: Final = "@ref"
 """Key that stands for `$ref` until the schema is complete; pydantic would try to resolve `$ref`."""
 
 
-def _reference(*blocks: str, plain: str = "") -> WithJsonSchema:
+def _block_schema(*blocks: str, plain: str = "") -> WithJsonSchema:
     """Return a JSON schema that accepts one of these blocks or, if given, the JSON type `plain`."""
     found = [{_REF: f"#/$defs/{block}"} for block in blocks] + [{"type": plain}] * bool(plain)
     return WithJsonSchema(found[0] if len(found) == 1 else {"anyOf": found})
 
 
-def _one_or_list(*kinds: str, least: int = 0) -> WithJsonSchema:
+def _one_or_list_schema(*kinds: str, least: int = 0) -> WithJsonSchema:
     one = {"type": list(kinds)}
     return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one, "minItems": least}]})
 
 
 Text = Annotated[str, BeforeValidator(as_text), WithJsonSchema({"type": ["string", "number"]})]
 _Texts = Annotated[
-    list[Text], BeforeValidator(_as_list), AfterValidator(tuple), _one_or_list("string", "number")
+    list[Text],
+    BeforeValidator(_as_list),
+    AfterValidator(tuple),
+    _one_or_list_schema("string", "number"),
 ]
 _Name = Annotated[str, BeforeValidator(str)]
 _Filter = Annotated[
@@ -189,23 +192,23 @@ _Filter = Annotated[
     Field(min_length=1),
     BeforeValidator(_as_list),
     AfterValidator(tuple),
-    _one_or_list("string", "number", "boolean", least=1),
+    _one_or_list_schema("string", "number", "boolean", least=1),
 ]
 _Weights = Annotated[list[Annotated[float, Field(ge=0)]], AfterValidator(_check_weights)]
 _TYPES: Final[Mapping[Any, Any]] = {
     str: Text,
-    object: Annotated[Any, _reference("Judge", "SimulatedJudge", plain="string")],
+    object: Annotated[Any, _block_schema("Judge", "SimulatedJudge", plain="string")],
     tuple[str, ...]: _Texts,
     tuple[float, ...]: _Weights,
-    tuple[JudgeSpec, ...]: list[Annotated[Any, _reference("Judge", "SimulatedJudge")]],
+    tuple[JudgeSpec, ...]: list[Annotated[Any, _block_schema("Judge", "SimulatedJudge")]],
     Mapping[str, str]: dict[_Name, Text],
     Mapping[str, int]: dict[_Name, Annotated[int, Field(ge=1)]],
     Mapping[str, tuple[str, ...]]: dict[_Name, _Filter],
     Mapping[str, object]: Annotated[dict[_Name, Any], AfterValidator(_check_json)],
-    DataSpec: Annotated[dict[_Name, Any], _reference("Data")],
-    Price: Annotated[dict[_Name, Any], _reference("Price")],
-    JudgeSpec: Annotated[dict[_Name, Any], _reference("Extraction")],
-    TwinSpec: Annotated[Any, _reference("Twins", plain="string")],
+    DataSpec: Annotated[dict[_Name, Any], _block_schema("Data")],
+    Price: Annotated[dict[_Name, Any], _block_schema("Price")],
+    JudgeSpec: Annotated[dict[_Name, Any], _block_schema("Extraction")],
+    TwinSpec: Annotated[Any, _block_schema("Twins", plain="string")],
 }
 
 StudyBlock: Final = _build_block("Study", *STUDY)

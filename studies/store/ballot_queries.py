@@ -150,7 +150,7 @@ def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ..
     return {item: tuple(checks) for item, checks in found.items()}
 
 
-def with_checks(item: Item, checks: Sequence[AnswerCheck]) -> Item:
+def add_checks_to_item(item: Item, checks: Sequence[AnswerCheck]) -> Item:
     """Return the item with these checks, made on the page, added to the checks in its file."""
     return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
 

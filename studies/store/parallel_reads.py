@@ -39,7 +39,7 @@ def read_blocks(
     `sql` has the parameters `:study`, and `:first` and `:last` for the first and last row number of
     the block in the plan. All blocks are read from one state of the store.
     """
-    with _transaction(connection):
+    with _read_transaction(connection):
         blocks = plan_blocks(connection, study)
         if len(blocks) < MIN_PARALLEL_BLOCKS:
             yield from (connection.execute(sql, block).fetchone() for block in blocks)
@@ -65,7 +65,7 @@ def plan_blocks(connection: sqlite3.Connection, study: str) -> list[Block]:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def _read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """A read transaction, in which all queries see the same state of the store."""
     connection.execute("BEGIN")
     try:
@@ -85,17 +85,17 @@ def _open_same_state(
     for _ in range(ATTEMPTS):
         with ExitStack() as attempt:
             before = _data_version(watcher)
-            readers = [_begin(open_reader, attempt) for _ in range(CONNECTIONS)]
+            readers = [_open_in_transaction(open_reader, attempt) for _ in range(CONNECTIONS)]
             if _data_version(watcher) == before:
                 stack.push(attempt.pop_all())
                 return readers
-    return [_begin(open_reader, stack)]
+    return [_open_in_transaction(open_reader, stack)]
 
 
-def _begin(open_reader: OpenReader, stack: ExitStack) -> sqlite3.Connection:
+def _open_in_transaction(open_reader: OpenReader, stack: ExitStack) -> sqlite3.Connection:
     connection = open_reader()
     stack.callback(connection.close)
-    stack.enter_context(_transaction(connection))
+    stack.enter_context(_read_transaction(connection))
     connection.execute("SELECT count(*) FROM studies").fetchone()  # the state of the first read
     return connection
 

@@ -14,7 +14,7 @@ from studies.files.items import dump_item
 from studies.frames.frame_codes import NO_PICK, SEP, TIE
 from studies.frames.truth import right_levels, right_verdicts
 from studies.spec.study import Study, dump_study
-from studies.texts.injection import suspect_places
+from studies.texts.injection import list_suspect_places
 
 
 class RequestRecord(NamedTuple):
@@ -107,7 +107,7 @@ def item_facts(item: Item) -> dict[str, Any]:
             [p.judge, list(p.shown) if p.shown else None, p.picked, dict(p.ranks)]
             for p in item.human
         ],
-        "suspects": suspect_places(item),
+        "suspects": list_suspect_places(item),
         **({"question": item.meta[QUESTION_META]} if QUESTION_META in item.meta else {}),
         **({"labels": right_verdicts(item.labels)} if item.labels else {}),
         **({"levels": levels} if (levels := right_levels(item.labels)) else {}),

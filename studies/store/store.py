@@ -22,7 +22,7 @@ from studies.store.caching.frame_cache import (
     delete_cached,
     prepare_fingerprint,
     read_cached_frame,
-    register_maker,
+    register_cache_producer,
 )
 from studies.store.queries.item_queries import ItemQueries
 from studies.store.queries.judgement_queries import JudgementQueries
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from studies.frames.twin_rows import TwinRows
 
-register_maker(sys.modules[__name__])
+register_cache_producer(sys.modules[__name__])
 
 
 @dataclass(frozen=True)
@@ -233,12 +233,12 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         from studies.frames.reply_facts import (  # import pandas
             REPLY_FACTS,
             add_reply_facts,
-            shortest_text,
+            shortest_reply_to_read,
         )
         from studies.store.queries.vote_columns import add_vote_columns
 
         if REPLY_FACTS:
-            frame = add_reply_facts(frame, self._reply_texts(name, shortest_text()))
+            frame = add_reply_facts(frame, self._reply_texts(name, shortest_reply_to_read()))
         return add_vote_columns(frame, self.read_connection, name)
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:

@@ -73,7 +73,7 @@ class StoreFile:
         try:
             return self.read_connection.execute(sql, values)
         except sqlite3.DatabaseError as error:
-            raise self._unusable(error) from error
+            raise self._unusable_error(error) from error
 
     @property
     def read_connection(self) -> sqlite3.Connection:
@@ -84,7 +84,7 @@ class StoreFile:
                 self._local.file = self.file_watch.check()
                 connection = self._local.connection = self._open_reader()
         except sqlite3.DatabaseError as error:
-            raise self._unusable(error) from error
+            raise self._unusable_error(error) from error
         return connection
 
     def read_blocks(self, name: str, sql: str) -> Iterator[tuple[Any, ...]]:
@@ -94,9 +94,9 @@ class StoreFile:
                 self.read_connection, self._open_reader, name, sql
             )
         except sqlite3.DatabaseError as error:
-            raise self._unusable(error) from error
+            raise self._unusable_error(error) from error
 
-    def _unusable(self, error: sqlite3.DatabaseError) -> StoreUnusable:
+    def _unusable_error(self, error: sqlite3.DatabaseError) -> StoreUnusable:
         return StoreUnusable(f"the store {self.path} cannot be read: {error}; check the file")
 
     # ---- values computed from a version of a study -----------------------------------------

@@ -66,15 +66,15 @@ class StoreWriter:
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
         """Queue a write; after its commit, the future `waiting` gets the result in its loop."""
-        self._put(_WriteJob(work, waiting, loop))
+        self._queue_write(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
         """Queue a write, wait for its commit and return its result."""
         waiting: Future[Any] = Future()
-        self._put(_WriteJob(work, waiting, None))
+        self._queue_write(_WriteJob(work, waiting, None))
         return waiting.result()
 
-    def _put(self, job: _WriteJob) -> None:
+    def _queue_write(self, job: _WriteJob) -> None:
         with self._submit_lock:
             if self._closed:
                 raise StoreUnusable(_CLOSED_MESSAGE)
@@ -108,7 +108,7 @@ class StoreWriter:
         """Commit queued writes in one transaction; if a write fails, commit each write separately.
         If the database itself fails (such as a full disk), return its error for all writes."""
         try:
-            results = self._transaction(batch)
+            results = self._run_in_transaction(batch)
         except Exception as error:
             if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
                 return [done for job in batch for done in self._commit([job])]
@@ -116,7 +116,7 @@ class StoreWriter:
             return [_WriteResult(job, None, _explain_error(error)) for job in batch]
         return [_WriteResult(job, result, None) for job, result in zip(batch, results, strict=True)]
 
-    def _transaction(self, batch: list[_WriteJob]) -> list[Any]:
+    def _run_in_transaction(self, batch: list[_WriteJob]) -> list[Any]:
         if self._connection is None or self._file != self.current_file():
             self._disconnect()
             self._file = self.current_file()

@@ -72,7 +72,7 @@ def find_spans(text: str) -> tuple[SuspectSpan, ...]:
         for match, _ in zip(rule.pattern.finditer(folded), range(MAX_SPANS), strict=False)
     )
     merged: list[SuspectSpan] = []
-    places = _find_places(text) if found else []
+    places = _original_indexes(text) if found else []
     for start, end, name in found:
         start, end = _trim_span(folded, start, end)
         start, end = places[start], places[end - 1] + 1
@@ -126,7 +126,7 @@ def _shorten_line(text: str) -> str:
     return line if len(line) <= _QUOTE_LENGTH else line[: _QUOTE_LENGTH - 1] + "\u2026"
 
 
-def suspect_places(item: Item) -> list[str]:
+def list_suspect_places(item: Item) -> list[str]:
     """List the locations of an item's suspicious texts, as the store saves them with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     repeated = _repeated_answers(item)
@@ -183,7 +183,7 @@ def _lower_text(text: str) -> str:
     return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _find_places(text: str) -> list[int]:
+def _original_indexes(text: str) -> list[int]:
     """Return the index in the original text of each character of the folded text."""
     places: list[int] = []
     end = 0

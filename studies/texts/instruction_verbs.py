@@ -110,13 +110,13 @@ def count_openings(instructions: Iterable[str], most: int = 4) -> InstructionOpe
         if noun:
             objects.setdefault(verb, Counter())[noun] += 1
     found = [
-        OpeningVerb(verb, n, tuple(_by_frequency(objects.get(verb, Counter()))[:most]))
-        for verb, n in _by_frequency(verbs)
+        OpeningVerb(verb, n, tuple(_sort_by_frequency(objects.get(verb, Counter()))[:most]))
+        for verb, n in _sort_by_frequency(verbs)
     ]
     return InstructionOpenings(tuple(found), kinds["question"], kinds[""])
 
 
-def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
+def _sort_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

@@ -30,10 +30,10 @@ def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
                 places[name, answer].append(index)
     marked: dict[int, list[str]] = defaultdict(list)
     for (name, _), found in places.items():
-        if len({_question(items[index]) for index in found}) >= MIN_QUESTIONS:
+        if len({_question_id_or_text(items[index]) for index in found}) >= MIN_QUESTIONS:
             for index in found:
                 marked[index].append(name)
-    return [_mark(item, marked.get(index, [])) for index, item in enumerate(items)]
+    return [_mark_item(item, marked.get(index, [])) for index, item in enumerate(items)]
 
 
 def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
@@ -51,11 +51,11 @@ def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
     ]
 
 
-def _question(item: Item) -> str:
+def _question_id_or_text(item: Item) -> str:
     return item.meta.get(QUESTION_META) or item.instruction or item.id
 
 
-def _mark(item: Item, names: Sequence[str]) -> Item:
+def _mark_item(item: Item, names: Sequence[str]) -> Item:
     """Return the item with `names` stored as the contestants whose answer to it is repeated."""
     if not names and REPEATED_META not in item.meta:
         return item

@@ -18,7 +18,7 @@ _LISTED: Final = re.compile(r"^[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) ", re.MULTILINE)
 _BOLD: Final = re.compile(r"\*\*[^*\n]+\*\*|__[^_\n]+__")
 
 
-def style_counts(text: str) -> tuple[int, ...]:
+def count_style_marks(text: str) -> tuple[int, ...]:
     """Count words, headings, list items and bold passages of a text; in code blocks, only words
     are counted."""
     prose = _FENCED.sub("", text) if "```" in text else text
@@ -31,5 +31,5 @@ def count_styles(items: Iterable[Item]) -> dict[str, dict[str, tuple[int, ...]]]
     found = {}
     for item in items:
         texts = {**item.responses, **({REFERENCE: item.reference} if item.reference else {})}
-        found[item.id] = {name: style_counts(text) for name, text in texts.items() if text}
+        found[item.id] = {name: count_style_marks(text) for name, text in texts.items() if text}
     return found

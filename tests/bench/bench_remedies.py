@@ -62,9 +62,9 @@ def draw(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
     """Compute all numbers of the view, for the judge that it shows first."""
     from components.results.remedies.computed import RemedyResults
     from components.results.remedies.panels import budget_html
-    from metrics.remedies.remedy_study import study_remedies
+    from metrics.remedies.remedy_study import build_remedy_study
 
-    study = study_remedies(frame)
+    study = build_remedy_study(frame)
     results = RemedyResults(None, study, inputs, study.best_judge())  # type: ignore[arg-type]
     assert (
         results.table

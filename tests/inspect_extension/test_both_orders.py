@@ -108,13 +108,13 @@ def test_a_reply_without_a_verdict_is_no_score(tmp_path: Path) -> None:
 
 
 def test_braces_in_answers_are_not_filled_in() -> None:
-    from evenhand.inspect_scorers import TEMPLATE, _prompt
+    from evenhand.inspect_scorers import TEMPLATE, _fill_prompt
 
     state = TaskState(
         model="m", sample_id=1, epoch=1, input="{answer_b}", messages=[],
         output=ModelOutput.from_content("m", "{question}"),
     )  # fmt: skip
-    text = _prompt(TEMPLATE, state, "other {answer_a}", "second")
+    text = _fill_prompt(TEMPLATE, state, "other {answer_a}", "second")
     assert text.count("other {answer_a}") == 1 and "[Question]\n{answer_b}" in text
     assert text.index("other {answer_a}") < text.index("{question}")
 

@@ -44,7 +44,7 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_two_verdicts_that_differ_are_a_flip(
     first: str, second: str, value: float, answer: str, flipped: bool, scorers: Any
 ) -> None:
-    score = scorers._combine({"first": first, "second": second}, [], "")
+    score = scorers._combine_orders({"first": first, "second": second}, [], "")
     assert (score.value, score.answer, score.metadata["flipped"]) == (value, answer, flipped)
 
 
@@ -56,8 +56,8 @@ def test_two_verdicts_that_differ_are_a_flip(
 def test_a_label_counts_for_the_answer_in_its_place(
     letter: str, order: str, outcome: str, scorers: Any
 ) -> None:
-    assert scorers._outcome(letter, order) == outcome
+    assert scorers._outcome_of_letter(letter, order) == outcome
 
 
 def test_a_missing_verdict_is_no_score(scorers: Any) -> None:
-    assert scorers._combine({"first": "win", "second": ""}, [], "").value is None
+    assert scorers._combine_orders({"first": "win", "second": ""}, [], "").value is None

@@ -23,7 +23,7 @@ from metrics.labels.label_sections import pass_fail_section
 from metrics.ratings.battles import battles_from_codes, extract_battles
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
-from studies.frames.battle_frame import code_battles
+from studies.frames.battle_frame import encode_battles
 from studies.frames.frame import NO_PICK, TIE
 from studies.sources.load import ASSETS_FOLDER
 from studies.store.store import Store
@@ -194,7 +194,7 @@ def test_battles_of_columns_are_those_of_their_frame() -> None:
     names = ["item", "model_a", "model_b", "winner", "judge", "truth"]
     table = small_table().set_axis(names, axis=1)
     table.loc[4] = ["q3", "x", "x", "x", "kind", "x"]  # left out: a model meets itself
-    direct, framed = battles_from_codes(code_battles(table)), eh.study(table).frame
+    direct, framed = battles_from_codes(encode_battles(table)), eh.study(table).frame
     for name, value in vars(extract_battles(framed)).items():
         if name != "judges":
             assert np.array_equal(getattr(direct, name), value), name

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows
-from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from tests.soak.coverage_studies import SEEDS, Tally, shown, tolerance
 
 PREVALENCES, RATES = (0.1, 0.5, 0.9), (0.7, 0.9)
@@ -73,7 +73,7 @@ def pass_rate_line(case: Case, seeds: int) -> PassRateLine:
     for seed in range(seeds):
         rows = case.study(seed)
         corrected.add(true_pass_rate(rows), case.prevalence)
-        powered.add(power_tuned_rate(rows), case.prevalence)
+        powered.add(prediction_powered_rate(rows), case.prevalence)
     refused = 1 - corrected.given / seeds
     return PassRateLine(corrected.share, powered.share, refused, corrected.given)
 

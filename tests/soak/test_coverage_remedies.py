@@ -17,8 +17,8 @@ import pytest
 
 from metrics.remedies.decision_rules import Decisions
 from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.remedy_study import study_remedies
-from metrics.remedies.rule_sets import Rule, jury_rules, own_rules
+from metrics.remedies.remedy_study import build_remedy_study
+from metrics.remedies.rule_sets import Rule, jury_rules, rules_of_cell
 from metrics.remedies.rule_table import estimate_rules
 from tests.metrics.remedies.known_judges import (
     GradedJudge,
@@ -97,8 +97,8 @@ def coverage(name: str, items: int, seeds: int) -> dict[str, float]:
     judges = (GRADED[name],) if name in GRADED else (HARD[name], SECOND)
     for seed in range(seeds):
         rng = np.random.default_rng([items, seed])
-        grid = study_remedies(simulate(judges, items, rng, pairs=3)).grid
-        rules = own_rules(grid, 0)
+        grid = build_remedy_study(simulate(judges, items, rng, pairs=3)).grid
+        rules = rules_of_cell(grid, 0)
         rules += jury_rules(grid, [0, 1]) if len(judges) > 1 else []
         wanted = [rule for rule in rules if rule.id in truth]
         for line in estimate_rules(grid, wanted, rng):
@@ -111,7 +111,7 @@ def coverage(name: str, items: int, seeds: int) -> dict[str, float]:
 
 def null_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
     """One call, and a mixture of `pool` and `agree` chosen by a coin for each comparison."""
-    rules = {rule.id: rule for rule in own_rules(grid, 0)}
+    rules = {rule.id: rule for rule in rules_of_cell(grid, 0)}
     heads = rng.random(grid.size) < 0.5
     pool, agree = rules["pool"].decisions, rules["agree"].decisions
     mixed = Decisions(
@@ -122,7 +122,7 @@ def null_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
 
 def relabelled_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
     """One call, and `pool` with a random answer wherever it decides."""
-    rules = {rule.id: rule for rule in own_rules(grid, 0)}
+    rules = {rule.id: rule for rule in rules_of_cell(grid, 0)}
     decided = rules["pool"].decisions.decided
     first = decided * (rng.random(grid.size) < 0.5)
     labelled = Decisions(first, decided - first)
@@ -142,7 +142,7 @@ def called_better(name: str, items: int, seeds: int) -> float:
     better = 0
     for seed in range(seeds):
         rng = np.random.default_rng([items, seed, 5])
-        grid = study_remedies(simulate((judge,), items, rng, pairs=3)).grid
+        grid = build_remedy_study(simulate((judge,), items, rng, pairs=3)).grid
         line = estimate_rules(grid, make(grid, rng), rng)[1]
         better += line.adjusted.low is not None and line.adjusted.low > 0
     return better / seeds
@@ -153,7 +153,7 @@ def told_no(name: str, items: int, seeds: int) -> float:
     refused = 0
     for seed in range(seeds):
         rng = np.random.default_rng([items, seed, 6])
-        study = study_remedies(simulate(NO_SIGNAL[name], items, rng, pairs=3))
+        study = build_remedy_study(simulate(NO_SIGNAL[name], items, rng, pairs=3))
         refused += study.advice(0, study.judge_table(0)).chosen is None
     return refused / seeds
 

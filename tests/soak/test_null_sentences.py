@@ -29,14 +29,14 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.panels import agreement_finding
-from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_alternatives
+from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_model_sets
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.many_options import option_finding
 from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
     compute_evenness,
+    count_order_tests,
     fit_option_rows,
-    order_test_family,
 )
 from components.results.bias.option_tests import SEED as OPTION_SEED
 from components.results.bias.sentences import (
@@ -47,7 +47,7 @@ from components.results.bias.sentences import (
 from components.results.cards.card_measures import SEED
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import RULE_GROUPS, card_sentences
-from components.results.contrasts.comparison import pair_sides as find_pair
+from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
 from components.results.contrasts.panels import contrast_finding
 from components.results.pass_fail.computed import PassFailResults
 from components.results.pass_fail.panels import is_pass_rate_wrong
@@ -61,9 +61,9 @@ from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.estimation.row_selection import select_pairs
 from metrics.labels.label_sections import MAX_ERRORS_P, PassFailResult
-from metrics.labels.pass_fail import UNKNOWN, PassFailRows, errors_differ, pass_fail_rates
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, equal_errors_p_value, pass_fail_rates
 from metrics.labels.point_rules import point_remedies
-from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from metrics.position.order_tables import build_order_tables
 from metrics.position.order_tests import item_sign_test, permutation_test
 from metrics.position.position_measures import ACCURACY
@@ -160,7 +160,7 @@ def position_preferred_under_a_filter(view: StoredStudy) -> bool:
         tables = build_order_tables(select_pairs(rows), ["judge"]).values()
         if all(item_sign_test(table.item_leans).p >= 0.05 for table in tables):
             continue
-        counts = BiasCounts(rows, count_alternatives(frame, one))
+        counts = BiasCounts(rows, count_model_sets(frame, one))
         if any(row.is_significant for row in flip_leans(Bias(counts, one))):
             return True
     return False
@@ -232,7 +232,7 @@ def remedy_recommended(filtered: FilteredStudy) -> bool:
 
 
 def more_consistent(filtered: FilteredStudy) -> bool:
-    pair = find_pair(filtered, "", "")
+    pair = pair_with_filtered_side(filtered, "", "")
     title = contrast_finding(pair, "Behaviour")[0]
     return "more consistent" in title or "opposite" in title
 
@@ -288,7 +288,7 @@ def remedy_without_signal(seed: int) -> bool:
 
 def errors_called_different(seed: int) -> bool:
     """Two models on whose answers the judge errs equally often; five verdicts on each answer."""
-    p = errors_differ(judged_alike(np.random.default_rng([seed, 9]), 60, 5, 2.0))
+    p = equal_errors_p_value(judged_alike(np.random.default_rng([seed, 9]), 60, 5, 2.0))
     return p is not None and p < MAX_ERRORS_P
 
 
@@ -317,7 +317,7 @@ def options_preferred(seed: int) -> bool:
         return False  # the headline and the marks rest on these tests
     bias, fitted = bias_from_frame(frame), fit_option_rows(frame)
     title = option_finding(bias, fitted)[0]
-    marks = compute_evenness(frame, fitted, order_test_family(bias), bias.error_share).values()
+    marks = compute_evenness(frame, fitted, count_order_tests(bias), bias.error_share).values()
     said = "prefer" in title and not title.startswith("No ")
     return said or any(one.text.startswith("≠") for one in marks)
 
@@ -331,7 +331,7 @@ def pass_rate_wrong(seed: int) -> bool:
     for judge in ("j0", "j1"):
         passed = draw.random(400) < np.where(good, 0.85, 0.15)
         rows = PassFailRows.from_values(passed.astype(int), label, np.arange(400))
-        rates, powered = pass_fail_rates(rows), power_tuned_rate(rows)
+        rates, powered = pass_fail_rates(rows), prediction_powered_rate(rows)
         results[judge, "p"] = PassFailResult(rates, true_pass_rate(rows, rates), powered, None)
     views = [PassFailResults(results, {}, {}, {}),
              PassFailResults(dict(reversed(results.items())), {}, {}, {})]  # fmt: skip

@@ -35,17 +35,17 @@ TickSteps = Sequence[tuple[float, float]]
 """Pairs (distance between ticks, length of the longest axis that uses it), smallest first."""
 
 
-def round_steps(*distances: float) -> TickSteps:
+def tick_steps(*distances: float) -> TickSteps:
     """Distances between ticks, each used for axes up to five times as long as the distance."""
     return [(distance, 5 * distance) for distance in distances]
 
 
-def steps_from(least: float) -> TickSteps:
-    """Distances between ticks: 1, 2, 5, 10, 20, … times `least` (see `round_steps`)."""
-    return round_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
+def tick_steps_from(least: float) -> TickSteps:
+    """Distances between ticks: 1, 2, 5, 10, 20, … times `least` (see `tick_steps`)."""
+    return tick_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
 
 
-SHARE_STEPS: Final = round_steps(0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+SHARE_STEPS: Final = tick_steps(0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
 RATING_STEPS: Final = ((50.0, 300.0), (100.0, 800.0), (200.0, math.inf))
 
 

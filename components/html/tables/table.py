@@ -22,7 +22,7 @@ class TableCell:
     """Whether the cell names its row for screen readers; None: only if its class is nm."""
 
     @property
-    def names_row(self) -> bool:
+    def is_row_name(self) -> bool:
         return self.kind == "nm" if self.is_name is None else self.is_name
 
     def html(self, scope: str | None) -> Markup:
@@ -90,7 +90,7 @@ def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
         row = TableRow(row)
     made = attributes({"class": row.kind or None, "data-tip": row.tip or None})
     cells = [
-        cell.html("row" if cell.names_row else None)
+        cell.html("row" if cell.is_row_name else None)
         if isinstance(cell, TableCell)
         else TableCell(cell, kind).html(None)
         for cell, kind in zip(row.cells, kinds, strict=True)
@@ -98,7 +98,7 @@ def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
     return fill("<tr{}>{}</tr>", made, join(cells))
 
 
-def name_of_row(content: str | Markup, kind: str = "") -> TableCell:
+def row_name_cell(content: str | Markup, kind: str = "") -> TableCell:
     """First cell of a row, which names the row, without the fixed width of the CSS class nm."""
     return TableCell(content, kind, is_name=True)
 

@@ -49,7 +49,7 @@ class TypedColumn:
     tip: str = ""
     """Hover card of the head."""
 
-    def style_of(self, values: Any) -> NumberStyle:
+    def number_style_of(self, values: Any) -> NumberStyle:
         return self.style(values) if callable(self.style) else self.style
 
 
@@ -85,14 +85,17 @@ def page_table(
     heads = [ColumnHead(first, numeric=False)]
     heads += [ColumnHead(one.head, axis=one.axis, tip=one.tip) for one in columns]
     lines = [
-        [name_cell(row.name, row.select, row.note), *(_cell(one, row, named) for one in columns)]
+        [
+            name_cell(row.name, row.select, row.note),
+            *(_page_cell(one, row, named) for one in columns),
+        ]
         for row in rows
     ]
     return value_table(heads, lines, label=label)
 
 
-def _cell(column: TypedColumn, row: ValueRow, named: bool) -> Markup:
-    value, name, style = column.get(row.values), row.name, column.style_of(row.values)
+def _page_cell(column: TypedColumn, row: ValueRow, named: bool) -> Markup:
+    value, name, style = column.get(row.values), row.name, column.number_style_of(row.values)
     if value is not None and not isinstance(value, Estimate):
         return escape(count(value) if isinstance(value, int) else value)
     if column.axis is None:
@@ -115,14 +118,16 @@ def paper_rows(
     columns: Sequence[TypedColumn], rows: Iterable[ValueRow]
 ) -> tuple[tuple[str, ...], ...]:
     """Rows of a paper's table as texts."""
-    return tuple((row.name, *(t for one in columns for t in _texts(one, row))) for row in rows)
+    return tuple(
+        (row.name, *(t for one in columns for t in _paper_cell_texts(one, row))) for row in rows
+    )
 
 
-def _texts(column: TypedColumn, row: ValueRow) -> tuple[str, ...]:
+def _paper_cell_texts(column: TypedColumn, row: ValueRow) -> tuple[str, ...]:
     value = column.get(row.values)
     if not isinstance(value, Estimate):
         return (count(value) if isinstance(value, int) else str(value),)
-    style = column.style_of(row.values)
+    style = column.number_style_of(row.values)
     text = style.text(value.value)
     if not column.interval:
         return (text,)

@@ -22,7 +22,7 @@ from components.html.format import (
 )
 from components.html.markup import Markup, attributes, escape, fill, link
 from components.html.panel import Axis, axis_html, forest_html
-from components.html.tables.table import Table, TableCell, name_of_row
+from components.html.tables.table import Table, TableCell, row_name_cell
 from metrics.catalogue.record import Style
 from studies.domain import Estimate
 
@@ -108,7 +108,7 @@ def value_table(
     kinds = ["plot" if head.is_wide else "num" if head.numeric else "" for head in heads]
     lines = [
         [
-            name_of_row(first),
+            row_name_cell(first),
             *(
                 TableCell(cell, kind, head=head.text)
                 for head, kind, cell in zip(heads[1:], kinds[1:], cells, strict=True)

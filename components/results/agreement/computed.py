@@ -61,9 +61,9 @@ class Agreement:
     @cached_property
     def ranked_judges(self) -> list[str]:
         """Judges by descending agreement with people (without votes: with the other judges)."""
-        return sorted(self.judges, key=lambda name: -self._closeness(name))
+        return sorted(self.judges, key=lambda name: -self._agreement_to_rank_by(name))
 
-    def _closeness(self, name: str) -> float:
+    def _agreement_to_rank_by(self, name: str) -> float:
         if self.raters.has_people:
             got = self.table[name].get(PEOPLE)
             return -1.0 if got is None or got.share.value is None else got.share.value
@@ -94,7 +94,7 @@ class Agreement:
         return row_selection.select_rows(frame, row_selection.people_mask(frame))
 
     @cached_property
-    def merged_orders(self) -> pd.DataFrame:
+    def merged_order_verdicts(self) -> pd.DataFrame:
         """One verdict per pair, merged from its two orders: an answer wins if it wins in both
         orders; otherwise it is a tie. Only pairs judged in both orders are included."""
         return merge_both_orders(self.raters.machines)
@@ -102,15 +102,17 @@ class Agreement:
     @cached_property
     def merged_shares(self) -> dict[str, Estimate]:
         """For each rater, the share of merged verdicts equal to the people's majority."""
-        return agreement_of_merged_orders(self.merged_orders, self.people_rows)
+        return agreement_of_merged_orders(self.merged_order_verdicts, self.people_rows)
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:
         """Rater -> agreement coefficients of its merged verdicts with the people's majority."""
-        if not self.raters.has_people or self.merged_orders.empty:
+        if not self.raters.has_people or self.merged_order_verdicts.empty:
             return {}
         grid = build_verdict_grid(
-            stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
+            stack_frames(
+                {BOTH_ORDERS: self.merged_order_verdicts, PEOPLE: self.people_rows}, "merging"
+            )
         )
         return {name: grid.between(PEOPLE, name) for name in grid.raters if name != PEOPLE}
 
@@ -138,7 +140,7 @@ class Agreement:
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
         """For each prompt, how well its judges, pooled to one rater, could replace a voter. Empty
         without votes, with one prompt only, or with one judge only."""
-        cells = [self.raters.names[name] for name in self.raters.in_view]
+        cells = [self.raters.names[name] for name in self.raters.rater_names_in_view]
         if not self.raters.has_people or any(len({cell[k] for cell in cells}) < 2 for k in (0, 1)):
             return []
         rows = self.raters.rows
@@ -172,20 +174,20 @@ class Agreement:
     def all_vote_agreement(self) -> dict[str, Estimate]:
         """Agreement of each judge with the people's majority, and of two people with each other.
         All votes count, including those on pairs that were not chosen at random."""
-        return self._agreement_shares(self.raters.frame)
+        return self._compute_people_agreement(self.raters.frame)
 
     @cached_property
     def unflagged_agreement(self) -> dict[str, Estimate]:
-        return self._agreement_shares(drop_voters(self.raters.frame, self.flagged_voters))
+        return self._compute_people_agreement(drop_voters(self.raters.frame, self.flagged_voters))
 
     @cached_property
     def random_vote_agreement(self) -> dict[str, Estimate]:
         frame = self.raters.frame
-        return self._agreement_shares(
+        return self._compute_people_agreement(
             row_selection.select_rows(frame, ~row_selection.targeted_vote_mask(frame))
         )
 
-    def _agreement_shares(self, frame: pd.DataFrame) -> dict[str, Estimate]:
+    def _compute_people_agreement(self, frame: pd.DataFrame) -> dict[str, Estimate]:
         grid = build_verdict_grid(frame)
         has_people = PEOPLE in grid.raters
         found = {

@@ -108,7 +108,7 @@ def dispute_kinds(raters: Raters) -> list[str]:
         found += [AGAINST_PEOPLE]
     if raters.truth == "design":
         found += [AGAINST_KNOWN]
-    if len(raters.in_view) > 1:
+    if len(raters.rater_names_in_view) > 1:
         found += [JUDGES_SPLIT]
     if raters.has_people:
         found += [PEOPLE_SPLIT]
@@ -118,12 +118,14 @@ def dispute_kinds(raters: Raters) -> list[str]:
 def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
     """Cases of one kind of dispute, the most informative first."""
     ranked = [
-        (one.informativeness(kind), one) for one in count_verdicts(raters) if _is_kind(one, kind)
+        (one.informativeness(kind), one)
+        for one in count_verdicts(raters)
+        if _is_dispute_of_kind(one, kind)
     ]
     return [one for _, one in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
 
 
-def _is_kind(one: Dispute, kind: str) -> bool:
+def _is_dispute_of_kind(one: Dispute, kind: str) -> bool:
     if kind == AGAINST_PEOPLE:
         return 2 * one.count_against(one.people) > one.judge_count
     if kind == AGAINST_KNOWN:

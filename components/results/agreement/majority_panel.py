@@ -44,13 +44,15 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Name of each judge (with its prompt) in view -> agreement, the highest first."""
     raters, found = Raters(filtered), load_call_agreement(filtered)
     known = {
-        name: found[raters.names[name]] for name in raters.in_view if raters.names[name] in found
+        name: found[raters.names[name]]
+        for name in raters.rater_names_in_view
+        if raters.names[name] in found
     }
     ranked = sorted(known, key=lambda name: -(known[name].value or 0.0))
     return {name: known[name] for name in ranked if known[name].value is not None}
 
 
-def truth_words(filtered: FilteredStudy) -> str:
+def describe_truth(filtered: FilteredStudy) -> str:
     """Name of the truth with which verdicts are compared: the majority of people, or the known
     better answers."""
     by_people = load_remedy_study(filtered)[0].grid.source != "known answers"
@@ -65,23 +67,24 @@ def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str
         return None
     best, one = next(iter(judges.items()))
     person = data.among_voters.one_person if data.raters.has_people else Estimate(None)
-    title = f"{best} agrees with {truth_words(filtered)} in {_with_bounds(one)} of comparisons"
+    agreement = _format_share_with_interval(one)
+    title = f"{best} agrees with {describe_truth(filtered)} in {agreement} of comparisons"
     if person.value is not None:
-        title += f"; one person agrees with the others in {_with_bounds(person)}"
+        title += f"; one person agrees with the others in {_format_share_with_interval(person)}"
     rest = list(judges.items())[1:]
     lead = ""
     if rest:
         (second, two), (last, least) = rest[0], rest[-1]
-        lead = f"Next: {second}, {_with_bounds(two)}."
-        lead += f" Last: {last}, {_with_bounds(least)}." if last != second else ""
+        lead = f"Next: {second}, {_format_share_with_interval(two)}."
+        lead += f" Last: {last}, {_format_share_with_interval(least)}." if last != second else ""
     return f"{title}.", lead
 
 
-def _with_bounds(one: Estimate) -> str:
+def _format_share_with_interval(one: Estimate) -> str:
     return f"{share(one.value)} {interval(one, 0, scale=100)}".strip()
 
 
-def majority_html(filtered: FilteredStudy, data: Agreement) -> Markup | None:
+def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
     """HTML table of judges with their agreement on one axis; the last row is one person."""
     judges = agreement_by_judge(filtered)
     if not judges:
@@ -129,7 +132,9 @@ def majority_subtitle(filtered: FilteredStudy) -> str:
 def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge with prompt, category) -> agreement; "All" pools the categories."""
     raters = Raters(filtered)
-    names = {cell: name for name, cell in raters.names.items() if name in raters.in_view}
+    names = {
+        cell: name for name, cell in raters.names.items() if name in raters.rater_names_in_view
+    }
     by = ["judge", "prompt", "category"]
     parts: dict[CellKey, Estimate] = {
         (*cell, "All"): one for cell, one in raters.call_agreement.items()

@@ -69,14 +69,16 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
         return _two_people_text(data), lead
     if not data.judges:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
-    ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
+    ranked = [
+        name for name in data.ranked_judges if _agreement_share_with_people(data, name) is not None
+    ]
     if ranked:
         kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
-        return _closest_sentence(data, ranked), f"{_two_people_text(data)} {kappa}"
+        return _closest_judges_sentence(data, ranked), f"{_two_people_text(data)} {kappa}"
     gold = "gold" in data.raters.filtered.study.data.mapping.values()
     if len(data.judges) > 1:
         lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
-        return _judges_sentence(data), f"{NO_VOTES} {lead}"
+        return _agreement_among_judges_sentence(data), f"{NO_VOTES} {lead}"
     lead = GOLD_NOTE if gold else "Agreement needs a second judge or prompt, or some votes."
     return (
         f"There is no second judge and no vote to compare {data.judges[0]} with yet.",
@@ -91,20 +93,20 @@ def _two_people_text(data: Agreement) -> str:
     return f"Two people who vote on the same pair agree in {share(pair, 0)} of cases."
 
 
-def _people_share(data: Agreement, name: str) -> float | None:
+def _agreement_share_with_people(data: Agreement, name: str) -> float | None:
     got = data.with_people(name)
     return None if got is None else got.share.value
 
 
-def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
+def _closest_judges_sentence(data: Agreement, ranked: list[str]) -> str:
     best = equally_close_judges(data, ranked)
-    value = _people_share(data, best[0]) or 0.0
+    value = _agreement_share_with_people(data, best[0]) or 0.0
     if len(ranked) == 1:
         return f"{best[0]} agrees with people in {share(value, 0)} of its verdicts."
     if len(best) == 1:
         return f"{best[0]} agrees with people most often: in {share(value, 0)} of verdicts."
     if len(best) == 2:
-        other = _people_share(data, best[1]) or 0.0
+        other = _agreement_share_with_people(data, best[1]) or 0.0
         return (
             f"{best[0]} (in {share(value, 0)} of its verdicts) and {best[1]} ({share(other, 0)}) "
             "agree with people most often."
@@ -115,7 +117,7 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
     )
 
 
-def _judges_sentence(data: Agreement) -> str:
+def _agreement_among_judges_sentence(data: Agreement) -> str:
     two = data.closest_pair
     what = rater_noun(data)
     if two is None:
@@ -197,7 +199,7 @@ def show_merged_orders(data: Agreement) -> Markup:
         range_row(
             name,
             dumbbell_track(axis, one, both),
-            change_html(one, both),
+            render_order_change(one, both),
             tip=f"{name}\none order {percent(one)}\nboth orders {percent(both)}",
         )
         for name, one, both in lines
@@ -210,7 +212,9 @@ def show_merged_orders(data: Agreement) -> Markup:
     return range_table(heads, rows, "short", label, axis)
 
 
-def change_html(one: Estimate, both: Estimate, scale: float = 100, decimals: int = 0) -> Markup:
+def render_order_change(
+    one: Estimate, both: Estimate, scale: float = 100, decimals: int = 0
+) -> Markup:
     """HTML of two values: from one order, and from both orders."""
     ends = [number(None if e.value is None else scale * e.value, decimals) for e in (one, both)]
     return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', *ends)

@@ -34,7 +34,7 @@ from components.html.tables.range_table import (
 )
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
-from components.results.agreement.panels import HOW_TO_VOTE, change_html, estimate_html
+from components.results.agreement.panels import HOW_TO_VOTE, estimate_html, render_order_change
 from components.results.view import paper_table
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement, agreement_among_people
@@ -130,15 +130,17 @@ def show_distances(data: Agreement) -> Markup:
     ]
     rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
-        rows.append(_reference_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency)))
+        rows.append(
+            _reference_distance_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency))
+        )
     hollow = track_html(axis, point_mark("o", axis, tied.consistency.value))
-    rows.append(_reference_row(ALWAYS_TIE, tied, hollow))
+    rows.append(_reference_distance_row(ALWAYS_TIE, tied, hollow))
     return range_table(heads, rows, "short", "Distance of scores from the people's mean", axis)
 
 
 def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:
-    mae = change_html(one.mae, both.mae, 1, 2)
-    within = change_html(one.consistency, both.consistency, 100, 1)
+    mae = render_order_change(one.mae, both.mae, 1, 2)
+    within = render_order_change(one.consistency, both.consistency, 100, 1)
     track = dumbbell_track(axis, one.consistency, both.consistency)
     tip = (
         f"{name}\nMean distance from the people's mean (MAE): {number(both.mae.value, 2)} "
@@ -150,7 +152,7 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     return range_row(name, mae, track, within, tip=tip)
 
 
-def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
+def _reference_distance_row(name: str, got: Alignment, marks: str) -> TableRow:
     mae = number(got.mae.value, 2)
     within = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
     tip = f"{name}\nMAE {mae} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
@@ -315,8 +317,8 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     rate = DASH if one.corrected.value is None else estimate_html(one.corrected, 1)
     return range_row(
         name,
-        _rate_html(one.judge, measured("win_rate", "", "", name)),
-        _rate_html(one.people),
+        _render_rate(one.judge, measured("win_rate", "", "", name)),
+        _render_rate(one.people),
         marks,
         rate,
         worth,
@@ -324,7 +326,7 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     )
 
 
-def _rate_html(estimate: Estimate, of: Markup = EMPTY) -> Markup:
+def _render_rate(estimate: Estimate, of: Markup = EMPTY) -> Markup:
     if estimate.value is None:
         return escape(DASH)
     value = number(100 * estimate.value, 1)
@@ -361,7 +363,7 @@ def people_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     caption = (
         f"Agreement among people on {filtered.name}: how often, in %, two votes on the same two "
         f"answers are equal; Krippendorff's α is corrected for chance. {count(found.voters)} "
-        f"people. {paper_table.slice_text(filtered)} 95 % intervals over items."
+        f"people. {paper_table.describe_items_and_filters(filtered)} 95 % intervals over items."
     )
     return paper_table.PaperTable(
         "Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows)

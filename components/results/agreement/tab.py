@@ -19,7 +19,11 @@ from components.results.agreement import (
     voters_panel,
 )
 from components.results.agreement.computed import load_agreement
-from components.results.bias.tab import has_passes, has_scores, points_view
+from components.results.bias.tab import (
+    has_pass_or_fail_verdicts,
+    has_single_answer_scores,
+    single_answers_view,
+)
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons
@@ -48,7 +52,7 @@ DISPUTE_KINDS: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return points_view(filtered).finding(filtered)
+        return single_answers_view(filtered).finding(filtered)
     data = load_agreement(filtered)
     return majority_panel.majority_finding(filtered, data) or panels.agreement_finding(data)
 
@@ -56,11 +60,11 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 def kpis(filtered: FilteredStudy) -> Markup:
     """HTML key figures of a study of single answers; empty for comparisons, whose headline has the
     figures."""
-    figures = None if has_comparisons(filtered) else points_view(filtered).kpis
+    figures = None if has_comparisons(filtered) else single_answers_view(filtered).kpis
     return figures(filtered) if figures else EMPTY
 
 
-def draw_notice(filtered: FilteredStudy) -> Markup:
+def draw_targeted_votes_notice(filtered: FilteredStudy) -> Markup:
     return voters_panel.show_targeted_notice(load_agreement(filtered))
 
 
@@ -130,13 +134,13 @@ def draw_verification(filtered: FilteredStudy) -> Drawn | None:
     return Drawn({"verified": verification_panel.show_verification(found)}, heading)
 
 
-def draw_majority(filtered: FilteredStudy) -> Drawn | None:
+def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
     """Draw the agreement of each judge; None if it is not known."""
-    made = majority_panel.majority_html(filtered, load_agreement(filtered))
+    made = majority_panel.majority_agreement_table(filtered, load_agreement(filtered))
     if made is None:
         return None
     heading = panel_heading(
-        f"Agreement with {majority_panel.truth_words(filtered)}",
+        f"Agreement with {majority_panel.describe_truth(filtered)}",
         majority_panel.majority_subtitle(filtered),
     )
     return Drawn({"majority": made}, heading)
@@ -147,7 +151,7 @@ def draw_categories(filtered: FilteredStudy) -> Markup | None:
     return majority_panel.categories_html(filtered)
 
 
-def draw_corrected(filtered: FilteredStudy) -> Markup | None:
+def draw_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
     return people_tables.show_corrected_rates(data) if data.raters.has_people else None
 
@@ -214,7 +218,7 @@ def report_people(filtered: FilteredStudy) -> ReportPanel | None:
 
 MAJORITY: Final = Panel(
     "majority",
-    draw_majority,
+    draw_majority_agreement,
     (Body("majority", "eh-agree-majority", clickable=True),),
     "Agreement with the majority of people",
     how=texts.HOW_MAJORITY,
@@ -222,7 +226,9 @@ MAJORITY: Final = Panel(
     in_report=has_comparisons,
     json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
 )
-NOTICE: Final = Panel("notice", draw_notice, (Body("notice", "eh-agree-sought"),), css="")
+NOTICE: Final = Panel(
+    "notice", draw_targeted_votes_notice, (Body("notice", "eh-agree-sought"),), css=""
+)
 MATRIX: Final = Panel(
     "matrix",
     draw_matrix,
@@ -335,7 +341,7 @@ CATEGORIES: Final = Panel(
 )
 CORRECTED: Final = Panel(
     "corrected",
-    draw_corrected,
+    draw_corrected_win_rates,
     (Body("corrected", "eh-agree-corrected"),),
     "Win rates corrected with people's votes",
     texts.CORRECTED_SUBTITLE,
@@ -372,10 +378,10 @@ PAIRS: Final = PanelGroup(
 )
 """Panels that need comparisons of answers."""
 PASSES: Final = PanelGroup(
-    pass_fail_panels.VIEW.layout, False, "eh-kind", "agreement_of_passes", has_passes
+    pass_fail_panels.VIEW.layout, False, "eh-kind", "agreement_of_passes", has_pass_or_fail_verdicts
 )
 SCORES: Final = PanelGroup(
-    score_panels.VIEW.layout, False, "eh-kind", "agreement_of_scores", has_scores
+    score_panels.VIEW.layout, False, "eh-kind", "agreement_of_scores", has_single_answer_scores
 )
 VIEW: Final = View(
     NAME,

@@ -105,7 +105,10 @@ def show_verification(one: VerificationData) -> Markup:
     if not one.has_checks:
         return EMPTY
     return (
-        _contestant_table(one) + _verifier_agreement(one) + _judge_table(one) + _misjudged_list(one)
+        _contestant_table(one)
+        + _verifier_agreement_sentence(one)
+        + _judge_table(one)
+        + _misjudged_list(one)
     )
 
 
@@ -115,13 +118,16 @@ def show_verification(one: VerificationData) -> Markup:
 def _contestant_table(one: VerificationData) -> Markup:
     by = one.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
-    here, behind = set(row_selection.contestants(one.data.raters.rows)), _inspectable_bits(one)
+    here, behind = (
+        set(row_selection.contestants(one.data.raters.rows)),
+        _collect_outcomes_by_model(one),
+    )
     lines = []
     for name in ranked:
         who = link(_contestant_name(name), {"contestant": name} if name in here else None)
-        lines.append(range_row(who, *_finding_cells(by[name], behind, name)))
+        lines.append(range_row(who, *_verification_share_cells(by[name], behind, name)))
     if len(by) > 1:
-        cells = _finding_cells(one.verified.overall, behind)
+        cells = _verification_share_cells(one.verified.overall, behind)
         lines.append(range_row(ALL_ANSWERS, *cells, kind="who"))
     heads = [TableCell("Answers of", "nm"), *map(TableCell, CONTESTANT_HEADS)]
     return range_table(heads, lines, "numbers", "Verified answers, by model")
@@ -136,7 +142,7 @@ InspectableBits = Mapping[str, int]
 among the model's compared answers."""
 
 
-def _inspectable_bits(one: VerificationData) -> InspectableBits:
+def _collect_outcomes_by_model(one: VerificationData) -> InspectableBits:
     """For each model, the verification outcomes that occur among its compared answers."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
@@ -153,7 +159,7 @@ def _inspectable_bits(one: VerificationData) -> InspectableBits:
     return found
 
 
-def _finding_cells(
+def _verification_share_cells(
     got: VerificationShares, behind: InspectableBits, name: str = ""
 ) -> list[Markup]:
     whose = {"contestant": name} if name else {}
@@ -177,7 +183,7 @@ def _finding_cells(
 # ---------------------------------------------------------------------------------- verifiers
 
 
-def _verifier_agreement(one: VerificationData) -> Markup:
+def _verifier_agreement_sentence(one: VerificationData) -> Markup:
     got = one.verified.verifiers
     if not got.twice:
         words = "No answer was verified by two people, so agreement between verifiers is unknown."
@@ -200,7 +206,7 @@ def _estimate_text(estimate: Estimate) -> str:
 def _judge_table(one: VerificationData) -> Markup:
     """HTML table: how often each judge prefers the answer that passes, on pairs of one passing and
     one failing answer."""
-    lines = _judge_preferences(one)
+    lines = _list_judge_preferences(one)
     if not lines:
         words = (
             "No judge has compared an answer verified as following the instruction with one "
@@ -244,7 +250,7 @@ def _judge_table(one: VerificationData) -> Markup:
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
-def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
+def _list_judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
     """For each rater, on pairs of one passing and one failing answer: name, share of verdicts for
     the answer that follows the instruction, share of ties. Judges come first, by descending first
     share; people come last."""

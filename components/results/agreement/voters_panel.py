@@ -46,17 +46,17 @@ def voters_subtitle(data: Agreement) -> str:
     if not people:
         return ""
     flagged = sum(bool(one.flags) for one in people)
-    who = f"{_people_count(flagged)} {'is' if flagged == 1 else 'are'}"
+    who = f"{_format_people_count(flagged)} {'is' if flagged == 1 else 'are'}"
     flags = (
         f"{who} flagged for the reasons below, but all votes count"
         if flagged
         else "none is flagged"
     )
     cast = sum(one.votes for one in people)
-    return f"{_people_count(len(people))} cast {count(cast, 'vote')}; {flags}"
+    return f"{_format_people_count(len(people))} cast {count(cast, 'vote')}; {flags}"
 
 
-def _people_count(number_of: int) -> str:
+def _format_people_count(number_of: int) -> str:
     return "1 person" if number_of == 1 else f"{count(number_of)} people"
 
 
@@ -98,13 +98,13 @@ def _voter_row(one: Voter) -> TableRow:
     cells = [
         estimate_html(value, head=head, tip=f"n {count(value.n)}")
         if isinstance(value, Estimate)
-        else _labelled(head, value)
+        else _render_labelled_value(head, value)
         for head, value in zip(VOTER_HEADS, values, strict=True)
     ]
     return range_row(name, *cells)
 
 
-def _labelled(head: str, value: str) -> Markup:
+def _render_labelled_value(head: str, value: str) -> Markup:
     return fill('<span class="lb">{}</span>{}', head, value)
 
 
@@ -138,7 +138,10 @@ def _vote_subsets_table(data: Agreement) -> Markup:
     rows = [
         range_row(
             rater,
-            *(_subset_html(head, values.get(rater)) for head, values in columns.items()),
+            *(
+                _render_subset_agreement(head, values.get(rater))
+                for head, values in columns.items()
+            ),
             kind="who" if rater == TWO_PEOPLE else "",
         )
         for rater in columns[ALL_VOTES]
@@ -150,9 +153,9 @@ def _vote_subsets_table(data: Agreement) -> Markup:
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
-def _subset_html(head: str, estimate: Estimate | None) -> Markup:
+def _render_subset_agreement(head: str, estimate: Estimate | None) -> Markup:
     if estimate is None or estimate.value is None:
-        return _labelled(head, DASH)
+        return _render_labelled_value(head, DASH)
     sized = fill(' <span class="eh-mute">n {}</span>', count(estimate.n))
     return estimate_html(estimate, 1, head=head) + sized
 

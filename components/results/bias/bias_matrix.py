@@ -23,7 +23,7 @@ from components.html.tables.value_table import STYLES
 from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias
 from components.results.bias.option_tests import Evenness
 from components.results.bias.sentences import random_consistency
-from components.results.view.paper_table import PaperTable, slice_text
+from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import ACCURACY
 from metrics.catalogue.position_records import CONSISTENCY, ENTROPY, FIRST_SHARE
@@ -50,7 +50,7 @@ def subtitle(name: str) -> str:
     return f"{record.description}{_SUBTITLE_ADDITIONS.get(record.key, '')}; {_CI_TEXT}"
 
 
-def measures_for(options: int) -> list[str]:
+def list_matrix_measures(options: int) -> list[str]:
     """Names of the measures that apply to comparisons with this number of options."""
     names = [one.name for one in records.listed("matrix", options) if one.key != ENTROPY.key]
     names.insert(1 if options == 2 else 0, ENTROPY.name)
@@ -74,15 +74,15 @@ def bias_matrix_html(
             "Nothing to show yet.",
             "No judgement matches the filters. Run the study, or remove a filter.",
         )
-    known = measures_for(bias.options)
+    known = list_matrix_measures(bias.options)
     shown = MEASURES[measure if measure in known else known[0]]
-    grid = _lay_out(bias, layout)
+    grid = _lay_out_matrix(bias, layout)
     if shown.key == "position_term":
         cells = grid.position_term_cells(frame) if frame is not None else {}
     else:
         cells = grid.of(shown.key)
     consistency = grid.of("consistency")
-    scale, chance = _scale_for(shown, bias.options), _chance_value(shown, bias)
+    scale, chance = _choose_colour_scale(shown, bias.options), _chance_value(shown, bias)
     if shown.better == "high":
         found = (one for one in cells.values() if one.value is not None)
         coloured = [one.value or 0.0 for one in found if one.items >= MIN_COLOURED_ITEMS]
@@ -163,7 +163,7 @@ class _MatrixLayout:
         return {at: dict(zip(self.names, cell, strict=False)) for at, cell in self.keys.items()}
 
 
-def _lay_out(bias: Bias, layout: str) -> _MatrixLayout:
+def _lay_out_matrix(bias: Bias, layout: str) -> _MatrixLayout:
     """Rows and columns: judges by prompts, or judges with a prompt by categories."""
     rows: dict[str, CellKey] = {name: row for row, name in bias.names.items()}
     columns = [heat.MatrixColumn(name, str(size)) for name, size in bias.categories.items()]
@@ -208,7 +208,7 @@ def _hover_lines(
         if floor is not None and floor.value is not None:
             lines.append(f"{share(floor.value, 0)} of verdicts change on a repeat")
         if grades:
-            lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
+            lines.append(_grade_score_line({part: of.get(place) for part, of in grades.items()}))
         if key == "position_term" and one.value is not None:
             lines.append(
                 "Of two equally good answers, the one shown first would win "
@@ -250,7 +250,7 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     return text[:1].upper() + text[1:]
 
 
-def _grade_line(parts: Mapping[str, Estimate | None]) -> str:
+def _grade_score_line(parts: Mapping[str, Estimate | None]) -> str:
     grade, entropy, choice = (parts.get(name) for name in GRADE_PARTS)
     if grade is None or grade.value is None or entropy is None or choice is None:
         return ""
@@ -271,7 +271,7 @@ def _entropy_notes(
     return notes | {place: one.text for place, one in even.items()}
 
 
-def _scale_for(shown: MeasureRecord, options: int) -> scales.ColourScale:
+def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourScale:
     """Colour scale of a measure, adapted to the chance level of the number of options."""
     scale, chance = scales.scale_of(shown), shown.chance(options)
     if options == 2 or chance is None or shown.style != "percent":
@@ -287,9 +287,10 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
     chance = shown.chance(bias.options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None
-    observed = {CONSISTENCY.key: random_consistency(bias), ACCURACY.key: bias.right_chance}.get(
-        shown.key
-    )
+    observed = {
+        CONSISTENCY.key: random_consistency(bias),
+        ACCURACY.key: bias.accuracy_by_chance,
+    }.get(shown.key)
     return chance if observed is None else observed
 
 
@@ -321,8 +322,8 @@ def position_table(filtered: FilteredStudy) -> PaperTable | None:
     rows = [ValueRow(name, found[key]) for key, name in row_names(frame).items()]
     definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
     caption = (
-        f"Position bias on {filtered.name}. {definitions} {slice_text(filtered)} 95 % "
-        "intervals over "
+        f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "
+        "95 % intervals over "
         "items; n: comparisons with a verdict in every order."
     )
     head = paper_head("Judge", columns)

@@ -108,14 +108,14 @@ class Bias(Memo):
     _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def _where(self) -> dict[str, str]:
+    def _selected_columns(self) -> dict[str, str]:
         chosen = {name: getattr(self.filter, name) for name in CELL_COLUMNS}
         return {name: value for name, value in chosen.items() if value != ALL_CHOICE}
 
     @property
-    def _cube(self) -> MeasureCube:
+    def _counts_under_filter(self) -> MeasureCube:
         """Counts by judge and prompt; also by category if the filter selects a category."""
-        return self.counts.cells if "category" in self._where else self.counts.rows
+        return self.counts.cells if "category" in self._selected_columns else self.counts.rows
 
     @property
     def options(self) -> int:
@@ -129,15 +129,15 @@ class Bias(Memo):
     @property
     def error_share(self) -> float:
         """Part of the 5 % error rate that is spent on tests under this filter (ERROR_SHARES)."""
-        return self.error_share_of("category" in self._where)
+        return self.error_rate_share_of("category" in self._selected_columns)
 
-    def error_share_of(self, in_category: bool) -> float:
+    def error_rate_share_of(self, in_category: bool) -> float:
         """Part of the 5 % error rate that is spent on tests in single categories (`in_category`),
         or else on tests over all categories."""
         return ERROR_SHARES[in_category, self.counts.alternatives > 1]
 
     @property
-    def right_chance(self) -> float | None:
+    def accuracy_by_chance(self) -> float | None:
         """Accuracy of judges that tie as often as these and otherwise choose at random."""
         return position_measures.chance_accuracy(
             self.whole("accuracy"), self.whole("accuracy_lead")
@@ -164,33 +164,39 @@ class Bias(Memo):
 
     def whole(self, measure: str) -> Estimate:
         """One measure over all judgements that the filter selects."""
-        return self.memoise(("whole", measure), lambda: self._cube.of(measure, self._where))
+        return self.memoise(
+            ("whole", measure),
+            lambda: self._counts_under_filter.of(measure, self._selected_columns),
+        )
 
     def each(self, measure: str) -> dict[CellKey, Estimate]:
         """The measure for each (judge, prompt), over all judgements that the filter selects."""
         return self.memoise(
-            ("row", measure), lambda: self._cube.by_cell(measure, ROW_COLUMNS, self._where)
+            ("row", measure),
+            lambda: self._counts_under_filter.by_cell(measure, ROW_COLUMNS, self._selected_columns),
         )
 
     def by_judge(self, measure: str) -> dict[CellKey, Estimate]:
         """The measure for each judge, with prompts pooled."""
-        made = lambda: self._cube.by_cell(measure, ("judge",), self._where)  # noqa: E731
-        return self.memoise(("judge", measure), made)
+        return self.memoise(
+            ("judge", measure),
+            lambda: self._counts_under_filter.by_cell(measure, ("judge",), self._selected_columns),
+        )
 
     def by_category(self, measure: str) -> dict[CellKey, Estimate]:
         """The measure for each (judge, prompt, category)."""
-        made = lambda: self.counts.cells.by_cell(measure, CELL_COLUMNS, self._where)  # noqa: E731
+        made = lambda: self.counts.cells.by_cell(measure, CELL_COLUMNS, self._selected_columns)  # noqa: E731
         return self.memoise(("cell", measure), made)
 
     @cached_property
     def categories(self) -> dict[str, int]:
         """Number of items in each category, sorted by name."""
-        found = self.counts.cells.by_cell("unusable", ("category",), self._where)
+        found = self.counts.cells.by_cell("unusable", ("category",), self._selected_columns)
         return {name: one.items for (name,), one in sorted(found.items()) if name}
 
     @cached_property
     def items(self) -> int:
-        return self._cube.items("unusable", self._where)
+        return self._counts_under_filter.items("unusable", self._selected_columns)
 
     @cached_property
     def calls(self) -> int:
@@ -211,7 +217,9 @@ class Bias(Memo):
     @cached_property
     def tables(self) -> dict[CellKey, OrderTable]:
         """(judge, prompt, category) -> cross table of the verdicts in the two orders of a pair."""
-        where = [(CELL_COLUMNS.index(name), value) for name, value in self._where.items()]
+        where = [
+            (CELL_COLUMNS.index(name), value) for name, value in self._selected_columns.items()
+        ]
         return {
             cell: table
             for cell, table in self.counts.tables.items()
@@ -242,7 +250,7 @@ def load_bias(filtered: FilteredStudy) -> Bias:
         frame = filtered.unfiltered_frame
         if outside == Filter():
             return BiasCounts(frame)
-        return BiasCounts(outside.apply(frame), count_alternatives(frame, outside))
+        return BiasCounts(outside.apply(frame), count_model_sets(frame, outside))
 
     def bias() -> Bias:
         return Bias(filtered.memoised(("bias counts", outside), counts), chosen)
@@ -250,7 +258,7 @@ def load_bias(filtered: FilteredStudy) -> Bias:
     return filtered.memoised(("bias", chosen), bias)
 
 
-def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
+def count_model_sets(frame: pd.DataFrame, chosen: Filter) -> int:
     """Number of sets of models with as many models as the filter selects, for the adjustment of
     p-values: a reader may look at each of these sets."""
     return math.comb(len(row_selection.contestants(frame)), len(chosen.contestants))

@@ -68,13 +68,13 @@ class FlipLean:
         return max(self.p, self.worst_p or 0.0) < SIGNIFICANCE_LEVEL
 
     @property
-    def may_be_missing(self) -> bool:
+    def hinges_on_missing_verdicts(self) -> bool:
         """Whether the preference is significant in the pairs with usable verdicts, but no longer if
         all pairs with missing verdicts had flipped the other way."""
         return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
 
     @property
-    def flips_majority(self) -> bool:
+    def flips_most_pairs(self) -> bool:
         return self.flips > self.pairs / 2
 
     @property
@@ -94,7 +94,7 @@ class FlipLean:
     @property
     def may_be_noise(self) -> bool:
         """Whether most pairs flip but there are no repeats, so that flips may be noise."""
-        return self.flips_majority and self.noise is None and not self.order_decides
+        return self.flips_most_pairs and self.noise is None and not self.order_decides
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -140,7 +140,7 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     tables = bias.counts.tables
     rows = list(dict.fromkeys(cell[:2] for cell in tables))
     pooled = [pool_order_tables(tables, [c for c in tables if c[:2] == row]) for row in rows]
-    return _adjust_leans(rows, pooled, bias, False, worst)
+    return _adjust_lean_p_values(rows, pooled, bias, False, worst)
 
 
 def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
@@ -159,10 +159,10 @@ def _compute_category_p_values(bias: Bias, worst: bool) -> dict[CellKey, float]:
         for cell, table in bias.counts.tables.items()
         if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
     }
-    return _adjust_leans(list(tables), list(tables.values()), bias, True, worst)
+    return _adjust_lean_p_values(list(tables), list(tables.values()), bias, True, worst)
 
 
-def _adjust_leans(
+def _adjust_lean_p_values(
     cells: Sequence[CellKey],
     tables: Sequence[OrderTable],
     bias: Bias,
@@ -176,7 +176,7 @@ def _adjust_leans(
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
     known = sum(p is not None for p in raw)
-    share_of_error = bias.error_share_of(in_category)
+    share_of_error = bias.error_rate_share_of(in_category)
     adjusted = holm_adjust(raw, known * bias.counts.alternatives, share_of_error)
     return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
 

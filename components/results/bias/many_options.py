@@ -15,8 +15,8 @@ from components.results.bias import panels
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, option_p_values
-from components.results.bias.pair_tests import format_p, sort_option_rows
-from components.results.bias.sentences import preferring_judges, row_noun
+from components.results.bias.pair_tests import format_p_value, sort_option_rows
+from components.results.bias.sentences import format_preferring_rows, row_noun
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
@@ -42,7 +42,7 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
     if not significant:
         same = share(bias.whole("consistency").value, 0)
         return f"No {what} significantly prefers a position; consistency is {same}.", lead
-    head = preferring_judges(len(significant), len(tested), what)
+    head = format_preferring_rows(len(significant), len(tested), what)
     return f"{head}. {_strongest_preference(bias, significant)}", lead
 
 
@@ -63,7 +63,7 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
     value, row, slot = best
     nth = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
-    p = format_p(significant[who])
+    p = format_p_value(significant[who])
     p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
     picks = f"{who} picks the {nth} of {bias.options} positions in {share(value, 0)} of its choices"
     return f"{picks} ({p_text}, permutation test of all positions)."

@@ -43,7 +43,7 @@ class OptionModelRow:
     """Middle 95 % of the entropies expected if choices depend on content only."""
 
 
-def order_test_family(bias: Bias) -> int:
+def count_order_tests(bias: Bias) -> int:
     """Number of tests to adjust for: judge-prompt pairs, times categories if the filter selects a
     category, times possible sets of models if it selects models. Hidden rows count too, because a
     reader may try every value of a filter."""
@@ -78,7 +78,7 @@ def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey,
     """p-value of the permutation test of each judge and prompt, adjusted for all such tests that a
     reader can see by changing the filters in use."""
     raw = [row.permutation.p for row in rows]
-    adjusted = holm_adjust(raw, order_test_family(bias), bias.error_share)
+    adjusted = holm_adjust(raw, count_order_tests(bias), bias.error_share)
     return {
         (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
     }
@@ -145,7 +145,7 @@ def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     """Evenness of the cells of a filtered study, computed once per version of the study."""
     bias = load_bias(filtered)
     fitted = load_option_rows(filtered)
-    return compute_evenness(filtered.machines, fitted, order_test_family(bias), bias.error_share)
+    return compute_evenness(filtered.machines, fitted, count_order_tests(bias), bias.error_share)
 
 
 def compute_evenness(
@@ -163,8 +163,8 @@ def compute_evenness(
     tested: dict[CellKey, TestedBand] = {
         (row.judge, row.prompt): (row.null_band, row.permutation.p) for row in fitted
     }
-    by_prompt = _evenness_of(rows, ["judge", "prompt"], options, tested)
-    found = (by_prompt, _evenness_of(rows, ["judge"], options, {}))
+    by_prompt = _compute_evenness_by_cell(rows, ["judge", "prompt"], options, tested)
+    found = (by_prompt, _compute_evenness_by_cell(rows, ["judge"], options, {}))
     if rows["prompt"].nunique() > 1:
         error_share /= 2  # with one prompt both sets are the same tests
     return {
@@ -181,13 +181,13 @@ def _adjust_evenness(
     return {cell: replace(one, p=p) for (cell, one), p in zip(cells.items(), adjusted, strict=True)}
 
 
-def _evenness_of(
+def _compute_evenness_by_cell(
     rows: pd.DataFrame, columns: list[str], options: int, tested: Mapping[CellKey, TestedBand]
 ) -> dict[CellKey, Evenness]:
     found: dict[CellKey, Evenness] = {}
     for key, part in rows.groupby(columns, observed=True, sort=False):
         cell = tuple(str(name) for name in key)
-        band, p = tested.get(cell) or _test_cell(part, options)
+        band, p = tested.get(cell) or _test_cell_entropy(part, options)
         entropy = slot_entropy(part).value
         shares = [one.value or 0.0 for one in slot_shares(part, options)]
         if entropy is None or band is None:
@@ -197,7 +197,7 @@ def _evenness_of(
     return found
 
 
-def _test_cell(part: pd.DataFrame, options: int) -> TestedBand:
+def _test_cell_entropy(part: pd.DataFrame, options: int) -> TestedBand:
     rng = np.random.default_rng(SEED)
     p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
     return entropy_null_band(part, rng, options, BAND_ROUNDS), p

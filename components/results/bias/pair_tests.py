@@ -76,8 +76,8 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
         slots = row.model.slots.get(bias.options, ())
         tests = {
             "permutation": row.permutation,
-            "slot": _likelihood_test(row.model.slot_test, row.model.note),
-            "label": _likelihood_test(row.model.label_test, row.model.note),
+            "slot": _likelihood_ratio_test(row.model.slot_test, row.model.note),
+            "label": _likelihood_ratio_test(row.model.label_test, row.model.note),
         }
         select = {"judge": row.judge, "prompt": row.prompt}
         n = slots[0].n if slots else row.permutation.n
@@ -97,7 +97,7 @@ def _entropy_band_text(row: OptionModelRow) -> str:
     return f"{number(row.entropy, 3)} : {low} to {high}"
 
 
-def _likelihood_test(test: Any, note: str) -> OrderTest:
+def _likelihood_ratio_test(test: Any, note: str) -> OrderTest:
     if test is None:
         return OrderTest("LR", None, None, None, 0, note)
     return OrderTest("LR", test.statistic, test.p, test.df)
@@ -133,7 +133,7 @@ def order_tests_html(
         (
             row.name,
             [count(row.n), *([row.counts_text] if between else [])],
-            [_shown_test(row.tests[key], adjusted[key][at]) for key in shown],
+            [_p_value_with_hover(row.tests[key], adjusted[key][at]) for key in shown],
         )
         for at, row in enumerate(rows)
     ]
@@ -143,11 +143,11 @@ def order_tests_html(
     return made
 
 
-def _shown_test(test: OrderTest, adjusted: float | None) -> dict[str, Any]:
+def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, Any]:
     """The adjusted p-value of a test, with its hover card."""
     if adjusted is None:
         return {"p": None, "tip": f"{DASH} {test.note or 'nothing to test'}"}
-    lines = [f"p {format_p(adjusted)} adjusted", f"p {format_p(test.p)} unadjusted"]
+    lines = [f"p {format_p_value(adjusted)} adjusted", f"p {format_p_value(test.p)} unadjusted"]
     if test.statistic is not None:
         name = STATISTIC_NAMES.get(test.name, "test statistic")
         df = f", {test.df} df" if test.df else ""
@@ -155,10 +155,10 @@ def _shown_test(test: OrderTest, adjusted: float | None) -> dict[str, Any]:
     lines += [NOTE_TEXTS.get(test.note, test.note)] if test.note else []
     significant = adjusted < SIGNIFICANCE_LEVEL
     tip = "\n".join(lines)
-    return {"p": adjusted, "text": format_p(adjusted), "significant": significant, "tip": tip}
+    return {"p": adjusted, "text": format_p_value(adjusted), "significant": significant, "tip": tip}
 
 
-def format_p(p: float | None) -> str:
+def format_p_value(p: float | None) -> str:
     """Format a p-value as in papers: .031, < .001."""
     if p is None:
         return DASH

@@ -42,24 +42,24 @@ def slot_figure(bias: Bias) -> Figure | None:
     if not bias.calls:
         return None
     names: dict[CellKey, str]
-    if pools_prompts(bias):
+    if pools_prompts_in_histogram(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
     else:
         each, names = bias.each, {row: name.replace(", ", "\n") for row, name in bias.names.items()}
     shares = [each(f"slot {slot}") for slot in range(bias.options)]
     ties = each("tie_rate") if bias.options == 2 else {}
     rows = [
-        SlotRow(name, [one[row] for one in shares], ties.get(row), _row_select(row))
+        SlotRow(name, [one[row] for one in shares], ties.get(row), _row_filters(row))
         for row, name in names.items()
     ]
     return slot_histogram_figure(rows)
 
 
-def pools_prompts(bias: Bias) -> bool:
+def pools_prompts_in_histogram(bias: Bias) -> bool:
     return bias.options > 2 and len(bias.names) > MAX_SLOT_ROWS
 
 
-def _row_select(row: CellKey) -> dict[str, str]:
+def _row_filters(row: CellKey) -> dict[str, str]:
     return dict(zip(ROW_COLUMNS, row, strict=False))
 
 
@@ -89,8 +89,8 @@ def default_kpis_html(
         return EMPTY
     kpis = [
         _consistency_kpi(bias),
-        _record_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_numbers)}"),
-        _record_kpi(bias, records.NOISE_FLOOR),
+        _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_numbers)}"),
+        _measure_kpi(bias, records.NOISE_FLOOR),
         *([_accuracy_kpi(bias)] if by_design else []),
         _failures_kpi(
             bias.failures if failures is None else failures,
@@ -100,18 +100,18 @@ def default_kpis_html(
     return kpi_strip(kpis)
 
 
-def _record_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
+def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
     """Key figure of a measure, under the name of its record."""
     before = _REPEATED if record.key == records.NOISE_FLOOR.key else ""
     return share_kpi(record.name, bias.whole(record.key), before=before, beside=beside)
 
 
 def _consistency_kpi(bias: Bias) -> Kpi:
-    return _record_kpi(bias, records.CONSISTENCY, f"chance {share(random_consistency(bias), 0)}")
+    return _measure_kpi(bias, records.CONSISTENCY, f"chance {share(random_consistency(bias), 0)}")
 
 
 def _accuracy_kpi(bias: Bias) -> Kpi:
-    return _record_kpi(bias, ACCURACY, f"chance {share(bias.right_chance, 0)}")
+    return _measure_kpi(bias, ACCURACY, f"chance {share(bias.accuracy_by_chance, 0)}")
 
 
 def _failures_kpi(failures: int, planned: int) -> Kpi:
@@ -153,8 +153,8 @@ def show_slot_or_label(bias: Bias) -> Markup | None:
         names = list(bias.labels(row))
         first = names[0] if names else "first"
         marks = (
-            _share_mark(slots[row], "the first position", "position"),
-            _share_mark(labels[row], f"the label “{first}”", f"label {first}"),
+            _plot_share_of_verdicts(slots[row], "the first position", "position"),
+            _plot_share_of_verdicts(labels[row], f"the label “{first}”", f"label {first}"),
         )
         rows.append((name, marks, slot_or_label_sentence(slots[row], labels[row], names)))
     if not rows:
@@ -163,7 +163,7 @@ def show_slot_or_label(bias: Bias) -> Markup | None:
     return made
 
 
-def _share_mark(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
+def _plot_share_of_verdicts(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
     """Plot, word for phones, and value of a share of verdicts."""
     tip = (
         f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\nof verdicts go to {what}, "

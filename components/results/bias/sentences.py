@@ -57,14 +57,14 @@ def flip_sentence(row: FlipLean) -> str:
     floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
     flip = f"{share(row.flips / row.pairs, 0)} of pairs flip{floor}"
     directions = {each.toward for each in row.leaning_categories}
-    if len(directions) == 2 and row.flips_majority and (row.entropy or 0.0) >= EVEN_ENTROPY:
+    if len(directions) == 2 and row.flips_most_pairs and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
             f"{flip}: {_category_directions(row.leaning_categories, 'toward')}. "
             "**The two directions cancel out, so the position entropy is close to 1 "
             f"(even): {number(row.entropy, 2)}.**"
         )
-    if row.may_be_missing:
-        return _missing_sentence(row)
+    if row.hinges_on_missing_verdicts:
+        return _missing_verdicts_sentence(row)
     if not row.is_significant:
         if row.leaning_categories:
             leans = _category_directions(row.leaning_categories)
@@ -76,7 +76,7 @@ def flip_sentence(row: FlipLean) -> str:
     return _lean_sentence(row, flip)
 
 
-def _missing_sentence(row: FlipLean) -> str:
+def _missing_verdicts_sentence(row: FlipLean) -> str:
     """Sentence on a preference that is significant only if missing verdicts are ignored."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
@@ -95,7 +95,7 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
             f"The judge decides **by position**: {share_of} flips go to the answer shown "
             f"{row.toward}."
         )
-    if row.flips_majority:
+    if row.flips_most_pairs:
         direction = f"more **toward the answer shown {row.toward}**"
         return f"{flip}, {direction}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
@@ -155,9 +155,9 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         )
     most = sum(row.order_decides for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
-    lead = _category_lead(rows[0]) if len(rows) == 1 else ""
+    lead = _only_judge_lead(rows[0]) if len(rows) == 1 else ""
     if most and len(rows) > 1:
-        lead = _deciding_sentence(rows, noun)
+        lead = _order_decides_sentence(rows, noun)
     lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
     if bias.whole("noise_floor").value is None and "repeat" not in lead:
         lead += " No comparison was asked twice in one order: part may be noise."
@@ -199,18 +199,22 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
     parts: list[str] = []
     for side, found in toward.items():
         if found:
-            some = number_word(len(found)) if parts else _some_of(len(found), len(rows), noun)
+            some = (
+                number_word(len(found))
+                if parts
+                else _format_part_of_rows(len(found), len(rows), noun)
+            )
             verb = "leans" if len(found) == 1 else "lean"
             parts.append(f"{some} {verb} to the {side}" if not parts else f"{some} to the {side}")
     return ", ".join(parts)
 
 
-def _deciding_sentence(rows: Sequence[FlipLean], noun: str) -> str:
+def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows for which the order decides most pairs, and on further rows that flip
     most pairs: without repeats, only a surplus of flips in one direction shows that the order, and
     not noise, is the cause."""
     decided = [row for row in rows if row.order_decides]
-    who = _some_of(len(decided), len(rows), noun)
+    who = _format_part_of_rows(len(decided), len(rows), noun)
     if len(decided) <= NAMED_ROWS:
         who = join_names([row.name for row in decided])
     told = f"For {who}, the order decides the verdict on most pairs"
@@ -232,14 +236,14 @@ def _noise_sentence(unclear: int, total: int, noun: str) -> str:
     if not unclear:
         return ""
     verb = "flips" if unclear == 1 else "flip"
-    some = _some_of(unclear, total, noun)
+    some = _format_part_of_rows(unclear, total, noun)
     return (
         f"{some[0].upper()}{some[1:]} {verb} most pairs; without repeats in the same order, this "
         "may be noise."
     )
 
 
-def _some_of(some: int, total: int, noun: str) -> str:
+def _format_part_of_rows(some: int, total: int, noun: str) -> str:
     """A part of the rows in words: "both judges", "all three judges", "one of the two judges"."""
     if some == total:
         return f"both {noun}s" if total == 2 else f"all {number_word(total)} {noun}s"
@@ -269,12 +273,12 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     )
 
 
-def preferring_judges(significant: int, total: int, noun: str) -> str:
+def format_preferring_rows(significant: int, total: int, noun: str) -> str:
     """Clause on the rows that prefer a position: "Two of three judges prefer a position"."""
     if total == 1:
         return f"This {noun} prefers a position"
     if significant == total:
-        every = _some_of(significant, total, noun)
+        every = _format_part_of_rows(significant, total, noun)
         return f"{every[0].upper()}{every[1:]} prefer a position"
     verb = "prefers" if significant == 1 else "prefer"
     some = number_word(significant).capitalize()
@@ -285,7 +289,7 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
     if significant:
-        return preferring_judges(significant, len(rows), what)
+        return format_preferring_rows(significant, len(rows), what)
     sliced = sum(bool(row.leaning_categories) for row in rows)
     if sliced:
         verb = "does" if sliced == 1 else "do"
@@ -294,7 +298,7 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     return f"No {what} significantly prefers a position"
 
 
-def _category_lead(row: FlipLean) -> str:
+def _only_judge_lead(row: FlipLean) -> str:
     """Sentence below the headline, on the flips of the only judge; "" if this judge has no
     significant preference for a position, neither overall nor in a category."""
     return (

@@ -15,7 +15,7 @@ from components.results.bias.bias_matrix import (
     BY_PROMPT,
     LAYOUTS,
     MEASURES,
-    measures_for,
+    list_matrix_measures,
 )
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.option_tests import load_option_rows
@@ -86,37 +86,37 @@ HOW_UNRELATED: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return points_view(filtered).finding(filtered)
+        return single_answers_view(filtered).finding(filtered)
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
     return many_options.option_finding(bias, load_option_rows(filtered))
 
 
-def points_view(filtered: FilteredStudy) -> View:
+def single_answers_view(filtered: FilteredStudy) -> View:
     """View that gives a study of single answers its headline and key figures: that of pass/fail
     verdicts if the study has such verdicts, else that of scores."""
     found = verdict_kinds(filtered).pass_fail
     return pass_fail_panels.VIEW if found else score_panels.VIEW
 
 
-def has_passes(filtered: FilteredStudy) -> bool:
+def has_pass_or_fail_verdicts(filtered: FilteredStudy) -> bool:
     """Whether the study has pass/fail verdicts."""
     return verdict_kinds(filtered).pass_fail
 
 
-def has_scores(filtered: FilteredStudy) -> bool:
+def has_single_answer_scores(filtered: FilteredStudy) -> bool:
     """Whether the study has scores of single answers."""
     return verdict_kinds(filtered).scores
 
 
-def measure_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
+def measure_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the menu of measures, which offers those for the study's number of options."""
-    names = measures_for(load_bias(filtered).options)
+    names = list_matrix_measures(load_bias(filtered).options)
     return result_view.ControlState(pick_choice(wanted, names), names)
 
 
-def columns_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
+def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the switch for the columns of the matrix. Default: by category; by prompt if there
     are several prompts and either no categories or more than two options."""
     bias = load_bias(filtered)
@@ -129,7 +129,7 @@ def columns_state(filtered: FilteredStudy, wanted: str | None) -> result_view.Co
 
 def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
     bias = load_bias(filtered)
-    names = measures_for(bias.options)
+    names = list_matrix_measures(bias.options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category"
@@ -186,7 +186,7 @@ def slots_heading(bias: Bias) -> Markup:
         f"share of each position in the {count(bias.whole('slot 0').n)} verdicts that are not "
         f"ties, in %; 95{NARROW_SPACE}% CI"
     )
-    subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
+    subtitle += "; prompts pooled" if bias_view.pools_prompts_in_histogram(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
@@ -224,7 +224,7 @@ def draw_tests(filtered: FilteredStudy) -> Markup:
         )
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
     return pair_tests.order_tests_html(
-        rows, names, between, unit, option_tests.order_test_family(bias), bias.error_share
+        rows, names, between, unit, option_tests.count_order_tests(bias), bias.error_share
     )
 
 
@@ -242,12 +242,12 @@ MATRIX: Final = Panel(
         Control(
             "measure",
             "Measure",
-            measures_for(2),
+            list_matrix_measures(2),
             elem_id="eh-measure",
             below=True,
-            state=measure_state,
+            state=measure_menu_state,
         ),
-        Control("columns", "Columns", LAYOUTS, elem_id="eh-columns", state=columns_state),
+        Control("columns", "Columns", LAYOUTS, elem_id="eh-columns", state=columns_switch_state),
     ),
     how=HOW_MATRIX,
     scale=19,
@@ -343,14 +343,14 @@ VIEW: Final = View(
             (pass_fail_panels.ORDER,),
             css="eh-kind",
             name="position_of_passes",
-            visible=has_passes,
+            visible=has_pass_or_fail_verdicts,
         ),
         PanelGroup(
             (score_panels.MATRIX, score_panels.ORDER),
             row=False,
             css="eh-kind",
             name="position_of_scores",
-            visible=has_scores,
+            visible=has_single_answer_scores,
         ),
     ),
     finding,

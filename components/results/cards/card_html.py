@@ -46,7 +46,7 @@ _CARD: Final = macros("results/cards/card.html")
 def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     """HTML of the report card of one rater (a judge with a prompt); with `whole`, its lower part is
     open."""
-    if rater not in raters.in_view:
+    if rater not in raters.rater_names_in_view:
         return panel.empty_state(
             "There is no judge to report on.",
             "No judge's verdict passes these filters. Run the study or remove a filter. For "
@@ -59,7 +59,7 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
         top = [
             _card_head(card, count(points.arrangements, "arrangement")),
             told,
-            _point_table(points),
+            _single_answer_measure_table(points),
         ]
         made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
         return made + panel.how_computed(points.how)
@@ -72,11 +72,13 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     left, right = [], EMPTY
     if card.facts["read"]:
         left, right = [_slot_bars(card), _category_table(card)], _flip_examples(card)
-    made = _CARD.report(top, left, right, [_accuracies(card), _cost_html(card)], whole)
+    made = _CARD.report(
+        top, left, right, [_published_accuracy_table(card), _cost_html(card)], whole
+    )
     return made + panel.how_computed(_how_computed(card))
 
 
-def _point_table(card: PointCard) -> Markup:
+def _single_answer_measure_table(card: PointCard) -> Markup:
     """HTML table of the measures that have a value, then a list of those without a value."""
     heads = [
         ColumnHead("Measure", numeric=False),
@@ -101,7 +103,7 @@ def _point_table(card: PointCard) -> Markup:
 def report_cards(filtered: FilteredStudy) -> Markup:
     """HTML report section with one report card per judge and prompt, as on the page."""
     raters = Raters(filtered)
-    names = list(raters.in_view)
+    names = list(raters.rater_names_in_view)
     cards = join(
         fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name, True))
         for name in names[:MAX_CARDS]
@@ -214,7 +216,7 @@ def _pick_examples(index: comparison_index.ComparisonIndex) -> list[comparison_i
 # ------------------------------------------------------------------- accuracies, cost, speed
 
 
-def _accuracies(card: ReportCard) -> Markup:
+def _published_accuracy_table(card: ReportCard) -> Markup:
     """HTML table of accuracies as defined in several papers, beside Evenhand's accuracy; empty if
     no better answer is known, or the judge chooses among more than two options."""
     found = printed_accuracies(card.planned_rows)
@@ -242,7 +244,7 @@ def _cost_html(card: ReportCard) -> Any:
     """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
     the reason."""
     spent = card.spent
-    failed = len(card.planned_rows) - int(row_selection.evidence_mask(card.planned_rows).sum())
+    failed = len(card.planned_rows) - int(row_selection.usable_status_mask(card.planned_rows).sum())
     tokens = (DASH, "not recorded")
     if spent.prompt_tokens is not None:
         parts = (spent.prompt_tokens, spent.completion_tokens)

@@ -41,12 +41,12 @@ from metrics.position.position_measures import (
     slot_shares,
     tie_rate,
 )
-from metrics.position.position_tallies import known_picks
+from metrics.position.position_tallies import picks_with_known_answer
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.remedies.recommendation import Recommendation
-from metrics.twins.twin_sentence import moving_effects
+from metrics.twins.twin_sentence import irrelevant_effects_by_size
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
@@ -119,14 +119,14 @@ class CardMeasures:
             for one in filtered.twin_effects
             if (one.judge, one.prompt) == (self.judge, self.prompt)
         ]
-        largest = next(iter(moving_effects(own)), None)
+        largest = next(iter(irrelevant_effects_by_size(own)), None)
         return (largest.adjusted, largest.family) if largest else (Estimate(None), "")
 
     def values_of(self, record: MeasureRecord) -> dict[str, Estimate]:
         """Rater -> the measure of a record; of some measures, only this rater's."""
         own = {
-            answer_records.OTHER_JUDGES.key: lambda: self.same_as_others,
-            nudge_records.OWN_FAMILY.key: lambda: self.own_family[0],
+            answer_records.OTHER_JUDGES.key: lambda: self.agreement_with_other_raters,
+            nudge_records.OWN_FAMILY.key: lambda: self.own_family_win_rates[0],
             position_records.TERM.key: lambda: self.position_term[0],
             option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
             twin_records.TWIN_PREFERENCE.key: lambda: self.twin_effect[0],
@@ -137,7 +137,10 @@ class CardMeasures:
             agreed, names = self.raters.call_agreement, self.raters.names
             return {name: agreed[cell] for name, cell in names.items() if cell in agreed}
         if record.key == answer_records.TIES_AGREEMENT.key:
-            return {name: self.with_people(name) for name in (self.rater, *self.raters.in_view)}
+            return {
+                name: self.with_people(name)
+                for name in (self.rater, *self.raters.rater_names_in_view)
+            }
         if record.key in self.measures:
             found = {name: got[record.key] for name, got in self.measures_by_rater.items()}
             return {**found, self.rater: self.measures[record.key]}
@@ -225,7 +228,7 @@ class CardMeasures:
         return next((one for one in found if one.judge == self.rater), None)
 
     @cached_property
-    def same_as_others(self) -> Estimate:
+    def agreement_with_other_raters(self) -> Estimate:
         """Agreement of this rater with the other judges and prompts, pooled: each verdict is
         compared with each of their verdicts on the same answers in the same order."""
         names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
@@ -241,7 +244,7 @@ class CardMeasures:
         return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
 
     @cached_property
-    def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
+    def own_family_win_rates(self) -> tuple[Estimate, Estimate, list[str]]:
         """Win rate that this judge gives to models of its model family, win rate that people give
         to these models, and the names of these models."""
         if "family" not in self.rows or not len(self.rows):
@@ -255,7 +258,7 @@ class CardMeasures:
         return own_family_rate(self.rows, names), own_family_rate(people, names), names
 
     @cached_property
-    def own_excess(self) -> Estimate:
+    def own_family_rate_excess(self) -> Estimate:
         """Win rate that this judge gives to models of its model family, minus the win rate that
         outsiders (judges of other model families) give to these models on the same items."""
         machine = self.raters.machines
@@ -263,7 +266,7 @@ class CardMeasures:
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
 
     @cached_property
-    def own_term(self) -> Estimate:
+    def self_preference_term(self) -> Estimate:
         """Self-preference in logits: effect of judge and answer being from the same model family,
         in a rating model fitted to all judges."""
         machine = self.raters.machines
@@ -298,13 +301,13 @@ class CardMeasures:
         return accuracy_lead(self.rows) if self.raters.truth == "design" else Estimate(None)
 
     @cached_property
-    def known_ties(self) -> float | None:
+    def tie_share_where_known(self) -> float | None:
         """Share of ties among the verdicts on comparisons whose better answer is known."""
-        rows, _ = known_picks(GroupedFrame(self.rows))
+        rows, _ = picks_with_known_answer(GroupedFrame(self.rows))
         return float((rows["pick"] == TIE).mean()) if len(rows) else None
 
     @property
-    def has_large_remedies(self) -> bool:
+    def has_too_many_for_remedies(self) -> bool:
         """Whether better answers are known, on too many verdicts to compare remedies on a card."""
         frame = self.raters.filtered.stored_frame
         return len(frame) > MAX_ADVICE_ROWS and self.raters.truth != "none"

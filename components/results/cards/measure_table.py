@@ -98,7 +98,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         _card_measure(card, one)
         for one in records.listed("card", card.options)
         if (one.key != answer_records.ACCURACY.key or card.raters.truth == "design")
-        and (one.key != nudge_records.OWN_FAMILY.key or card.own_family[2])
+        and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
         and (one.key != twin_records.TWIN_PREFERENCE.key or card.twin_effect[1])
     ]
     unusable = answer_records.UNUSABLE.key
@@ -116,20 +116,20 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
         "estimate": estimate,
         "chance": record.chance(card.options) if record.style == "percent" else None,
         "others": [one.value for one in by_rater.values() if one.value is not None],
-        **_facts(card, record.key, estimate),
+        **_card_fields_for_measure(card, record.key, estimate),
     }
     link = {**card.selection, **record.selection} if record.selection else None
     return CardMeasure(record, link=link, **facts)
 
 
-def _as_share(preference: Estimate) -> Estimate:
+def _shift_preference_to_share(preference: Estimate) -> Estimate:
     """A preference from −½ to ½ as a share, to be drawn beside the other shares."""
     ends = (preference.value, preference.low, preference.high)
     value, low, high = (None if end is None else min(max(end + 0.5, 0.0), 1.0) for end in ends)
     return replace(preference, value=value, low=low, high=high)
 
 
-def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
+def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
     """Facts that a card adds to the record of a measure, as fields of CardMeasure."""
     even = 1 / card.options
     if key == "consistency":
@@ -147,7 +147,7 @@ def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
     if key == twin_records.TWIN_PREFERENCE.key:
         family = card.twin_effect[1]
         note = f"largest effect: {family}, beyond its floor, adjusted"
-        drawn = _as_share(estimate)
+        drawn = _shift_preference_to_share(estimate)
         return {"drawn": drawn, "chance": 0.5, "note": note, "about": family}
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
@@ -164,7 +164,7 @@ def _facts(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
         chance = chance_accuracy(estimate, card.accuracy_lead)
         return {"chance": chance, "note": "chance is that of a judge with as many ties"}
     if key == nudge_records.OWN_FAMILY.key:
-        return {"people": card.own_family[1].value, "note": _family_note(card)}
+        return {"people": card.own_family_win_rates[1].value, "note": _own_family_note(card)}
     return {}
 
 
@@ -176,11 +176,11 @@ def _consistency_note(card: ReportCard) -> str:
     return floor if chance is None else f"{random}{share(chance, 0)}; {floor}"
 
 
-def _family_note(card: ReportCard) -> str:
+def _own_family_note(card: ReportCard) -> str:
     """Text on the win rates that others give the judge's model family, and on the term of the
-    rating model (`CardMeasures.own_term`), as far as they are known."""
-    _, people, names = card.own_family
-    excess, term = card.own_excess, card.own_term
+    rating model (`CardMeasures.self_preference_term`), as far as they are known."""
+    _, people, names = card.own_family_win_rates
+    excess, term = card.own_family_rate_excess, card.self_preference_term
     parts = [f"the judge's family: {', '.join(names)}"]
     if people.value is not None:
         parts.append(f"people give {share(people.value, 1)}")

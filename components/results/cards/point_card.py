@@ -74,12 +74,12 @@ class PointCard:
 
     @cached_property
     def unusable(self) -> Estimate:
-        failed = ~row_selection.evidence_mask(self.planned)
+        failed = ~row_selection.usable_status_mask(self.planned)
         return proportion(failed, row_selection.item_codes(self.planned))
 
     @property
     def read(self) -> int:
-        return int(row_selection.evidence_mask(self.planned).sum())
+        return int(row_selection.usable_status_mask(self.planned).sum())
 
     @property
     def arrangements(self) -> int:
@@ -139,7 +139,7 @@ class PointCard:
     def _advice(self) -> str:
         if (self.unusable.value or 0.0) >= MANY_UNUSABLE:
             return "Change the prompt's verdict format first, so that replies can be read."
-        if self._labels == 0:
+        if self._count_labels == 0:
             return (
                 "Label some answers, or let people judge them on the Vote tab, to measure the "
                 "judge's errors."
@@ -149,20 +149,27 @@ class PointCard:
                 "This judge was not shown to separate good answers from bad ones: label more "
                 "answers, or use another judge or prompt."
             )
-        if self._order_matters and self._gains(*COMBINING):
+        if self._is_order_effect_large and self._has_significant_gain(*COMBINING):
             return (
                 "Judge each answer in all orders of options and criteria and combine the "
                 "verdicts: see the view Remedies."
             )
         bias = self.agreement.bias if self.agreement else None
         large = bias is not None and abs(bias.value or 0.0) >= MIN_SHIFT
-        if bias is not None and large and _excludes_zero(bias) and self._gains("shift"):
+        if (
+            bias is not None
+            and large
+            and _excludes_zero(bias)
+            and self._has_significant_gain("shift")
+        ):
             return (
                 "Subtract this judge's mean error (score minus label) from all its scores: see the "
                 "view Remedies."
             )
-        if self._labels < FEW_LABELS:
-            return f"Label more answers: with {count(self._labels)} labels, intervals are wide."
+        if self._count_labels < FEW_LABELS:
+            return (
+                f"Label more answers: with {count(self._count_labels)} labels, intervals are wide."
+            )
         if self.passing is not None:
             return (
                 "Report the true pass rate, which is corrected for the judge's errors, instead of "
@@ -170,7 +177,7 @@ class PointCard:
             )
         return "No remedy was shown to bring the scores closer to the labels."
 
-    def _gains(self, *rules: str) -> bool:
+    def _has_significant_gain(self, *rules: str) -> bool:
         """Whether a remedy is recommended and one of these rules has a significant gain over one
         call, as in the view Remedies."""
         found = next(iter(point_remedies(self.rows).values()), None)
@@ -180,13 +187,13 @@ class PointCard:
         return any(gain is not None and (gain.low or 0.0) > 0 for gain in gains)
 
     @property
-    def _labels(self) -> int:
+    def _count_labels(self) -> int:
         if self.passing is not None:
             return self.passing.rates.confusion.total
         return self.agreement.mae.n if self.agreement else 0
 
     @property
-    def _order_matters(self) -> bool:
+    def _is_order_effect_large(self) -> bool:
         """Whether the interval of the share of verdicts changed by the order of options or criteria
         lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
         for found in (self.order, self._criteria_effect):
@@ -208,7 +215,8 @@ class PointCard:
             found += [
                 ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
                 ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
-                ("Agreement with labels", _base_text(rates.base_rate), rates.agreement, PERCENT),
+                ("Agreement with labels", _agreement_description(rates.base_rate),
+                 rates.agreement, PERCENT),
                 ("κ with labels", "agreement with the labels beyond chance; 0 is chance level",
                  rates.kappa, SCORE),
                 ("Observed pass rate", "% of all verdicts that are a pass",
@@ -270,7 +278,7 @@ class PointCard:
         )
 
 
-def _base_text(base: Estimate) -> str:
+def _agreement_description(base: Estimate) -> str:
     text = "% of verdicts equal to the label"
     always = f"; a judge that always passes: {share(base.value, 0)}"
     return text if base.value is None else text + always

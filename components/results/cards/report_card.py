@@ -10,9 +10,9 @@ from components.html.format import interval, lean_text, number, share
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import (
+    count_order_tests,
     load_option_rows,
     option_p_values,
-    order_test_family,
 )
 from components.results.cards.card_measures import CardMeasures
 from metrics.catalogue.nudge_records import LONGER
@@ -47,12 +47,18 @@ class ReportCard(CardMeasures):
         noise, chance = measures["noise_floor"].value, measures["chance"].value
         known = measures["accuracy"] if self.raters.truth == "design" else Estimate(None)
         advantage = self.replacement.advantage if self.replacement else Estimate(None)
-        lead, beside = self._claimed(self.accuracy_lead), self._claimed(advantage)
-        effect = self._claimed(self.order_effect)
-        kappa, memory = self._claimed(measures["kappa"]), self._claimed(self.repeat_memory)
+        lead, beside = (
+            self._widen_for_all_cards(self.accuracy_lead),
+            self._widen_for_all_cards(advantage),
+        )
+        effect = self._widen_for_all_cards(self.order_effect)
+        kappa, memory = (
+            self._widen_for_all_cards(measures["kappa"]),
+            self._widen_for_all_cards(self.repeat_memory),
+        )
         longer = self.values_of(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
-        slot, label = self._slot_label_pulls()
+        slot, label = self._slot_and_label_deviations()
         advice = self.recommendation
         return {
             "replies": len(self.planned_rows),
@@ -65,14 +71,14 @@ class ReportCard(CardMeasures):
             "chance_flips": None if chance is None else 1 - chance,
             "order_effect": effect.value,
             "memory": memory.value,
-            **_ends("order", effect),
-            **_ends("memory", memory),
-            **_ends("known", lead),
-            **_ends("stand_in", beside),
+            **_interval_end_facts("order", effect),
+            **_interval_end_facts("memory", memory),
+            **_interval_end_facts("known", lead),
+            **_interval_end_facts("stand_in", beside),
             "lean_p": p,
             "lopsided": lopsided,
             "label_pull": label,
-            "label_low": self._label_low(),
+            "label_low": self._label_interval_from_half(),
             "label_lead": None if label is None or slot is None else label - slot,
             "kappa_high": kappa.high,
             "unreadable": self.unusable.value,
@@ -81,11 +87,17 @@ class ReportCard(CardMeasures):
             "people": self.people.value,
             "stand_in": self.replacement.with_judge.value if self.replacement else None,
             "person": self.replacement.with_person.value if self.replacement else None,
-            "stand_in_reach": _farther_end(simultaneous_interval(advantage, self._tests, 0.9)),
+            "stand_in_reach": _largest_absolute_bound(
+                simultaneous_interval(advantage, self._bonferroni_factor, 0.9)
+            ),
             "longer": longer.value,
             "longer_low": longer.low,
-            "others": self.same_as_others.value,
-            "remedies": len(advice.prices) if advice else 0 if self.has_large_remedies else None,
+            "others": self.agreement_with_other_raters.value,
+            "remedies": len(advice.prices)
+            if advice
+            else 0
+            if self.has_too_many_for_remedies
+            else None,
             "remedy_low": advice.chosen.gain.low if advice and advice.chosen else None,
         }
 
@@ -94,25 +106,25 @@ class ReportCard(CardMeasures):
         return load_bias(self.raters.filtered)
 
     @cached_property
-    def _tests(self) -> float:
+    def _bonferroni_factor(self) -> float:
         """Factor of the Bonferroni correction: number of cards that a reader can open by changing
         the filters in use, divided by the part of the 5 % error rate that is spent on them."""
-        return max(order_test_family(self._bias), 1) / self._bias.error_share
+        return max(count_order_tests(self._bias), 1) / self._bias.error_share
 
-    def _claimed(self, estimate: Estimate) -> Estimate:
+    def _widen_for_all_cards(self, estimate: Estimate) -> Estimate:
         """The estimate (a share or a difference of shares) with its interval widened by the
         Bonferroni correction over all cards."""
-        return simultaneous_interval(estimate, self._tests, bounds=(-1.0, 1.0))
+        return simultaneous_interval(estimate, self._bonferroni_factor, bounds=(-1.0, 1.0))
 
-    def _label_low(self) -> float | None:
+    def _label_interval_from_half(self) -> float | None:
         """Distance of the interval of the first label's share from 1/2; negative if the interval
         contains 1/2."""
-        label = self._claimed(self.slot_label_effects["label"])
+        label = self._widen_for_all_cards(self.slot_label_effects["label"])
         if label.low is None or label.high is None:
             return None
         return max(label.low - 0.5, 0.5 - label.high)
 
-    def _slot_label_pulls(self) -> tuple[float | None, float | None]:
+    def _slot_and_label_deviations(self) -> tuple[float | None, float | None]:
         """Distances from an even share, |position share − 1/2| and |label share − 1/2|; None if
         labels were not crossed."""
         slot, label = (self.slot_label_effects[name].value for name in ("slot", "label"))
@@ -128,9 +140,9 @@ class ReportCard(CardMeasures):
         label = self.slot_label_effects["label"].value
         return {
             "repeat": self._repeat_text(),
-            "cache": self._cache_text(),
-            "known_split": self._known_split(),
-            "lead": self._lead_text(),
+            "cache": self._cached_repeats_warning(),
+            "known_split": self._right_wrong_tied_text(),
+            "lead": self._accuracy_lead_text(),
             "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
             "lean": lean_text(self.measures["fairness"]) if self.pairs else "",
             "toward": self.toward,
@@ -143,7 +155,7 @@ class ReportCard(CardMeasures):
         noise = self.measures["noise_floor"].value
         return "" if noise is None else f" ({share(noise, 0)} change on a repeat in the same order)"
 
-    def _cache_text(self) -> str:
+    def _cached_repeats_warning(self) -> str:
         """Warning that repeats differ more seldom than the judge's temperature lets expect; empty
         if they do not, or if the temperature is unknown."""
         warm, high = self.raters.temperatures.get(self.judge), self.measures["noise_floor"].high
@@ -154,9 +166,9 @@ class ReportCard(CardMeasures):
             "that they were not served from a cache."
         )
 
-    def _known_split(self) -> str:
+    def _right_wrong_tied_text(self) -> str:
         """Shares of right, wrong and tied verdicts where the better answer is known."""
-        right, ties = self.measures["accuracy"].value, self.known_ties
+        right, ties = self.measures["accuracy"].value, self.tie_share_where_known
         if right is None or ties is None:
             return ""
         wrong = f"wrong in {share(1 - right - ties, 0)}"
@@ -164,10 +176,10 @@ class ReportCard(CardMeasures):
             return f"right in **{share(right, 0)}** and {wrong}"
         return f"right in **{share(right, 0)}**, {wrong} and undecided (tie) in {share(ties, 0)}"
 
-    def _lead_text(self) -> str:
+    def _accuracy_lead_text(self) -> str:
         """Lead of the accuracy over chance with its interval; for pairs, twice this lead is the
         share of right verdicts minus that of wrong ones."""
-        lead = self._claimed(self.accuracy_lead)
+        lead = self._widen_for_all_cards(self.accuracy_lead)
         scale, name = (200, "right − wrong") if self.pairs else (100, "accuracy − chance")
         size = number(scale * (lead.value or 0.0), 1, signed=True)
         return f"{name} {size} points {interval(lead, 1, scale=scale)}".rstrip()
@@ -189,12 +201,12 @@ class ReportCard(CardMeasures):
         return p, max(first, second) / total if total else None
 
 
-def _ends(name: str, estimate: Estimate) -> dict[str, float | None]:
+def _interval_end_facts(name: str, estimate: Estimate) -> dict[str, float | None]:
     """Facts on the ends of an interval."""
     return {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
-def _farther_end(estimate: Estimate) -> float | None:
+def _largest_absolute_bound(estimate: Estimate) -> float | None:
     if estimate.low is None or estimate.high is None:
         return None
     return max(abs(estimate.low), abs(estimate.high))

@@ -27,20 +27,20 @@ class CardFact:
     write: Callable[[float], str]
 
 
-def _whole(value: float) -> str:
+def _format_whole_number(value: float) -> str:
     return count(int(value))
 
 
-def _whole_percent(value: float) -> str:
+def _format_whole_percent(value: float) -> str:
     return share(value, 0)
 
 
-def _points(value: float) -> str:
+def _format_percentage_points(value: float) -> str:
     text = number(100 * value)
     return f"{text} point" if text.lstrip("−") == "1" else f"{text} points"
 
 
-def _decimal(value: float) -> str:
+def _format_two_decimals(value: float) -> str:
     return number(value, 2)
 
 
@@ -51,7 +51,7 @@ _PERSON: Final = "agreement with the other voters, judge minus replaced person"
 _RIGHT: Final = "accuracy where the better answer is known"
 _LOW, _HIGH = ", lower end of CI", ", upper end of CI"
 _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
-    _whole: {
+    _format_whole_number: {
         "replies": "replies",
         "read": "replies with a verdict",
         "orders": "orders",
@@ -61,7 +61,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     lambda value: count(int(value), "comparison"): {
         "sets": "comparisons with a verdict in all orders"
     },
-    _whole_percent: {
+    _format_whole_percent: {
         "flips": "flips",
         "noise": "changes on a repeat",
         "chance_flips": "flips expected by chance",
@@ -77,7 +77,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "others": "share of equal verdicts, over all pairs of this judge's verdict and another "
         "judge's on the same answers in the same order",
     },
-    _points: {
+    _format_percentage_points: {
         "order_effect": _ORDER,
         "order_low": _ORDER + _LOW,
         "order_high": _ORDER + _HIGH,
@@ -94,7 +94,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "stand_in_reach": f"{_PERSON}: end of the 90{NARROW_SPACE}% CI that is farther from 0",
         "remedy_low": f"gain by the recommended remedy{_LOW}",
     },
-    _decimal: {
+    _format_two_decimals: {
         "lean_p": "p-value of the test for a preferred position",
         "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in the two orders"
         + _HIGH,
@@ -156,12 +156,14 @@ def parse_rules(text: str) -> tuple[SentenceRule, ...]:
     rules = []
     for name, conditions, sentence in re.findall(r"^ {8}(\S.*):(.*)\n((?: {9,}.*\n)+)", text, re.M):
         parts = [part.split() for part in conditions.split(",") if part.strip()]
-        made = (RuleCondition(fact, op, *map(_number, value)) for fact, op, *value in parts)
+        made = (
+            RuleCondition(fact, op, *map(_parse_threshold, value)) for fact, op, *value in parts
+        )
         rules.append(SentenceRule(name, " ".join(sentence.split()), tuple(made)))
     return tuple(rules)
 
 
-def _number(text: str) -> float:
+def _parse_threshold(text: str) -> float:
     return float(Fraction(text))
 
 

@@ -47,18 +47,18 @@ _CATEGORY_MEASURE: Final = {
 """Family -> the measure that is compared by category; consistency in other families."""
 
 
-def compare_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu: the judges and prompts that can be compared; hidden if there is one."""
-    names = _offered(filtered)
+    names = _list_all_sides(filtered)
     value = wanted if wanted in names else ""
     return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
 
 
-def _offered(filtered: FilteredStudy) -> dict[str, sides.Side]:
+def _list_all_sides(filtered: FilteredStudy) -> dict[str, sides.Side]:
     return sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
 
 
-def address_of(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:
+def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:
     """Address parameters that replace an older address with two sides: filters for the left side,
     and the control "Compare with" for the right side."""
     pair = pair_sides(whole, left, right)
@@ -80,7 +80,7 @@ def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     return PairedSides(filtered, one, other or empty)
 
 
-def find_pair(filtered: FilteredStudy, other: str) -> PairedSides:
+def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     """The side that the filters select (else the most consistent one), and the side `other`."""
     chosen = filtered.filter
     wanted = {
@@ -88,29 +88,31 @@ def find_pair(filtered: FilteredStudy, other: str) -> PairedSides:
         for name, value in (("judge", chosen.judge), ("prompt", chosen.prompt))
     }
     known = sides.list_sides(filtered)
-    left = next((name for name, one in known.items() if _selects(one, wanted)), "")
+    left = next((name for name, one in known.items() if _is_selected_by_filters(one, wanted)), "")
     return pair_sides(filtered, left, other)
 
 
-def _selects(side: sides.Side, wanted: dict[str, str]) -> bool:
+def _is_selected_by_filters(side: sides.Side, wanted: dict[str, str]) -> bool:
     """Whether the filters select exactly this side; False without a filter."""
     return any(wanted.values()) and (side.judge, side.prompt) == (wanted["judge"], wanted["prompt"])
 
 
-def family_of(filtered: FilteredStudy, view: str) -> str:
+def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
     """Family of measures that a view compares."""
     return view_family(view) if has_comparisons(filtered) else SINGLE_ANSWERS
 
 
 def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference of the two sides."""
-    return panels.contrast_finding(find_pair(filtered, other), family_of(filtered, view))
+    return panels.contrast_finding(
+        pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
+    )
 
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
     """HTML panels: the view's measures of both sides with their differences, one of them by
     category, and the items that differ most."""
-    pair, family = find_pair(filtered, other), family_of(filtered, view)
+    pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
     if pair.problem:
         return Markup("")
     difference = f"{pair.left.name} minus {pair.right.name}"

@@ -29,12 +29,12 @@ from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.contrasts import (
     Contrast,
     PairedTotals,
-    adjust_family,
+    adjust_contrast_family,
     max_t_of_all_pairs,
     paired_contrasts,
 )
 from metrics.estimation.measures import CellKey as Group
-from metrics.twins.twin_effects import compared_twins
+from metrics.twins.twin_effects import compare_twins_of_sides
 from studies.domain import Estimate
 
 SEED: Final = 20_24
@@ -113,13 +113,13 @@ class PairedSides:
         return row_selection.contestants(row_selection.select_picks(self.frame))
 
     @cached_property
-    def _families(self) -> dict[str, list[MeasureContrast]]:
+    def _family_cache(self) -> dict[str, list[MeasureContrast]]:
         return {}
 
     def family(self, name: str) -> list[MeasureContrast]:
         """Contrasts of all measures in a family, with intervals adjusted for the whole family. In
         Nudges, each family of twins is a measure too; the adjustment is then Bonferroni's."""
-        if name not in self._families:
+        if name not in self._family_cache:
             by_people = Raters(self.filtered).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
             twins = self._twin_totals if name == NUDGES else {}
@@ -130,11 +130,11 @@ class PairedSides:
                 critical = self._selection_quantile(compared)
             lines = self._compare(compared, ["side"], [SIDE_CELLS], critical)
             rng = np.random.default_rng(SEED)
-            found = adjust_family(list(twins.values()), rng, least=critical)
+            found = adjust_contrast_family(list(twins.values()), rng, least=critical)
             records = map(twin_measure, twins)
             moved = [(one, limit_interval(line)) for one, line in zip(records, found, strict=True)]
-            self._families[name] = [*moved, *lines]
-        return self._families[name]
+            self._family_cache[name] = [*moved, *lines]
+        return self._family_cache[name]
 
     @cached_property
     def _twin_totals(self) -> dict[str, PairedTotals]:
@@ -145,7 +145,7 @@ class PairedSides:
         chosen = Filter(category=filtered.filter.category)
         twins = chosen.apply(filtered.store.frame(filtered.name, "only"))
         left, right = ((side.judge, side.prompt) for side in sides)
-        return compared_twins(twins, chosen.apply(filtered.stored_frame), left, right)
+        return compare_twins_of_sides(twins, chosen.apply(filtered.stored_frame), left, right)
 
     @cached_property
     def rivals(self) -> list[Side]:

@@ -80,11 +80,13 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
             "question": " ".join((questions.get(one.item) or one.item).split())[:160],
             "category": categories.get(one.item, ""),
             "select": {"item": one.item, **_common_selection(pair)},
-            **_values(one, whole, compared.name),
+            **_format_values_of_sides(one, whole, compared.name),
         }
         for one in top
     ]
-    made: Markup = macros("results/contrasts/contrasts.html").items(*_histogram(items, pair), rows)
+    made: Markup = macros("results/contrasts/contrasts.html").items(
+        *_difference_histogram(items, pair), rows
+    )
     return made
 
 
@@ -95,7 +97,7 @@ def _common_selection(pair: PairedSides) -> dict[str, str]:
     return {field: min(names) for field, names in sides.items() if len(names) == 1 and any(names)}
 
 
-def _values(one: ItemDifference, whole: bool, label: str) -> dict[str, str]:
+def _format_values_of_sides(one: ItemDifference, whole: bool, label: str) -> dict[str, str]:
     """The values of both sides as counts (`whole`) or shares, with their hover card."""
     if whole:
         tip = f"{label}, A : B, as numbers out of {count(one.left_n)}"
@@ -105,7 +107,7 @@ def _values(one: ItemDifference, whole: bool, label: str) -> dict[str, str]:
     return {"left": left, "right": right, "tip": tip}
 
 
-def _histogram(items: Sequence[ItemDifference], pair: PairedSides) -> tuple[Any, ...]:
+def _difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> tuple[Any, ...]:
     """Bars (whether at 0, number of items, height), ticks, description and counts as JSON of the
     histogram of differences: in counts if every item has the same small number of values on both
     sides, else in percentage points."""

@@ -15,7 +15,7 @@ from metrics.win_rates.win_rates import win_rate_measure
 from studies.texts import twin_families
 
 
-def _in_points(record: MeasureRecord) -> MeasureRecord:
+def _rename_if_times_100(record: MeasureRecord) -> MeasureRecord:
     """The record of a measure; if its values are decimals, "× 100" is added to its name, because
     all values are shown in percentage points."""
     if record.style == "decimal":
@@ -23,18 +23,22 @@ def _in_points(record: MeasureRecord) -> MeasureRecord:
     return record
 
 
-def _family(name: str) -> tuple[MeasureRecord, ...]:
-    return tuple(_in_points(one) for one in records.family(name))
+def _list_family_records(name: str) -> tuple[MeasureRecord, ...]:
+    return tuple(_rename_if_times_100(one) for one in records.family(name))
 
 
 POSITION: Final = "Position"
 QUALITY: Final = "Quality"
 NUDGES: Final = "Nudges"
 FAMILIES: Final[dict[str, tuple[MeasureRecord, ...]]] = {
-    **{name: _family(name) for name in records.family_names() if name != SINGLE_ANSWERS},
-    NUDGES: tuple(one for one in _family(BEHAVIOUR) if one.question == "nudges"),
+    **{
+        name: _list_family_records(name)
+        for name in records.family_names()
+        if name != SINGLE_ANSWERS
+    },
+    NUDGES: tuple(one for one in _list_family_records(BEHAVIOUR) if one.question == "nudges"),
     WIN_RATES: (),
-    SINGLE_ANSWERS: _family(SINGLE_ANSWERS),
+    SINGLE_ANSWERS: _list_family_records(SINGLE_ANSWERS),
 }
 """Family -> measures. For "Win rates" the tuple is empty: `family_measures` builds one measure for
 each model of the study."""

@@ -76,12 +76,12 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
     lean = lines.get(LEAN.name)
     return (
         f"{head}; their flips go toward opposite positions."
-        if lean and _lean_opposite(lean)
+        if lean and _have_opposite_leans(lean)
         else f"{head}."
     )
 
 
-def _lean_opposite(line: Contrast) -> bool:
+def _have_opposite_leans(line: Contrast) -> bool:
     left, right = line.left_value or 0.0, line.right_value or 0.0
     return (
         is_significant(line)
@@ -117,11 +117,11 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
     own = pair.own_values([one for one, _ in shown if one.measure is not None])
     rows = [
-        _row(axis, *line)
+        _difference_row(axis, *line)
         | {
-            "left": _selection(pair.left, line[0]),
-            "right": _selection(pair.right, line[0]),
-            "own": own.get(line[0].name) or _common_values(line[1]),
+            "left": _inspect_filters_of_side(pair.left, line[0]),
+            "right": _inspect_filters_of_side(pair.right, line[0]),
+            "own": own.get(line[0].name) or _values_on_common_items(line[1]),
             "model": line[0].name if line[0].key == "win_rate" else "",
         }
         for line in shown
@@ -132,7 +132,7 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     return made
 
 
-def _row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
+def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
     """The measure and its difference, with its plot and hover card."""
     adjusted = interval(line.adjusted, 1, scale=100)
     head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {record.name.lower()}"
@@ -148,12 +148,12 @@ def _row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
     }
 
 
-def _common_values(line: Contrast) -> tuple[Estimate, Estimate]:
+def _values_on_common_items(line: Contrast) -> tuple[Estimate, Estimate]:
     """Values of both sides on the common items, of a measure that is known on these only."""
     return Estimate(line.left_value), Estimate(line.right_value)
 
 
-def _selection(side: Side, record: MeasureRecord) -> dict[str, object] | None:
+def _inspect_filters_of_side(side: Side, record: MeasureRecord) -> dict[str, object] | None:
     """Filters of Inspect for one side's value; None for a side in another study."""
     own = {"judge": side.judge, "prompt": side.prompt}
     return None if side.study else {k: v for k, v in own.items() if v} | dict(record.selection)
@@ -178,7 +178,7 @@ def show_categories(pair: PairedSides, within: str) -> Markup:
         none = "The items that both A and B judged have no category."
         return empty_state("No categories.", " ".join(sorted(notes)) or none)
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0, 0.1))
-    rows, rest = [_row(axis, *line) for line in shown], [line for _, line in small]
+    rows, rest = [_difference_row(axis, *line) for line in shown], [line for _, line in small]
     made: Markup = _CONTRASTS.categories(f"{within} by category", rows, rest, axis_html(axis))
     return made
 

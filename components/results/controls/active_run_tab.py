@@ -17,7 +17,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
 from components.layout.widgets import HiddenText
 from judges.engine.engine import Engine
-from judges.engine.snapshot import stored_replies
+from judges.engine.snapshot import count_stored_replies
 
 REFRESH_SECONDS: Final = 5
 _CONTROLS: Final = macros("results/controls/controls.html")
@@ -94,7 +94,7 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
     if run is None:
         return None
     counts = run.snapshot().counts
-    return RunProgress(stored_replies(counts), counts.get("planned", 0))
+    return RunProgress(count_stored_replies(counts), counts.get("planned", 0))
 
 
 def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def parse_filter(values: Sequence[Any]) -> Filter:
     )
 
 
-def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
+def list_choices_from_verdicts(whole: FilteredStudy) -> dict[str, list[str]]:
     """Name of a filter -> its choices, for the filters whose choices depend on the verdicts."""
     frame = whole.unfiltered_frame
     columns = {column: filters.filter_choices(frame, column) for column in COLUMN_FILTERS}
@@ -92,7 +92,7 @@ def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
 
 def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
     """Filter menus for a study, set to the values in the page address if the study has them."""
-    known = changing_choices(whole)
+    known = list_choices_from_verdicts(whole)
     made = {
         column: gr.Dropdown(
             choices=known[column], value=pick_choice(wanted.get(column), known[column])

@@ -11,7 +11,7 @@ from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selec
 from metrics.agreement.pairwise_agreement import PEOPLE
 
 
-def mark_selection(filtered: FilteredStudy, mark: Any) -> Selection:
+def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
     """Filters with which Inspect lists the judgements behind `mark`, a clicked number, point or
     cell; the filters of Results are included."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}

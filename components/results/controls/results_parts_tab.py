@@ -103,7 +103,9 @@ def _is_valid_value(start: Any, value: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
-def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
+def split_request_values(
+    tab: ResultsTab, values: tuple[Any, ...]
+) -> tuple[str, Filter, dict[str, Any]]:
     """View, filter and controls (with "Compare with"), taken from the values of `tab.starts`."""
     view, *rest = values
     filters, controls = rest[: len(FILTER_NAMES)], rest[len(FILTER_NAMES) :]

@@ -74,7 +74,7 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
         items=len({item for item, _ in texts}),
         judgements=len(rows),
         of=len(included.frame),
-        echo_count=_count_echoes(filtered, rows["seq"].tolist()),
+        echo_count=_count_replies_with_echo(filtered, rows["seq"].tolist()),
         largest_shift=_largest_shift(included),
     )
 
@@ -117,7 +117,7 @@ def _shift_size(shift: WinRateShift) -> tuple[float, float]:
     return abs(change), change
 
 
-def _count_echoes(filtered: FilteredStudy, seqs: Sequence[int]) -> int:
+def _count_replies_with_echo(filtered: FilteredStudy, seqs: Sequence[int]) -> int:
     """Number of replies that repeat a suspect text, among the first MAX_REPLIES_SCANNED replies
     whose judge was shown a suspect text."""
     keys = filtered.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
@@ -205,7 +205,8 @@ def injection_section(filtered: FilteredStudy) -> Markup:
         none = "No question or answer shown to a judge contains text addressed to the judge."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
     found = [
-        (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(filtered).most_common()
+        (rule, RULE_DESCRIPTIONS[rule], count(n))
+        for rule, n in count_texts_by_rule(filtered).most_common()
     ]
     numbers = [
         (
@@ -214,7 +215,7 @@ def injection_section(filtered: FilteredStudy) -> Markup:
             _estimate_text(one.with_suspects),
             _estimate_text(one.without_suspects),
         )
-        for one in with_and_without(filtered)
+        for one in compare_without_suspects(filtered)
         if one.is_known
     ]
     return panel_html(
@@ -229,7 +230,7 @@ def injection_section(filtered: FilteredStudy) -> Markup:
     )
 
 
-def count_rules(filtered: FilteredStudy) -> Counter[str]:
+def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
     """Detection rule -> number of shown texts that match the rule."""
     rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
     seen = suspect_texts(filtered, rows)
@@ -245,7 +246,7 @@ def count_rules(filtered: FilteredStudy) -> Counter[str]:
     return Counter(rule for text in seen for rule in rules.get(text, ()))
 
 
-def with_and_without(filtered: FilteredStudy) -> list[SuspectComparison]:
+def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]:
     """Measures with and without suspects: win rates by model, then consistency and first-position
     share by judge and prompt."""
     without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))

@@ -120,7 +120,7 @@ def _hover_text(one: LengthBin, who: str) -> Markup:
     )
 
 
-def _odds_text(odds: Estimate) -> tuple[str, str]:
+def _format_odds_ratio(odds: Estimate) -> tuple[str, str]:
     """Odds ratio and its interval as texts with one decimal; with two decimals if the ratio or its
     lower limit is below 1."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
@@ -134,10 +134,12 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     odds = judges.odds_ratio
     if odds.value is None:
         return f"{odds.note.capitalize()}: no length effect can be estimated."
-    times, bounds = _odds_text(odds)
+    times, bounds = _format_odds_ratio(odds)
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
-        text += f", in people's votes by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
+        text += (
+            f", in people's votes by {' '.join(_format_odds_ratio(persons.odds_ratio))}".rstrip()
+        )
     return f"{text}. This describes the verdicts; length need not be the cause of winning."
 
 

@@ -152,7 +152,7 @@ FOREST: Final = Panel(
 )
 PAIRS: Final = Panel(
     "twin_pairs",
-    twin_panels.draw_pairs,
+    twin_panels.draw_twin_examples,
     (Body("twin_pairs", "eh-twin-pairs", clickable=True),),
     "The pairs behind a row",
     "click a row; added words are marked",
@@ -169,7 +169,7 @@ STYLE: Final = Panel(
 )
 ALL_FAMILIES: Final = Panel(
     "all_twins",
-    twin_panels.draw_families,
+    twin_panels.draw_effects_of_all_families,
     (Body("all_twins", "eh-all-twins"),),
     "All families",
     "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "

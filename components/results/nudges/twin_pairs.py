@@ -54,34 +54,36 @@ class TwinPairs:
     select: dict[str, Any]
 
 
-def family_pairs(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
+def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
     """Load examples of a family of twins; those whose verdicts go in the direction of the effect
     come first."""
-    rows = _rows_of(filtered, effect)
+    rows = _usable_twin_verdicts(filtered, effect)
     toward = (effect.beyond_floor.value or 0) >= 0
     names = rows["shown"].astype(str).tolist()
     columns = (rows[name].tolist() for name in ("item", "pick", CHANGED_COLUMN))
     by_item: dict[str, list[_Row]] = {}
     for item, *row in zip(*columns, names, strict=True):
         by_item.setdefault(str(item), []).append(_Row(*row))
-    ranked = sorted(by_item, key=lambda item: (-_toward(by_item[item], toward), item))
+    ranked = sorted(by_item, key=lambda item: (-_count_verdicts_for(by_item[item], toward), item))
     found = []
     for name in ranked[:SHOWN_PAIRS]:
         item = filtered.store.item(filtered.name, name)
-        twin = _twin_name(by_item[name][0].shown)
+        twin = _name_of_shown_twin(by_item[name][0].shown)
         if item is not None and twin in item.twins:
-            found.append(TwinPair(name, _words(item, twin), _verdict(by_item[name])))
+            found.append(
+                TwinPair(name, _mark_changed_words(item, twin), _describe_verdicts(by_item[name]))
+            )
     select = {"judge": effect.judge, "prompt": effect.prompt}
     twins: Counter[str] = Counter()
     for shown, times in Counter(names).items():
-        twins[_twin_name(shown)] += times
+        twins[_name_of_shown_twin(shown)] += times
     if twins:
         select["contestant"] = min(twins, key=lambda name: (-twins[name], name))
     chosen = {key: value for key, value in select.items() if value}
     return TwinPairs(effect.family, tuple(found), len(by_item), chosen)
 
 
-def _rows_of(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
+def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
     """Usable verdicts of the effect's judge and prompt on its family."""
     rows = filtered.memoised(
         ("twin rows",), lambda: add_twin_columns(filtered.store.frame(filtered.name, "only"))
@@ -92,16 +94,16 @@ def _rows_of(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
     return rows.loc[mask & (rows["pick"] != NO_PICK)]
 
 
-def _twin_name(shown: str) -> str:
+def _name_of_shown_twin(shown: str) -> str:
     return next(name for name in shown.split(SEP) if is_twin(name))
 
 
-def _toward(rows: list[_Row], twin: bool) -> int:
+def _count_verdicts_for(rows: list[_Row], twin: bool) -> int:
     """Number of verdicts for the twin or, if `twin` is False, for the original."""
     return sum((row.pick == row.changed) == twin for row in rows if row.pick != TIE)
 
 
-def _verdict(rows: list[_Row]) -> str:
+def _describe_verdicts(rows: list[_Row]) -> str:
     """The verdicts on one pair in words."""
     words = [
         "a tie" if row.pick == TIE else "the twin" if row.pick == row.changed else "the original"
@@ -112,18 +114,18 @@ def _verdict(rows: list[_Row]) -> str:
     return f"Chosen: {', then '.join(words)}, by the order shown."
 
 
-def _words(item: Item, twin: str) -> tuple[tuple[str, Change], ...]:
+def _mark_changed_words(item: Item, twin: str) -> tuple[tuple[str, Change], ...]:
     """Runs of words of the original and its twin, each with its change: "", "added" or
     "removed"."""
     original, changed = (
         re.findall(r"\S+", item.answer(name)) for name in (split_twin(twin)[0], twin)
     )
     matcher = difflib.SequenceMatcher(None, original, changed, autojunk=False)
-    runs = list(_runs(matcher, original, changed))
-    return tuple(_shorten(runs))
+    runs = list(_iterate_changed_runs(matcher, original, changed))
+    return tuple(_join_and_shorten_runs(runs))
 
 
-def _runs(
+def _iterate_changed_runs(
     matcher: difflib.SequenceMatcher[str], original: list[str], changed: list[str]
 ) -> Iterator[tuple[list[str], Change]]:
     for kind, a, b, c, d in matcher.get_opcodes():
@@ -136,7 +138,7 @@ def _runs(
             yield changed[c:d], "added"
 
 
-def _shorten(runs: list[tuple[list[str], Change]]) -> Iterator[tuple[str, Change]]:
+def _join_and_shorten_runs(runs: list[tuple[list[str], Change]]) -> Iterator[tuple[str, Change]]:
     """Join the words of each run; long runs keep the words next to a change."""
     each = max(SHOWN_WORDS // max(len(runs), 1), 8)
     for place, (words, change) in enumerate(runs):

@@ -10,20 +10,20 @@ from components.filtering.filters import ALL_CHOICE
 from components.html.format import DASH, count, interval, number
 from components.html.markup import Markup
 from components.html.panel import LegendMark, panel_heading
-from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
+from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.value_table import value_table
 from components.html.templates import macros
-from components.results.nudges.twin_pairs import family_pairs
+from components.results.nudges.twin_pairs import load_twin_examples
 from components.results.view.result_view import Drawn
 from metrics.summary.study_inputs import stored_styles
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     chance_sentence,
-    clear_digits,
     control_sentence,
+    digits_to_show_sign,
     headline,
-    moving_effects,
+    irrelevant_effects_by_size,
 )
 from studies.domain import Estimate
 from studies.texts.style_features import STYLE_FEATURES
@@ -66,7 +66,7 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
         return None
 
     def size(cell: Cell) -> float:
-        shown = [one for one in moving_effects(cells[cell]) if one.finding == SHOWN]
+        shown = [one for one in irrelevant_effects_by_size(cells[cell]) if one.finding == SHOWN]
         return abs(shown[0].adjusted.value or 0) if shown else 0.0
 
     judge, prompt = max(cells, key=size)
@@ -85,13 +85,13 @@ def draw_twins(filtered: FilteredStudy) -> Markup | None:
     drawn = []
     for number_, (cell, own) in enumerate(list(cells.items())[:MAX_CELLS]):
         name = " · ".join(cell) if len(cells) > 1 else ""
-        drawn.append((name, _forest(own, number_)))
+        drawn.append((name, _effect_forest(own, number_)))
     made: Markup = html.forests(drawn, len(cells) - len(drawn))
     return made
 
 
-def _forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
-    axis = _axis(effects)
+def _effect_forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
+    axis = _fit_effect_axis(effects)
     moving = [one for one in effects if one.family not in CONTROLS]
     moving.sort(key=lambda one: -(one.adjusted.value or 0))
     controls = [one for one in effects if one.family in CONTROLS]
@@ -99,15 +99,15 @@ def _forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
     rest = [one for one in moving if one not in shown] if shown else []
     floor = next((one for one in effects if one.floor_family == SHAM), effects[0])
     parts = [
-        [_row(one, axis, cell, floor.floor_family) for one in part]
+        [_forest_row(one, axis, cell, floor.floor_family) for one in part]
         for part in (shown or moving, controls, rest)
     ]
     dashed = any(row["own"] for row in parts[0])
-    made: Markup = html.forest(axis, _band(floor, axis), dashed, *parts)
+    made: Markup = html.forest(axis, _floor_band(floor, axis), dashed, *parts)
     return made
 
 
-def _band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
+def _floor_band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
     """CSS place and width of the interval of an effect's floor (effect of a change that cannot
     matter), drawn around 0; None if the interval is unknown."""
     floor = effect.floor
@@ -117,52 +117,52 @@ def _band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
     return axis.place(low), axis.span(low, high)
 
 
-def _axis(effects: Sequence[TwinEffect]) -> Axis:
+def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
     estimates = [one.adjusted for one in effects]
     if any(one.adjusted.unit == "score" for one in effects):
-        return fit_axis(estimates, steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
+        return fit_axis(estimates, tick_steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
     return fit_share_axis(estimates, signed=True, holds=(0.0,))
 
 
-def _row(effect: TwinEffect, axis: Axis, cell: int, floor: str) -> dict[str, object]:
+def _forest_row(effect: TwinEffect, axis: Axis, cell: int, floor: str) -> dict[str, object]:
     """Facts of one row of the forest, for the template; `floor` is the one that all rows show."""
     one = effect.adjusted
     return {
         "family": effect.family,
         "words": FAMILIES[effect.family].words,
-        "box": _box_id(effect, cell),
+        "box": _examples_box_id(effect, cell),
         "kind": "moved" if effect.finding == SHOWN else "hollow",
         "control": effect.family in CONTROLS,
         "estimate": one,
-        "own": _band(effect, axis) if effect.floor_family != floor else None,
-        "value": _cell(one),
-        "bounds": _bounds(one),
+        "own": _floor_band(effect, axis) if effect.floor_family != floor else None,
+        "value": _format_effect(one),
+        "bounds": _format_effect_interval(one),
         "tip": f"floor: {effect.floor_family}; n {count(one.n)}, {count(one.items, 'item')}",
     }
 
 
-def _box_id(effect: TwinEffect, cell: int) -> str:
+def _examples_box_id(effect: TwinEffect, cell: int) -> str:
     return f"eh-twin-{cell}-{effect.design}-{effect.family}"
 
 
-def draw_pairs(filtered: FilteredStudy) -> Markup | None:
+def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
     """Draw examples of every family; a click on a row of the forest shows those of its family. None
     without twins or without their texts."""
     cells = effects_in_view(filtered)
     boxes = []
     for cell, own in enumerate(list(cells.values())[:MAX_CELLS]):
-        first = next((one for one in moving_effects(own)), None)
+        first = next((one for one in irrelevant_effects_by_size(own)), None)
         for one in own:
-            pairs = family_pairs(filtered, one)
+            pairs = load_twin_examples(filtered, one)
             opened = cell == 0 and one is first
-            boxes.append((_box_id(one, cell), opened, pairs))
+            boxes.append((_examples_box_id(one, cell), opened, pairs))
     if not any(pairs.pairs for _, _, pairs in boxes):
         return None
     made: Markup = html.pairs(boxes)
     return made
 
 
-def draw_families(filtered: FilteredStudy) -> Markup | None:
+def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of all effects, each with the smallest detectable effect and the number of
     skipped answers."""
     cells = effects_in_view(filtered)
@@ -173,18 +173,20 @@ def draw_families(filtered: FilteredStudy) -> Markup | None:
         [
             one.family,
             " · ".join(part for part in (one.judge, one.prompt) if part),
-            _cell(one.change),
-            f"{_cell(one.floor)} ({one.floor_family})",
-            f"{_cell(one.adjusted)} {_bounds(one.adjusted)}",
-            DASH if one.detectable is None else number(_scale(one.adjusted) * one.detectable, 0),
+            _format_effect(one.change),
+            f"{_format_effect(one.floor)} ({one.floor_family})",
+            f"{_format_effect(one.adjusted)} {_format_effect_interval(one.adjusted)}",
+            DASH
+            if one.detectable is None
+            else number(_display_factor(one.adjusted) * one.detectable, 0),
             count(one.skipped),
         ]
-        for one in _by_identity(cells)
+        for one in _list_distinct_effects(cells)
     ]
     return value_table(heads, rows, label="All families of twins")
 
 
-def _by_identity(cells: dict[Cell, list[TwinEffect]]) -> list[TwinEffect]:
+def _list_distinct_effects(cells: dict[Cell, list[TwinEffect]]) -> list[TwinEffect]:
     """List each effect once, since the controls of a judge occur with each of its prompts."""
     seen: dict[int, TwinEffect] = {}
     for own in cells.values():
@@ -193,20 +195,20 @@ def _by_identity(cells: dict[Cell, list[TwinEffect]]) -> list[TwinEffect]:
     return list(seen.values())
 
 
-def _scale(estimate: Estimate) -> int:
+def _display_factor(estimate: Estimate) -> int:
     return 1 if estimate.unit == "score" else 100
 
 
-def _bounds(estimate: Estimate) -> str:
-    scale = _scale(estimate)
-    digits = clear_digits(estimate, 0 if scale == 100 else 2, scale)
+def _format_effect_interval(estimate: Estimate) -> str:
+    scale = _display_factor(estimate)
+    digits = digits_to_show_sign(estimate, 0 if scale == 100 else 2, scale)
     return interval(estimate, digits, scale=scale)
 
 
-def _cell(estimate: Estimate) -> str:
+def _format_effect(estimate: Estimate) -> str:
     if estimate.value is None:
         return DASH
-    scale = _scale(estimate)
+    scale = _display_factor(estimate)
     return number(scale * estimate.value, 0 if scale == 100 else 2, signed=True)
 
 
@@ -224,11 +226,11 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
     if not rows:
         return None
     axis = fit_axis(
-        [one for _, _, one, _ in rows], steps_from(0.1), lambda t: number(t, 1), holds=(0.0,)
+        [one for _, _, one, _ in rows], tick_steps_from(0.1), lambda t: number(t, 1), holds=(0.0,)
     )
     several = len(found) > 1
     lines = [
-        (judge if several else "", name, one, _people(part, name))
+        (judge if several else "", name, one, _people_style_weight(part, name))
         for judge, name, one, part in rows
     ]
     shown = [line for line in lines if line[1] == "length"] if several else lines
@@ -242,7 +244,7 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
     return Drawn({"style": made}, heading)
 
 
-def _people(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
+def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
     """Weight of people for a feature: that of the judge minus the difference."""
     minus = part.get("minus_people", {}).get(name)
     own = part["coefficients"][name].value

@@ -51,7 +51,7 @@ def flips_of(consistency: Estimate) -> Estimate:
     return replace(consistency, value=1 - consistency.value, low=low, high=high)
 
 
-def compared_pairs(bias: Bias) -> list[FlipLean]:
+def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
     """Flips of the judges and prompts that have pairs judged in both orders; empty for choices
     among N options."""
     return [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
@@ -61,9 +61,9 @@ def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
     """Rows of the table of judges: the fewest flips first."""
     bias, agreement = load_bias(filtered), load_call_agreement(filtered)
     same, noise = bias.each("consistency"), bias.each("noise_floor")
-    several = len({row.prompt for row in compared_pairs(bias)}) > 1
+    several = len({row.prompt for row in list_flips_of_pairs(bias)}) > 1
     rows = []
-    for one in compared_pairs(bias):
+    for one in list_flips_of_pairs(bias):
         cell = (one.judge, one.prompt)
         repeats = noise.get(cell)
         chosen = {"view": "Summary", "judge": one.judge}
@@ -100,7 +100,7 @@ def judges_html(filtered: FilteredStudy) -> Markup:
 
 def swap_chart(bias: Bias) -> Any:
     """HTML bars of flips toward the first and toward the second position, by judge and prompt."""
-    rows = compared_pairs(bias)
+    rows = list_flips_of_pairs(bias)
     if not rows:
         return EMPTY
     most = max(max(row.first, row.second) for row in rows) or 1

@@ -11,14 +11,14 @@ from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean
-from components.results.bias.pair_tests import format_p
-from components.results.overview.panels import compared_pairs, swap_chart
+from components.results.bias.pair_tests import format_p_value
+from components.results.overview.panels import list_flips_of_pairs, swap_chart
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
 from components.results.view.steps_and_menus import NextStep, step_rows
 from metrics.catalogue.position_records import EFFECT
-from studies.people.label_split import ImprovedPrompt, improved_study
+from studies.people.label_split import ImprovedPrompt, find_improved_prompt
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -35,25 +35,28 @@ def run_outcome_html(store: Store, name: str) -> Markup:
     if unusable is not None:
         parts = _unusable_html(filtered, unusable, store.owns(name))
     else:
-        parts = join([_flips_html(bias), _next_html(next_steps(filtered, bias))])
+        parts = join([_flips_html(bias), _next_steps_panel(next_steps(filtered, bias))])
     return wrap(fill('<div class="eh-outcome">{}</div>', parts))
 
 
-def _half_width(bias: Bias) -> float | None:
+def _flip_half_width(bias: Bias) -> float | None:
     """Half-width of the interval of the share of comparisons that change when swapped."""
     same = bias.whole("consistency")
     return None if same.low is None or same.high is None else (same.high - same.low) / 2
 
 
 def _flips_html(bias: Bias) -> Markup:
-    rows = compared_pairs(bias)
+    rows = list_flips_of_pairs(bias)
     if not rows:
         return EMPTY
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     subtitle = f"{count(flips)} of {count(pairs, 'comparison')} flip"
     told = join(
         fill('<p class="eh-small">{}</p>', text)
-        for text in (repetition_text(bias), f"{_direction(rows)}{_precision(bias)}")
+        for text in (
+            repetition_text(bias),
+            f"{_flip_direction_sentence(rows)}{_flip_precision_sentence(bias)}",
+        )
     )
     return panel_html("Which way verdicts flip", subtitle, swap_chart(bias) + told)
 
@@ -81,19 +84,19 @@ def repetition_text(bias: Bias) -> str:
     )
 
 
-def _direction(rows: list[FlipLean]) -> str:
+def _flip_direction_sentence(rows: list[FlipLean]) -> str:
     if len(rows) > 1:
         leaning = sum(row.is_significant for row in rows)
         return (
             f"{count(leaning)} of {count(len(rows), 'combination')} of judge and prompt "
             f"significantly {'prefers' if leaning == 1 else 'prefer'} a position. "
         )
-    p = format_p(rows[0].p)
+    p = format_p_value(rows[0].p)
     return f"Sign test by questions: p {p if p.startswith('<') else f'= {p}'}. "
 
 
-def _precision(bias: Bias) -> str:
-    half = _half_width(bias)
+def _flip_precision_sentence(bias: Bias) -> str:
+    half = _flip_half_width(bias)
     if half is None:
         return ""
     return f"95\u202f% interval of the share of flips: ± {number(100 * half, 1)} points."
@@ -103,11 +106,14 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
     no better answer is known, ask people; ask more questions; share. After calls that improve a
     prompt: back to the study of this prompt."""
-    if found := improved_study(filtered.store, filtered.name):
+    if found := find_improved_prompt(filtered.store, filtered.name):
         told = "the replies are there: edit and try the rules, or see what each candidate changes"
-        opens = {"data-go": json.dumps(_back(filtered, found)), "data-to": remedies_tab.IMPROVED}
+        opens = {
+            "data-go": json.dumps(_improved_prompt_address(filtered, found)),
+            "data-to": remedies_tab.IMPROVED,
+        }
         return [NextStep(f"Back to {found.study}", told, "Improve the prompt", opens)]
-    flips = sum(row.flips for row in compared_pairs(bias))
+    flips = sum(row.flips for row in list_flips_of_pairs(bias))
     steps = []
     if flips:
         told = f"{count(flips, 'comparison')} with the replies in both orders side by side"
@@ -123,7 +129,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     else:
         told = "votes by people on some pairs show how often the judge is right"
         steps.append(NextStep("Ask people", told, "Vote", {"data-tab": "vote"}))
-    half = _half_width(bias)
+    half = _flip_half_width(bias)
     if half is not None and half > WIDE:
         told = (
             f"the interval of the share of flips (± {number(100 * half)} points) is wide; the "
@@ -134,7 +140,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
 
 
-def _back(filtered: FilteredStudy, found: ImprovedPrompt) -> dict[str, str]:
+def _improved_prompt_address(filtered: FilteredStudy, found: ImprovedPrompt) -> dict[str, str]:
     """Address of the card of an improved prompt; judge and prompt are named if there are others."""
     base = filtered.store.study(found.study)
     judges = [one.name for one in base.judges]
@@ -144,7 +150,7 @@ def _back(filtered: FilteredStudy, found: ImprovedPrompt) -> dict[str, str]:
     return {**where, "prompt": found.prompt} if len(base.prompts) > 1 else where
 
 
-def _next_html(steps: list[NextStep]) -> Markup:
+def _next_steps_panel(steps: list[NextStep]) -> Markup:
     return panel_html("Next steps", "", step_rows(steps))
 
 
@@ -154,4 +160,6 @@ def _unusable_html(
     """HTML for a study without a usable verdict: expected form, example of a reply, next steps."""
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=True, may_run=may_run)
     title, why = unusable_replies.EXPLANATION_TITLE, unusable_replies.NO_MEASURE_TEXT
-    return panel_html(title, why, unusable_replies.explanation_html(filtered)) + _next_html(steps)
+    return panel_html(title, why, unusable_replies.explanation_html(filtered)) + _next_steps_panel(
+        steps
+    )

@@ -64,8 +64,8 @@ def chosen_rater(filtered: FilteredStudy) -> str | None:
     if they select a judge or a prompt or the study has one; None shows the table of all."""
     raters = Raters(filtered)
     picked = filtered.filter.judge != ALL_CHOICE or filtered.filter.prompt != ALL_CHOICE
-    alone = len(raters.in_view) == 1 and (picked or len(raters.names) == 1)
-    return raters.in_view[0] if alone else None
+    alone = len(raters.rater_names_in_view) == 1 and (picked or len(raters.names) == 1)
+    return raters.rater_names_in_view[0] if alone else None
 
 
 def draw_unusable(filtered: FilteredStudy) -> Markup | None:
@@ -102,7 +102,7 @@ def draw_card(filtered: FilteredStudy) -> Markup | None:
     tables = [pass_fail_panels.draw_judges(filtered), score_panels.draw_judges(filtered)]
     if name is None and any(tables):
         return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
-    names = [name] if name else raters.in_view[: panels.MAX_ROWS]
+    names = [name] if name else raters.rater_names_in_view[: panels.MAX_ROWS]
     return join(show_card(raters, one) for one in names) or None
 
 
@@ -115,7 +115,7 @@ def draw_ranking(filtered: FilteredStudy) -> Any:
     return panels.OVERVIEW.action("Does the ranking hold?", told, opens, "Ranking", "eh-claim")
 
 
-def draw_padding(filtered: FilteredStudy) -> Any:
+def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
     """Draw the line on the longer of two equally right answers; None without such pairs."""
     told = padding_sentence(filtered) if has_comparisons(filtered) else ""
     if not told:
@@ -220,7 +220,7 @@ RANKING: Final = Panel(
 )
 PADDING: Final = Panel(
     "padding",
-    draw_padding,
+    draw_longer_answer_line,
     (Body("padding", "eh-over-padding"),),
     css="eh-panel eh-line",
     json_keys=("length.longer_of_equal",),

@@ -7,7 +7,12 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
-from metrics.labels.label_sections import PARTS, PassFailResult, pass_fail_results, rates_by
+from metrics.labels.label_sections import (
+    PARTS,
+    PassFailResult,
+    pass_fail_rates_by,
+    pass_fail_results,
+)
 from metrics.labels.option_order import OptionOrder, option_order_effects
 from metrics.labels.pass_by_order import PassByOrder, pass_by_order, pass_by_order_groups
 from metrics.labels.pass_fail import PassFailRates
@@ -52,7 +57,7 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     )
     if found.cell is None:
         return found
-    parts = {column: rates_by(rows, found.cell, column) for column in PARTS}
+    parts = {column: pass_fail_rates_by(rows, found.cell, column) for column in PARTS}
     found = replace(found, parts={name: one for name, one in parts.items() if len(one) > 1})
     if found.cell not in found.order:
         return found

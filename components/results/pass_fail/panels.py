@@ -29,8 +29,8 @@ from components.html.templates import macros
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
 from components.results.pass_fail.rate_tables import NO_LABELS, sentence
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.labels.label_sections import PassFailResult, errors_text
-from metrics.labels.labelled_rows import checked_rows
+from metrics.labels.label_sections import PassFailResult, format_pass_shares
+from metrics.labels.labelled_rows import confusion_cell_mask
 from metrics.labels.option_order import OptionOrder
 from studies.domain import Estimate
 from studies.frames.point_columns import EXPECTED_COLUMN
@@ -81,7 +81,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
         )
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
-    errors = errors_text(rates.sensitivity.value, rates.specificity.value)
+    errors = format_pass_shares(rates.sensitivity.value, rates.specificity.value)
     if not errors:
         return f"The judge passes {observed} of the answers.", NO_LABELS
     title = f"{errors}."
@@ -146,7 +146,7 @@ SMALL_BOX, SMALL_COLUMN = 0.2, 0.4
 asks for, so that its text has room (see .eh-areas in assets/style.css)."""
 
 
-def area_note(results: PassFailResults) -> str:
+def describe_box_sizes(results: PassFailResults) -> str:
     """Text on the meaning of the sizes of the boxes, and on whether a small box is enlarged."""
     found = results.shown
     table = found.rates.confusion if found else None
@@ -170,15 +170,15 @@ def confusion_areas(results: PassFailResults) -> Markup:
     return html.areas([("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])], table, results.cell)
 
 
-def order_panel(results: PassFailResults) -> Markup | None:
+def option_order_panel(results: PassFailResults) -> Markup | None:
     """HTML on the effect of listing "pass" or "fail" first; None if one order was used."""
     found = results.order.get(results.cell or ("", ""))
     if found is None:
         return None
-    return wrap(_shift_table(results), html.paragraphs(_texts(found)))
+    return wrap(_shift_table(results), html.paragraphs(_option_order_sentences(found)))
 
 
-def _texts(found: OptionOrder) -> list[str]:
+def _option_order_sentences(found: OptionOrder) -> list[str]:
     texts = [
         f"Answers whose verdict changes with the order of the options: {percent(found.changed)}.",
         f"Share of verdicts that change when repeated in the same order: "
@@ -261,7 +261,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
         return None
     frame = filtered.machines
     rows = frame[(frame["judge"] == cell[0]) & (frame["prompt"] == cell[1]) & ~frame["noise"]]
-    found = {kind: rows[checked_rows(rows, kind)] for kind, *_ in KINDS.values()}
+    found = {kind: rows[confusion_cell_mask(rows, kind)] for kind, *_ in KINDS.values()}
     items = {str(item) for one in found.values() for item in one["item"].head(MAX_ROWS)}
     questions = filtered.store.questions(filtered.name, items) if items else {}
     if not any(text.strip() for text in questions.values()):
@@ -294,7 +294,7 @@ def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
     return rows.drop_duplicates("item").head(MAX_ROWS)
 
 
-def report_lines(found: PassFailResult) -> str:
+def format_rates_for_report(found: PassFailResult) -> str:
     """Text of one judge's rates, for the report."""
     rates = found.rates
     return (

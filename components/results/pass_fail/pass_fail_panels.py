@@ -55,7 +55,7 @@ def draw_areas(filtered: FilteredStudy) -> Drawn:
         return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown.rates.confusion.total, "verdict")
     heading = panel_heading(
-        AREAS_TITLE, f"{labelled} on labelled answers; {panels.area_note(results)}"
+        AREAS_TITLE, f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"
     )
     return Drawn({"areas": panels.confusion_areas(results)}, heading)
 
@@ -80,7 +80,7 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     if found.shown is None:
         return None
     sections = [
-        (" · ".join(cell), f"{pass_fail_sentence(one)} {panels.report_lines(one)}")
+        (" · ".join(cell), f"{pass_fail_sentence(one)} {panels.format_rates_for_report(one)}")
         for cell, one in found.results.items()
     ]
     subtitle = f"verdicts of the judge compared with the labels; 95{NARROW_SPACE}% CI by item"
@@ -88,21 +88,21 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel("Pass or fail", subtitle, body)
 
 
-def draw_parts(filtered: FilteredStudy) -> Markup | None:
+def draw_rates_by_group(filtered: FilteredStudy) -> Markup | None:
     """Draw the rates by model and category; None if there are neither several models nor several
     categories."""
-    return rate_tables.parts_table(load_pass_fail(filtered))
+    return rate_tables.rates_by_group_table(load_pass_fail(filtered))
 
 
-def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_parts(filtered)
+def report_rates_by_group(filtered: FilteredStudy) -> ReportPanel | None:
+    made = draw_rates_by_group(filtered)
     return None if made is None else ReportPanel(PARTS_TITLE, PARTS_SUBTITLE, made)
 
 
 def draw_order(filtered: FilteredStudy) -> Markup | None:
     """Draw the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
-    return None if results.shown is None else panels.order_panel(results)
+    return None if results.shown is None else panels.option_order_panel(results)
 
 
 AREAS: Final = Panel(
@@ -173,11 +173,11 @@ WRONG: Final = Panel(
 )
 PARTS_PANEL: Final = Panel(
     "pass_parts",
-    draw_parts,
+    draw_rates_by_group,
     (Body("pass_parts", "eh-pass-parts", clickable=True),),
     PARTS_TITLE,
     PARTS_SUBTITLE,
-    report=report_parts,
+    report=report_rates_by_group,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
 VIEW: Final = View(

@@ -15,7 +15,7 @@ from components.html.tables import typed_columns
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
-from components.results.view.paper_table import PaperTable, slice_text
+from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.labels.label_sections import REVERSAL_NOTE
 
 NO_LABELS: Final = (
@@ -95,7 +95,9 @@ def rates_table(results: PassFailResults) -> Markup:
              "rate is not corrected", rates.youden, SCORE, 0.0),
         )
     ]  # fmt: skip
-    table = _compared("Rate", f"Value, 95{NARROW_SPACE}% CI", rows, "Rates of the judge")
+    table = _estimates_with_plots_table(
+        "Rate", f"Value, 95{NARROW_SPACE}% CI", rows, "Rates of the judge"
+    )
     warning = notice_html("warn", sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
     return wrap(table, _reliability_table(results)) + warning
 
@@ -109,10 +111,12 @@ def _reliability_table(results: PassFailResults) -> Markup:
         return EMPTY  # one verdict per answer without probabilities: precision says the same
     rows = [ValueRow(share(one.value, 0), (one.label, PERCENT, one.value)) for one in points]
     label = "% of answers labelled good, by the judge's probability of a pass"
-    return _compared("Judge's probability of a pass", "Good answers, %", rows, label, named=False)
+    return _estimates_with_plots_table(
+        "Judge's probability of a pass", "Good answers, %", rows, label, named=False
+    )
 
 
-def _compared(
+def _estimates_with_plots_table(
     first: str, head: str, rows: Sequence[ValueRow], label: str, named: bool = True
 ) -> Markup:
     """HTML table of estimates and their plots; values of a row: estimate, number format, chance."""
@@ -134,7 +138,7 @@ def judges_table(results: PassFailResults) -> Markup | None:
     return wrap(page_table("Judge · prompt", JUDGE_COLUMNS, rows, "Judges", named=False))
 
 
-def parts_table(results: PassFailResults) -> Markup | None:
+def rates_by_group_table(results: PassFailResults) -> Markup | None:
     """HTML table of the rates by model and by category; None if there are neither several models
     nor several categories."""
     if not results.parts or results.cell is None:
@@ -170,7 +174,7 @@ def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Verdicts on labelled answers of {filtered.name}: how many good and bad answers each "
         "judge passed and failed. Unusable replies are never counted as a fail. "
-        f"{slice_text(filtered)}"
+        f"{describe_items_and_filters(filtered)}"
     )
     results = load_pass_fail(filtered).results
     found = {cell: one for cell, one in results.items() if one.rates.confusion.total}
@@ -184,8 +188,8 @@ def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
         "passed; specificity: % of bad answers failed; J: sensitivity + specificity − 1; κ: "
         "agreement beyond chance at the base rate (Base: % of labelled answers that are good). "
         "Observed: % of answers passed; true: that rate corrected for the judge's errors (Rogan "
-        f"and Gladen, limits of Lang and Reiczigel). {slice_text(filtered)} 95 % intervals over "
-        "items; n: labelled verdicts."
+        f"and Gladen, limits of Lang and Reiczigel). {describe_items_and_filters(filtered)} "
+        "95 % intervals over items; n: labelled verdicts."
     )
     found = load_pass_fail(filtered).results
     return judge_table(filtered, "Pass or fail", caption, PAPER_COLUMNS, found)
@@ -195,7 +199,8 @@ def pass_order_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the order of pass and fail."""
     caption = (
         f"Order of the options pass and fail on {filtered.name}. {ORDER_CAPTION} "
-        f"{slice_text(filtered)} 95 % intervals over items; n: answers judged in both orders."
+        f"{describe_items_and_filters(filtered)} 95 % intervals over items; n: answers judged in "
+        "both orders."
     )
     found = load_pass_fail(filtered).order
     return judge_table(filtered, "Pass/fail order", caption, ORDER_COLUMNS, found)

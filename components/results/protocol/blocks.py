@@ -56,7 +56,7 @@ def draw_board(filtered: FilteredStudy) -> Markup:
     return visit_panels.show_elo_leaderboard(load_leaderboard(filtered), kind)
 
 
-def draw_cost(filtered: FilteredStudy) -> Markup:
+def draw_head_to_head_cost(filtered: FilteredStudy) -> Markup:
     return visit_replies.show_cost(load_spending(filtered))
 
 
@@ -64,9 +64,9 @@ def draw_extraction(filtered: FilteredStudy) -> Markup:
     return visit_replies.show_extraction(filtered, visit_replies.reply_counts(filtered))
 
 
-def draw_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
+def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
     cells = load_grade_cells(filtered)
-    sizes = grade_panel.show_by_size(filtered, cells)
+    sizes = grade_panel.show_grades_by_option_number(filtered, cells)
     bodies = {
         "heatmap": grade_panel.show_heatmap(cells, score),
         "sizes": sizes + grade_panel.show_unread_trials(filtered, cells),
@@ -84,7 +84,7 @@ def draw_published_grades(filtered: FilteredStudy, printed: str) -> Markup:
     return paper_tables_html.show_published_grades(printed)
 
 
-def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
+def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
     if not uses(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
         return None
     baseline = creation_panels.study_baseline(filtered)
@@ -101,7 +101,7 @@ def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | Non
     return Drawn({"levels": table}, panel_heading(title, subtitle))
 
 
-def draw_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
+def draw_judge_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
     return creation_panels.show_alignment(load_alignment(filtered, beside))
 
 
@@ -112,7 +112,7 @@ def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
     return paper_tables_html.show_published_creation(table)
 
 
-def draw_conflicts(filtered: FilteredStudy) -> Markup:
+def draw_game_conflicts(filtered: FilteredStudy) -> Markup:
     conflicts = game_panels.game_conflicts(filtered)
     summary = game_panels.unequal_games_html(conflicts)
     return summary + game_panels.show_conflicts(conflicts)

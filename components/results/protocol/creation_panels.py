@@ -238,7 +238,7 @@ def _judge_row(
     select, score, percent = {"judge": judge}, tables.SCORE, tables.PERCENT
     return [
         tables.name_cell(judge, select),
-        _side_label(sees) or "–",
+        _judge_input_label(sees) or "–",
         tables.value_cell(one_error, score, who=f"{judge}, single verdicts", select=select),
         tables.value_cell(both_error, score, who=f"{judge}, mean of both orders", select=select),
         order_dumbbell(axis, *shares, judge, select),
@@ -316,12 +316,12 @@ def _gains_table(found: alignment.AlignmentTable) -> Markup:
     several = len({row.sees for row in found.rows}) > 1
     lines = []
     for one in found.contrasts:
-        seen = _side_label(next(raters)[1]) if one.left == "dual" and several else ""
+        seen = _judge_input_label(next(raters)[1]) if one.left == "dual" and several else ""
         who = f"{one.judge}: {one.left} − {one.right}"
         lines.append(
             [
                 tables.name_cell(one.judge, {"judge": one.judge}, seen),
-                f"{_side_label(one.left)} − {_side_label(one.right)}",
+                f"{_judge_input_label(one.left)} − {_judge_input_label(one.right)}",
                 tables.value_cell(one.mae, _SIGNED_STYLE, who=who),
                 tables.value_cell(one.consistency, _SIGNED_POINTS_STYLE, who=who),
             ]
@@ -330,7 +330,7 @@ def _gains_table(found: alignment.AlignmentTable) -> Markup:
     return tables.value_table(heads, lines, label=label)
 
 
-def _side_label(side: str) -> str:
+def _judge_input_label(side: str) -> str:
     return _SIDE_LABELS.get(side, side)
 
 
@@ -340,7 +340,7 @@ def _side_label(side: str) -> str:
 def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> tuple[str, str]:
     known = [row for row in found if row.reward.value is not None]
     if not known:
-        if (best := _best_vfs(found)) is None:
+        if (best := _highest_factuality_row(found)) is None:
             return "No five-level verdicts yet.", "Results appear here while the study runs."
         score = number(best.vfs.value, 2)
         title = f"{best.model} has the highest visual factuality: {score} of 10."
@@ -361,7 +361,7 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
     return f"{highest}; this model {side} {against}.", lead
 
 
-def _best_vfs(found: Sequence[CreationRow]) -> CreationRow | None:
+def _highest_factuality_row(found: Sequence[CreationRow]) -> CreationRow | None:
     scored = [row for row in found if row.vfs.value is not None]
     return max(scored, key=lambda row: row.vfs.value or 0.0, default=None)
 
@@ -375,7 +375,7 @@ def creation_kpis(found: Sequence[CreationRow]) -> list[Kpi]:
         note = f"{best.model} {tables.PERCENT.bounds(best.win_rate)}"
         label = "Win rate of the model with the highest Reward"
         kpis.append(Kpi(label, share(best.win_rate.value), note=note))
-    if (top := _best_vfs(found)) is not None:
+    if (top := _highest_factuality_row(found)) is not None:
         note = f"{top.model} {tables.SCORE.bounds(top.vfs)}"
         kpis.append(Kpi("Highest visual factuality", number(top.vfs.value, 2), "of 10", note))
     return kpis

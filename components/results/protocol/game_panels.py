@@ -20,7 +20,7 @@ from components.html.format import count, number, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Axis, Kpi, empty_state, paragraph
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import fit_axis, steps_from
+from components.html.tables.forest_cells import fit_axis, tick_steps_from
 from components.results.protocol.sections import judged_rows, rows_by_rater
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation import row_selection
@@ -202,7 +202,7 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
         why = "To get single ratings, use the prompt mt-bench-single, which rates one answer at a "
         return empty_state("No single ratings.", f"{why}time.")
     means = [one for part in found.values() for one in part.means.values()]
-    axis = fit_axis(means, steps_from(1), number)
+    axis = fit_axis(means, tick_steps_from(1), number)
     several = len(found) > 1
     score = [tables.ColumnHead("Score", numeric=False)] if several else []
     lines, matrices = [], EMPTY

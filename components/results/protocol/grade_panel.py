@@ -71,7 +71,7 @@ def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return rows.loc[(rows["options"] > 1).to_numpy()]
 
 
-def option_sizes(cells: Sequence[GradeCell]) -> list[int]:
+def list_option_numbers(cells: Sequence[GradeCell]) -> list[int]:
     """Numbers of options N of the items, the smallest first."""
     return sorted({n for cell in cells for n in cell.options})
 
@@ -96,18 +96,18 @@ def chance_score(measure: str, options: int) -> float | None:
 
 def chance_sentence(measure: str, options: Sequence[int]) -> str:
     """Sentence on the score of random choices, such as "N = 3: 0.58", for each N in `options`."""
-    scores = _chance_by_size(measure, options)
+    scores = _chance_text_by_options(measure, options)
     who = "A judge that chooses at random among N options has this score:"
     return f"{who} {', '.join(scores)}." if scores else ""
 
 
 def chance_note(measure: str, options: Sequence[int]) -> str:
     """Note at the end of the colour scale, such as "chance at N = 3: 0.58"."""
-    scores = _chance_by_size(measure, options)
+    scores = _chance_text_by_options(measure, options)
     return f"chance at {', '.join(scores)}" if scores else ""
 
 
-def _chance_by_size(measure: str, options: Sequence[int]) -> list[str]:
+def _chance_text_by_options(measure: str, options: Sequence[int]) -> list[str]:
     scale = GRADE_MEASURES[measure][1]
     unit = f"{NARROW_SPACE}%" if scale.unit == "%" else ""
     known = {n: chance_score(measure, n) for n in options}
@@ -156,7 +156,7 @@ def _state_heatmap(state: str, cells: Sequence[GradeCell], measure: str) -> Mark
     """HTML of the matrix of items with the unrelated option, or of those without it."""
     attribute, scale = GRADE_MEASURES[measure]
     found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in cells}
-    sizes = option_sizes(cells)
+    sizes = list_option_numbers(cells)
     items = count(max((cell.grade.items for cell in cells), default=0), "item")
     shown = "with the" if state == UNRELATED_PRESENT else "without an"
     title = f"N = {', '.join(map(str, sizes))}, {items}, {shown} unrelated option"
@@ -176,9 +176,9 @@ def _state_heatmap(state: str, cells: Sequence[GradeCell], measure: str) -> Mark
     return wrap(head, drawn, mixed if len(sizes) > 1 else EMPTY)
 
 
-def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
+def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table of grades and chance scores by number of options N, for a study with several N."""
-    sizes = option_sizes(cells)
+    sizes = list_option_numbers(cells)
     if len(sizes) < 2:
         return EMPTY
     rows = load_choice_rows(filtered)
@@ -285,13 +285,13 @@ def _accuracy_clause(best: GradeCell) -> str:
     right, lead = best.accuracy, best.accuracy_lead
     if right.value is None:
         return ""
-    correct = f"{share(right.value, 0)} of its choices (chance: {_chance_text(best)})"
+    correct = f"{share(right.value, 0)} of its choices (chance: {_format_chance_accuracy(best)})"
     if lead.high is not None and lead.high < 0:
         return f", but the judge is right in only {correct}"
     return f", and the judge is right in {correct}"
 
 
-def _chance_text(cell: GradeCell) -> str:
+def _format_chance_accuracy(cell: GradeCell) -> str:
     return share(chance_accuracy(cell.accuracy, cell.accuracy_lead), 0)
 
 
@@ -304,7 +304,9 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     chance = "" if level is None else f"; chance {number(level, 2)}"
     who = f"{best.judge}, {short_prompt(best.prompt)} {_bounds_text(best.grade, tables.SCORE)}"
     above = f"{_bounds_text(corrected, tables.SCORE)}, chance 0"
-    accuracy = f"{_bounds_text(right, tables.ROUND_PERCENT)}, chance {_chance_text(best)}"
+    accuracy = (
+        f"{_bounds_text(right, tables.ROUND_PERCENT)}, chance {_format_chance_accuracy(best)}"
+    )
     if right.value is None:
         accuracy = right.note or "people have not ranked these answers"
     return [

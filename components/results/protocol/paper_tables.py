@@ -115,7 +115,7 @@ class GradeCaveat:
     four prompts with and without the unrelated option."""
 
 
-def grade_caveat() -> GradeCaveat:
+def count_grade_caveats() -> GradeCaveat:
     tables = published_grades()
     found = doubtful_grades()
     pairs = [
@@ -161,15 +161,15 @@ class PublishedLevels:
 
 
 @cache
-def creation_levels() -> tuple[PublishedLevels, ...]:
+def read_creation_levels() -> tuple[PublishedLevels, ...]:
     """Creation-MMBench's Table 5, sorted by Reward. For the intervals, the two orders of an item
     count as one observation."""
     rows = _read_csv("creation_mmbench_table5.csv")
-    made = [_published_levels(row) for row in rows if row["fail"]]
+    made = [_parse_levels_row(row) for row in rows if row["fail"]]
     return tuple(sorted(made, key=lambda row: -(row.reward.value or 0.0)))
 
 
-def _published_levels(row: Mapping[str, str]) -> PublishedLevels:
+def _parse_levels_row(row: Mapping[str, str]) -> PublishedLevels:
     counts = {level: int(row[level]) for level in LEVELS}
     reward, rate = reward_from_counts(counts)
     readable = sum(counts.values())
@@ -196,7 +196,7 @@ def _wilson_share(value: float, n: int, items: int, method: str) -> Estimate:
 def reproduction_error() -> tuple[float, float]:
     """Largest difference between values printed in Creation-MMBench's Table 5 and values computed
     from its printed counts: for Reward, and for win rate."""
-    rows = creation_levels()
+    rows = read_creation_levels()
     return (
         max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
         max(abs(100 * (row.win_rate.value or 0.0) - row.printed_win_rate) for row in rows),
@@ -214,7 +214,7 @@ class PublishedDescription:
 
 
 @cache
-def creation_descriptions() -> tuple[PublishedDescription, ...]:
+def read_creation_descriptions() -> tuple[PublishedDescription, ...]:
     return tuple(
         PublishedDescription(
             row["model"], row["description"], float(row["vfs"]), float(row["reward"])
@@ -246,11 +246,11 @@ _JUDGE_SEES: Final = {
 
 
 @cache
-def creation_alignment() -> tuple[PublishedAlignment, ...]:
-    return tuple(_published_alignment(row) for row in _read_csv("creation_mmbench_table7.csv"))
+def read_creation_alignment() -> tuple[PublishedAlignment, ...]:
+    return tuple(_parse_alignment_row(row) for row in _read_csv("creation_mmbench_table7.csv"))
 
 
-def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
+def _parse_alignment_row(row: Mapping[str, str]) -> PublishedAlignment:
     n = int(row["n"])
     within = _wilson_share(float(row["consistency"]) / 100, n, n, "Wilson interval over items")
     judged = (_JUDGE_SEES[row["method"]], row["judge"], row["model"], row["dual"] == "1")
@@ -263,7 +263,7 @@ def count_images_unhelpful() -> tuple[int, int]:
     that are no better with images, and the number of values compared."""
     overall = {
         (row.judge, row.dual, row.sees): row
-        for row in creation_alignment()
+        for row in read_creation_alignment()
         if row.model == "overall" and row.sees != "people"
     }
     worse = cells = 0

@@ -67,7 +67,7 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
 def doubt_notice() -> Markup:
     """HTML warning against using Grade Score's published grades as a standard, with counts computed
     from these grades."""
-    found = paper_tables.grade_caveat()
+    found = paper_tables.count_grade_caveats()
     (model, prompt, _), worst = found.worst
     limits = (
         "Do not compare your judges with these values. Entropy and choice score (share of an "
@@ -113,7 +113,7 @@ def show_published_creation(which: str) -> Markup:
 
 def _levels_table() -> Markup:
     rows = []
-    for row in paper_tables.creation_levels():
+    for row in paper_tables.read_creation_levels():
         measured = (row.reward, row.win_rate, Estimate(row.vfs, note="as printed"))
         rows.append(LevelRow(row.model, row.counts, row.fail, *measured, note=row.group))
     reward, rate = paper_tables.reproduction_error()
@@ -130,7 +130,7 @@ def _levels_table() -> Markup:
 
 def _descriptions_table() -> Markup:
     found: dict[str, dict[str, tuple[float, float]]] = {}
-    for row in paper_tables.creation_descriptions():
+    for row in paper_tables.read_creation_descriptions():
         found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
     heads = ["Model given descriptions"]
     for measure in ("VFS", "Reward"):
@@ -161,13 +161,13 @@ def _descriptions_table() -> Markup:
 
 
 def _alignment_table() -> Markup:
-    overall = [row for row in paper_tables.creation_alignment() if row.model == "overall"]
+    overall = [row for row in paper_tables.read_creation_alignment() if row.model == "overall"]
     by_judge: dict[tuple[str, str], dict[bool, PublishedAlignment]] = {}
     for row in overall:
         by_judge.setdefault((row.judge, row.sees), {})[row.dual] = row
     axis = fit_share_axis([row.consistency for row in overall], bounds=(0, 1))
     ranked = sorted(
-        by_judge.items(), key=lambda pair: (pair[0][1] == "people", _alignment_rank(pair[1]))
+        by_judge.items(), key=lambda pair: (pair[0][1] == "people", _alignment_sort_key(pair[1]))
     )
     lines = [_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
     reason = "this value needs the votes of each person, which the paper does not print"
@@ -185,7 +185,7 @@ def _alignment_table() -> Markup:
     return tables.value_table(alignment_heads(axis), lines, label="Table 7") + paragraph(note)
 
 
-def _alignment_rank(runs: dict[bool, PublishedAlignment]) -> float:
+def _alignment_sort_key(runs: dict[bool, PublishedAlignment]) -> float:
     last = runs.get(True) or runs[False]
     return -(last.consistency.value or 0.0)
 

@@ -34,7 +34,7 @@ NO_OTHER_STUDY: Final = "no other study"
 CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
-def beside_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def beside_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu of studies to compare with, which is hidden if there are none."""
     beside = [NO_OTHER_STUDY, *blocks.comparable_studies(filtered)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
@@ -130,7 +130,7 @@ HOW_COMPUTED: Final = {
 }
 
 
-def _panel(
+def _protocol_panel(
     name: str, draw: Callable[..., Any], title: str, subtitle: str = "", *keys: str, **more: Any
 ) -> Panel:
     """Panel `name` with one body of the same name, the explanation HOW_COMPUTED[name] and the JSON
@@ -140,39 +140,39 @@ def _panel(
     return Panel(name, draw, bodies, title, subtitle, how=how, json_keys=keys, **more)
 
 
-def _block(name: str, section: str, *panels: Panel | PanelGroup) -> PanelGroup:
+def _panels_of_section(name: str, section: str, *panels: Panel | PanelGroup) -> PanelGroup:
     """Panels below each other that are shown if the study has the panel `section`."""
     visible = blocks.uses(section)
     return PanelGroup(panels, row=False, css="eh-block", name=name, visible=visible)
 
 
 BESIDE: Final = Control(
-    "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=beside_state
+    "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=beside_menu_state
 )
-RULES: Final = _panel(
+RULES: Final = _protocol_panel(
     "rules",
     blocks.draw_rules,
     "Active rules",
     "where a paper, its authors' code and this app differ",
     controls=(BESIDE,),
 )
-COST: Final = _panel(
+COST: Final = _protocol_panel(
     "cost",
-    blocks.draw_cost,
+    blocks.draw_head_to_head_cost,
     "Cost of a head-to-head",
     "recorded cost of judging one pair of answers in both orders",
 )
-EXTRACTION: Final = _panel(
+EXTRACTION: Final = _protocol_panel(
     "extraction",
     blocks.draw_extraction,
     "Parsing of the replies",
     "replies whose verdict was found by the parsing rule, by the extraction judge, or not at all",
     "counts.by_status.*",
 )
-VISIT: Final = _block(
+VISIT: Final = _panels_of_section(
     "visit",
     sections.VISIT_SECTION,
-    _panel(
+    _protocol_panel(
         "board",
         blocks.draw_board,
         "VisIT-Bench: Elo leaderboard",
@@ -181,7 +181,7 @@ VISIT: Final = _block(
         "elo.*",
     ),
     PanelGroup((COST, EXTRACTION)),
-    _panel(
+    _protocol_panel(
         "skills",
         visit_panels.show_skills,
         "Win rate by skill",
@@ -189,12 +189,12 @@ VISIT: Final = _block(
         "--by category: by.*.win_rate.*",
     ),
 )
-GRADE: Final = _block(
+GRADE: Final = _panels_of_section(
     "grades",
     sections.GRADE_SECTION,
-    _panel(
+    _protocol_panel(
         "grade",
-        blocks.draw_heatmap,
+        blocks.draw_grade_heatmap,
         "Grade Score",
         "",
         "grade.*.*.grade",
@@ -204,7 +204,7 @@ GRADE: Final = _block(
         how="heatmap",
         controls=(Control("score", "Score", tuple(grade_panel.GRADE_MEASURES)),),
     ),
-    _panel(
+    _protocol_panel(
         "unrelated",
         blocks.draw_unrelated,
         "Grade Score with and without an unrelated option",
@@ -212,13 +212,13 @@ GRADE: Final = _block(
         "grade.*.*.unrelated_share",
         "grade.*.*.grade",
     ),
-    _panel(
+    _protocol_panel(
         "reading",
         reading_rules.show_reading_differences,
         "Two parsing rules on the same replies",
         "replies whose verdict depends on the parsing rule",
     ),
-    _panel(
+    _protocol_panel(
         "points",
         reading_rules.show_option_grades,
         "Prompt 4: grades and contradictions",
@@ -226,7 +226,7 @@ GRADE: Final = _block(
         f"have the highest grade; {CI_TEXT}",
         "grade.*.*.contradictions",
     ),
-    _panel(
+    _protocol_panel(
         "grades_printed",
         blocks.draw_published_grades,
         "Published: Grade Score, Tables 1 to 3",
@@ -235,9 +235,9 @@ GRADE: Final = _block(
         controls=(Control("printed", "Printed score", tuple(paper_tables_html.GRADE_SCALES)),),
     ),
 )
-CREATION: Final = _panel(
+CREATION: Final = _protocol_panel(
     "creation",
-    blocks.draw_creation,
+    blocks.draw_creation_tables,
     "Five levels",
     "",
     "reward.*",
@@ -251,10 +251,10 @@ CREATION: Final = _panel(
         Control("cell", "Value in the cells", tuple(creation_panels.CELL_SCALES)),
     ),
 )
-LABELS: Final = _block(
+LABELS: Final = _panels_of_section(
     "labels",
     sections.LEVELS_SECTION,
-    _panel(
+    _protocol_panel(
         "five_labels",
         game_panels.show_label_counts,
         "Five labels as given",
@@ -264,19 +264,19 @@ LABELS: Final = _block(
         bodies=(Body("five_labels", "eh-five_labels", clickable=True),),
     ),
 )
-PEOPLE: Final = _block(
+PEOPLE: Final = _panels_of_section(
     "people",
     sections.ALIGNMENT_SECTION,
-    _panel(
+    _protocol_panel(
         "alignment",
-        blocks.draw_alignment,
+        blocks.draw_judge_alignment,
         "Five levels: agreement with people",
         "MAE: mean absolute error on levels −2 to 2; “Consistency” in the paper: % of "
         f"scores within one level of people; {CI_TEXT}",
         "agreement.alignment.*.*.*.mae",
         "agreement.alignment.*.*.*.consistency",
     ),
-    _panel(
+    _protocol_panel(
         "creation_printed",
         blocks.draw_published_creation,
         "Published: Creation-MMBench",
@@ -284,10 +284,10 @@ PEOPLE: Final = _block(
         controls=(Control("table", "Printed table", paper_tables_html.CREATION_TABLES),),
     ),
 )
-GAMES: Final = _block(
+GAMES: Final = _panels_of_section(
     "games",
     sections.WINS_SECTION,
-    _panel(
+    _protocol_panel(
         "wins",
         game_panels.show_win_rates,
         "Adjusted win rate",
@@ -295,19 +295,19 @@ GAMES: Final = _block(
         "win_rate.*",
         "protocol.win_rate.*",
     ),
-    _panel(
+    _protocol_panel(
         "conflicts",
-        blocks.draw_conflicts,
+        blocks.draw_game_conflicts,
         "Conflicts between the two games (orders) of a pair",
         "number of pairs judged in both orders, by result",
         "position.*.*.flips.first_twice",
         "position.*.*.flips.second_twice",
     ),
 )
-RATINGS: Final = _block(
+RATINGS: Final = _panels_of_section(
     "ratings",
     sections.RATINGS_SECTION,
-    _panel(
+    _protocol_panel(
         "single",
         game_panels.show_ratings,
         "Single ratings",
@@ -315,7 +315,7 @@ RATINGS: Final = _block(
         "ratings.*",
     ),
 )
-REDUNDANCY: Final = _panel(
+REDUNDANCY: Final = _protocol_panel(
     "others",
     blocks.draw_redundancy,
     "Redundancy: correlation with other benchmarks",

@@ -45,7 +45,11 @@ def show_unrelated(
     if not cells:
         why = "Grades need rotated options."
         return empty_state("No item was shown with its options rotated.", why)
-    compared = _side_by_side(filtered, cells, beside) if beside else _no_comparison(filtered)
+    compared = (
+        _compare_with_other_study(filtered, cells, beside)
+        if beside
+        else _no_comparison_reason(filtered)
+    )
     return _unrelated_shares(cells) + compared
 
 
@@ -72,7 +76,7 @@ def _unrelated_shares(cells: Sequence[GradeCell]) -> Markup:
     return tables.value_table(heads, lines) + paragraph(note)
 
 
-def _no_comparison(filtered: FilteredStudy) -> Markup:
+def _no_comparison_reason(filtered: FilteredStudy) -> Markup:
     other = "none" if filtered.study.unrelated != "none" else "replace"
     why = {
         "none": "This study has no unrelated option.",
@@ -84,7 +88,7 @@ def _no_comparison(filtered: FilteredStudy) -> Markup:
     return empty_state(why, f"Run the same study with `unrelated: {other}` and {menu}.")
 
 
-def _side_by_side(
+def _compare_with_other_study(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy
 ) -> Markup:
     theirs = grade_table.grade_cells(beside.frame)
@@ -96,7 +100,7 @@ def _side_by_side(
         (c.judge, c.prompt): StaticCell.of(c.grade, scale, f"{c.judge}, {c.prompt}", where)
         for c in theirs
     }
-    sizes = grade_panel.option_sizes(theirs)
+    sizes = grade_panel.list_option_numbers(theirs)
     title = f"{beside.name}: unrelated {beside.unrelated}, N = {', '.join(map(str, sizes))}"
     ranked = grade_panel.rank_judges(theirs)
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
@@ -114,7 +118,7 @@ def _paired_differences(
 ) -> Markup:
     """HTML of grade differences paired by item at equal N, adjusted for all judges and prompts; or
     the reason why they cannot be computed."""
-    if grade_panel.option_sizes(cells) != grade_panel.option_sizes(theirs):
+    if grade_panel.list_option_numbers(cells) != grade_panel.list_option_numbers(theirs):
         chances = " and ".join(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
             for c in (cells[0], theirs[0])

@@ -15,7 +15,7 @@ from components.html.format import count, join_names, number, share
 from components.html.markup import EMPTY, Markup, escape, fill
 from components.html.panel import empty_state, paragraph
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import Axis, fit_axis, steps_from
+from components.html.tables.forest_cells import Axis, fit_axis, tick_steps_from
 from components.results.protocol.sections import judged_rows
 from metrics.estimation import row_selection
 from metrics.protocols.visit_leaderboard import VisitLeaderboardRow, visit_leaderboard_rows
@@ -78,7 +78,7 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
     Elo lies outside its bootstrap interval."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs comparisons of two answers.")
-    axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)
+    axis = fit_axis([row.elo.estimate for row in rows], tick_steps_from(10), number)
     played = any(row.reference_matches for row in rows)
     heads: list[tables.Head] = [
         "Model",
@@ -170,7 +170,7 @@ def elo_of(row: VisitLeaderboardRow) -> float:
     return row.elo.estimate.value or 0.0
 
 
-def best_against_reference(rated: Sequence[VisitLeaderboardRow]) -> VisitLeaderboardRow | None:
+def find_best_against_reference(rated: Sequence[VisitLeaderboardRow]) -> VisitLeaderboardRow | None:
     met = [row for row in rated if row.against_reference.value is not None]
     return max(met, key=lambda row: row.against_reference.value or 0.0, default=None)
 
@@ -179,7 +179,7 @@ def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     rated = [row for row in rows if row.matches]
     if not rated:
         return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."
-    best, against = max(rated, key=elo_of), best_against_reference(rated)
+    best, against = max(rated, key=elo_of), find_best_against_reference(rated)
     lead = (
         "Elo is computed online as in VisIT-Bench (K-factor 4, one pass in plan order); this "
         "app adds the intervals."

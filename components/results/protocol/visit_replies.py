@@ -96,12 +96,12 @@ def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
         paid = costs.of(part["seq"].to_numpy())
         _, heads = row_selection.group_codes(part, row_selection.COMPARISON_KEY)
         cost = measures.cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0))
-        each = (_known_mean(paid[:, 0]), _known_mean(paid[:, 1]))
+        each = (_mean_of_known_values(paid[:, 0]), _mean_of_known_values(paid[:, 1]))
         found.append(HeadToHeadSpending(judge, prompt, cost, heads, len(part), *each))
     return found
 
 
-def _known_mean(values: np.ndarray) -> float | None:
+def _mean_of_known_values(values: np.ndarray) -> float | None:
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else None
 
@@ -252,7 +252,7 @@ def visit_kpis(
     rated = [row for row in rows if row.matches]
     if not rated:
         return []
-    best, top = max(rated, key=visit_panels.elo_of), visit_panels.best_against_reference(rated)
+    best, top = max(rated, key=visit_panels.elo_of), visit_panels.find_best_against_reference(rated)
     got = best.elo.estimate
     kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.bounds(got)}")]
     if top is not None:

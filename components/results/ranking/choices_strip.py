@@ -53,7 +53,7 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
     names = [_choice_name(one, analyses[0]) for one in shown]
     heads = [TableCell("Model", "nm"), TableCell("Place")]
     heads += [
-        TableCell(_choice_link(one, name, filtered.filter), _column_kind(one))
+        TableCell(_choice_link(one, name, filtered.filter), _column_css_class(one))
         for one, name in zip(shown, names, strict=True)
     ]
     heads.append(TableCell("Range", tip=f"best and worst place of {len(analyses)} combinations"))
@@ -63,24 +63,24 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
                 TableCell(name, "nm"),
                 str(facts["place"]),
                 *(_place_cell(one, name, facts["place"], analyses[0]) for one in shown),
-                _range_text(facts["best"], facts["worst"]),
+                _format_place_range(facts["best"], facts["worst"]),
             ]
         )
         for name, facts in place_ranges(analyses).items()
     ]
     table = Table(heads, rows, "eh-tbl dense eh-choices", TITLE).wrapped()
-    return table + firmness_sentence(filtered)
+    return table + first_place_and_cycles_text(filtered)
 
 
 def single_choices(analyses: Sequence[Analysis]) -> list[Analysis]:
     """The analyses that differ from the default in one choice: order first, then the tie rule, a
     prompt, a baseline."""
-    found = [(one, _changes(one, analyses[0])) for one in analyses]
+    found = [(one, _list_changed_choices(one, analyses[0])) for one in analyses]
     alone = [(one, changes.index(True)) for one, changes in found if sum(changes) == 1]
     return [one for one, _ in sorted(alone, key=lambda pair: pair[1])]
 
 
-def _changes(one: Analysis, default: Analysis) -> list[bool]:
+def _list_changed_choices(one: Analysis, default: Analysis) -> list[bool]:
     """Whether order, tie rule, prompt and baseline differ from the default."""
     names = ("order", "ties", "prompt", "baseline")
     return [getattr(one, name) != getattr(default, name) for name in names]
@@ -118,14 +118,14 @@ def _choice_link(one: Analysis, name: str, chosen: Filter) -> str | Markup:
     return tag("button", name, type="button", class_="eh-link", data_go=json.dumps(go))
 
 
-def _column_kind(one: Analysis) -> str:
+def _column_css_class(one: Analysis) -> str:
     """CSS class of a column; those of one opponent alone are not shown on a phone."""
     return "num own" if one.baseline != EVERY else "num"
 
 
 def _place_cell(one: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
     place = one.places[name]
-    head, kind = _choice_name(one, default), _column_kind(one)
+    head, kind = _choice_name(one, default), _column_css_class(one)
     if place == usual:
         return TableCell("·", kind, f"{name}: place {place}, as with all verdicts", head)
     moved = min(4 + 4 * abs(place - usual), 20)
@@ -133,23 +133,23 @@ def _place_cell(one: Analysis, name: str, usual: int, default: Analysis) -> Tabl
     return TableCell(mark, kind, f"{name}: place {place}; with all verdicts {usual}", head)
 
 
-def _range_text(best: int, worst: int) -> str:
+def _format_place_range(best: int, worst: int) -> str:
     return str(best) if best == worst else f"{best}–{worst}"
 
 
-def firmness_sentence(filtered: FilteredStudy) -> Markup:
+def first_place_and_cycles_text(filtered: FilteredStudy) -> Markup:
     """Sentences on first place and on cycles (A beats B, B beats C, C beats A); empty without a
     single leader and without cycles."""
     data = pair_verdicts(filtered.machines)
     found, cycles = first_place(data), find_cycles(data)
-    words = [] if found is None else [_first_words(found)]
+    words = [] if found is None else [_first_place_sentence(found)]
     if cycles.found:
         example = " > ".join((*cycles.found[0], cycles.found[0][0]))
         words.append(f"{count(len(cycles.found), 'cycle')} among models, such as {example}.")
     return paragraph(" ".join(words), "eh-under") if words else EMPTY
 
 
-def _first_words(found: FirstPlace) -> str:
+def _first_place_sentence(found: FirstPlace) -> str:
     text = (
         f"**{found.leader}** is first, alone in {found.halves_first} of {found.halves} random "
         "halves of the items"

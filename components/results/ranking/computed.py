@@ -76,11 +76,15 @@ def compute_ranking(
     """Compute the ranking. `rows`: outcomes by the counting rule of the study or filter, which may
     combine both orders; `verdicts`: the single verdicts of the judges, for the leaderboards by
     order; `votes`: people's votes."""
-    pairs = machine_pairs(rows)
+    pairs = select_judge_pairs(rows)
     if pairs.empty:
-        return Ranking([], has_unusable_pairs=verdicts is not None and _are_unusable(verdicts))
+        return Ranking(
+            [], has_unusable_pairs=verdicts is not None and _are_all_replies_unusable(verdicts)
+        )
     one, two = (
-        leaderboards_by_order(machine_pairs(verdicts)) if verdicts is not None else (None, None)
+        leaderboards_by_order(select_judge_pairs(verdicts))
+        if verdicts is not None
+        else (None, None)
     )
     return Ranking(
         fit_leaderboards(pairs),
@@ -94,13 +98,13 @@ def compute_ranking(
     )
 
 
-def _are_unusable(verdicts: pd.DataFrame) -> bool:
+def _are_all_replies_unusable(verdicts: pd.DataFrame) -> bool:
     """Whether there are replies on pairs, and none of them contains a usable verdict."""
-    replies = machine_pairs(verdicts)
+    replies = select_judge_pairs(verdicts)
     return not replies.empty and row_selection.select_picks(replies).empty
 
 
-def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+def select_judge_pairs(frame: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_pairs(machine_rows(frame))
 
 

@@ -10,7 +10,7 @@ from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import fit_axis, fit_share_axis, steps_from
+from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.results.view.paper_table import rank_cell
 from components.results.view.result_view import ReportPanel
 from metrics.labels.option_order import Cell
@@ -65,21 +65,23 @@ def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
         (only,) = ranking.models
         return f"Only {only.name} was judged, so there is no ranking.", ONE_MODEL
     first, second = ranking.models[:2]
-    values = f"{first.name} {_text(ranking, first)}, {second.name} {_text(ranking, second)}"
+    values = ", ".join(
+        f"{one.name} {_format_ranked_value(ranking, one)}" for one in (first, second)
+    )
     lead = f"{ranking.basis.capitalize()} by {cell[0]} ({cell[1]}): {values}."
     if second.lead is not None and (second.lead.low or 0.0) > 0:
         return f"{first.name} is significantly ahead of {second.name}.", lead
     return f"No significant difference between {first.name} and {second.name}.", lead
 
 
-def _text(ranking: PointRanking, one: RankedModel) -> str:
-    used = _basis_value(ranking, one)
+def _format_ranked_value(ranking: PointRanking, one: RankedModel) -> str:
+    used = _value_ranked_by(ranking, one)
     if ranking.basis == "mean score":
         return f"{number(used.value, 2)} {interval(used, 2)}"
     return f"{share(used.value, 0)} {interval(used, 0, scale=100)}"
 
 
-def _basis_value(ranking: PointRanking, one: RankedModel) -> Estimate:
+def _value_ranked_by(ranking: PointRanking, one: RankedModel) -> Estimate:
     return one.true_rate if ranking.basis == "true pass rate" and one.true_rate else one.value
 
 
@@ -92,7 +94,7 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     if not several:
         return empty_state("One model.", ONE_MODEL)
     shown = list(several.items())[:MAX_TABLES]
-    tables_html = join(_table(cell, ranking) for cell, ranking in shown)
+    tables_html = join(_model_ranking_table(cell, ranking) for cell, ranking in shown)
     warnings = {
         REVERSED if one.basis == "true pass rate" else UNCORRECTED
         for _, one in shown
@@ -109,16 +111,16 @@ def point_ranking_report(filtered: FilteredStudy) -> ReportPanel | None:
     return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
 
 
-def _table(cell: Cell, ranking: PointRanking) -> Markup:
+def _model_ranking_table(cell: Cell, ranking: PointRanking) -> Markup:
     passes = ranking.basis != "mean score"
     style = tables.PERCENT if passes else tables.SCORE
-    values = [_basis_value(ranking, one) for one in ranking.models]
+    values = [_value_ranked_by(ranking, one) for one in ranking.models]
     if passes:
         axis = fit_share_axis(values, bounds=(0, 1))
         heads = ["True pass rate, %", "Observed pass rate, %"]
         heads.append("Behind the first, points")
     else:
-        axis = fit_axis(values, steps_from(0.1), lambda tick: number(tick, 1))
+        axis = fit_axis(values, tick_steps_from(0.1), lambda tick: number(tick, 1))
         heads = ["Mean score"]
         heads.append("Behind the first, scale points")
     rows = []

@@ -69,12 +69,12 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     if not changed:
         order = [name for name in both.names if name in here]
         settled = any(both.is_above(*pair) for pair in pairwise(order))
-        told = f"both orders give the same ranking{_unclear_text(both, here)}."
+        told = f"both orders give the same ranking{_adjacent_ties_clause(both, here)}."
         return RankingStability("Yes" if settled else "Not known", told)
     significant = any(
         one.is_above(above, below) or two.is_above(below, above) for above, below in changed
     )
-    return _changed_places(here, there, changed, significant)
+    return _describe_changed_places(here, there, changed, significant)
 
 
 def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
@@ -93,7 +93,7 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
+def _adjacent_ties_clause(both: Leaderboard, names: Sequence[str]) -> str:
     """Clause on adjacent models without a significant difference in the ranking by both orders."""
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
@@ -108,7 +108,7 @@ def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
     )
 
 
-def _changed_places(
+def _describe_changed_places(
     here: Sequence[str],
     there: Sequence[str],
     changed: Sequence[tuple[str, str]],

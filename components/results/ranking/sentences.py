@@ -16,8 +16,9 @@ def ranking_finding(ranking: Ranking) -> tuple[str, str]:
     board = ranking.board
     if board is None:
         return "No ranking here.", "Ratings need pairwise comparisons."
-    return f"{_leader_sentence(board, ranking)}{_people_clause(board, ranking)}.", _lead_sentence(
-        board, ranking
+    return (
+        f"{_leader_sentence(board, ranking)}{_people_clause(board, ranking)}.",
+        _sentence_below_headline(board, ranking),
     )
 
 
@@ -63,13 +64,13 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return ""
-    if is_separated(board) and is_separated(people):
+    if has_all_gaps_significant(board) and has_all_gaps_significant(people):
         if people.names == board.names:
             return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
-        return f"; people's votes give the same order, {_open_places(board)}"
+        return f"; people's votes give the same order, {_open_places_text(board)}"
     first, other = board.names[0], people.names[0]
     if other == first:
         return (
@@ -81,7 +82,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     return f"; people's votes put {other} first, but not significantly above {first}"
 
 
-def _open_places(board: Leaderboard) -> str:
+def _open_places_text(board: Leaderboard) -> str:
     """Clause on the places that more than one model can have, such as "but places 3 to 5 are not
     settled"."""
     places = sorted({p for rank in board.ranks.values() if rank.low < rank.high
@@ -91,12 +92,12 @@ def _open_places(board: Leaderboard) -> str:
     return f"but places {places[0]} to {places[-1]} are not settled"
 
 
-def is_separated(board: Leaderboard) -> bool:
+def has_all_gaps_significant(board: Leaderboard) -> bool:
     """Whether each model on the leaderboard is significantly above the next."""
     return all(_is_ahead(board, *both) for both in pairwise(board.names))
 
 
-def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
+def _sentence_below_headline(board: Leaderboard, ranking: Ranking) -> str:
     parts = [_tied_sentence(board), _order_sentence(ranking)]
     default = (
         "Bradley–Terry ratings on the Elo scale; a difference is significant if its interval "
@@ -116,11 +117,11 @@ def _tied_sentence(board: Leaderboard) -> str:
         size = f"{number(gap.value)} points {interval(gap, 0)}"
         if is_significantly_above(gap):
             return f"{places}: {size}, not significant after adjustment for all pairs of models."
-        return f"{places}: no significant difference ({size}){_items_needed(gap)}."
+        return f"{places}: no significant difference ({size}){_items_needed_clause(gap)}."
     return ""
 
 
-def _items_needed(gap: Estimate) -> str:
+def _items_needed_clause(gap: Estimate) -> str:
     """Clause on the number of further items that would separate two models, if their observed
     difference is the true difference."""
     more = battles_to_separate(gap)

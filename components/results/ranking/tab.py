@@ -100,7 +100,7 @@ def ranking_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
         f"Ranking on {filtered.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
         "over items, and win rates (ties count half). A rank is the range of places that the "
         f"intervals of differences between models allow. {rule_text(*filtered.rule)} "
-        f"{paper_table.slice_text(filtered)}"
+        f"{paper_table.describe_items_and_filters(filtered)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
     return paper_table.PaperTable("Ranking", caption, head, tuple(rows))

@@ -68,25 +68,25 @@ def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) ->
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):
-        place = mark if stays else _free_place(mark, taken, canvas.width - RADIUS)
+        place = mark if stays else _find_free_place(mark, taken, canvas.width - RADIUS)
         if not stays:
             taken.append(place)
         found.append(place)
     return found
 
 
-def _free_place(mark: Point, taken: Sequence[Point], limit: float) -> Point:
+def _find_free_place(mark: Point, taken: Sequence[Point], limit: float) -> Point:
     x, y = mark
     right = [x + STEP * step for step in range(int((limit - x) / STEP) + 1)]
     left = [x - STEP * step for step in range(1, int((x - LEFT - RADIUS) / STEP) + 1)]
     places = [(place, y) for place in (right or [x]) + left]
     for place in places:
-        if not any(_covers(place, other) for other in taken):
+        if not any(_do_marks_overlap(place, other) for other in taken):
             return place
     return max(places, key=lambda place: min(math.dist(place, other) for other in taken))
 
 
-def _covers(one: Point, other: Point) -> bool:
+def _do_marks_overlap(one: Point, other: Point) -> bool:
     across, down = abs(one[0] - other[0]), abs(one[1] - other[1])
     return across < WHISKER_GAP or (across < 2 * RADIUS + 3 and down < 2 * RADIUS + 3)
 
@@ -131,13 +131,13 @@ def place_name(
     return NamePlace(left + width if right else left, found[1], "end" if right else "start")
 
 
-def _corners(points: Iterable[Point]) -> str:
+def _svg_points_text(points: Iterable[Point]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _bounds(estimates: Iterable[Estimate]) -> list[tuple[float, float]]:
+def _list_interval_ends(estimates: Iterable[Estimate]) -> list[tuple[float, float]]:
     """Lower and upper bound of each estimate; its value if a bound is unknown."""
-    known = svg_pieces.known_or
+    known = svg_pieces.known_value_or_half
     return [(known(one.low, one.value), known(one.high, one.value)) for one in estimates]
 
 
@@ -178,7 +178,7 @@ class _Spot:
 
     def ends(self, y: Scale) -> tuple[float, float]:
         """y coordinates of the upper and lower end of the interval."""
-        ((low, high),) = _bounds([self.line.agreement])
+        ((low, high),) = _list_interval_ends([self.line.agreement])
         return y(high), y(low)
 
     def interval_box(self, x: float, y: Scale) -> Box:
@@ -189,22 +189,22 @@ class _Spot:
 def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     """SVG chart of each rule's agreement against its price, drawn for wide and for narrow screens;
     below it, the reason if dollars cannot be shown."""
-    spots = list(_spots(results, by_dollars))
+    spots = list(_list_rule_marks(results, by_dollars))
     what = "the majority of people" if results.by_people else "the known better answers"
     price = "dollars per 1,000 comparisons" if by_dollars else "calls per comparison"
-    drawn = svg_pieces.wide_and_narrow(
-        _frontier(results, spots, by_dollars, Canvas(820, 290)),
-        _frontier(results, spots, by_dollars, Canvas(340, 300, narrow=True)),
+    drawn = svg_pieces.wrap_wide_and_narrow(
+        _frontier_svg(results, spots, by_dollars, Canvas(820, 290)),
+        _frontier_svg(results, spots, by_dollars, Canvas(340, 300, narrow=True)),
         f"Agreement of each rule with {what}, by the price of the rule in {price}",
     )
     reason = ""
     if not results.priced:
         step = " Set the price in Study, step Judges." if results.unpriced_judges else ""
-        reason = f"No dollars: {results.no_dollars}.{step}"
+        reason = f"No dollars: {results.no_dollars_reason}.{step}"
     return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
 
 
-def _spots(results: RemedyResults, by_dollars: bool) -> Iterator[_Spot]:
+def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_Spot]:
     """Marks of the rules on all comparisons, then of the rules of finished pilots; on a dollar
     axis, only pilots' rules of known price."""
     best = results.frontier(by_dollars)
@@ -217,12 +217,12 @@ def _spots(results: RemedyResults, by_dollars: bool) -> Iterator[_Spot]:
             yield _Spot(f"P{place}", one.line, cost, pilot=one.kind)
 
 
-def _frontier(
+def _frontier_svg(
     results: RemedyResults, spots: Sequence[_Spot], by_dollars: bool, canvas: Canvas
 ) -> Markup:
     """SVG of the chart. A click on a mark opens the comparisons that its rule decides differently
     from a single call; not for a rule of a pilot, which is another study."""
-    lows, highs = zip(*_bounds(spot.line.agreement for spot in spots), strict=True)
+    lows, highs = zip(*_list_interval_ends(spot.line.agreement for spot in spots), strict=True)
     rows = svg_pieces.round_shares(min(lows), max(highs))
     y = canvas.vertical(rows[0], rows[-1])
     x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
@@ -237,9 +237,9 @@ def _frontier(
         opens = spot.line.changed and not spot.pilot
         select = {"rule": rule, "judge": results.judge, "prompt": results.prompt}
         marks.append((spot, px, py, ends, select if opens else None))
-    names = [] if canvas.narrow else list(_names(canvas, drawn, y))
+    names = [] if canvas.narrow else list(_place_rule_names(canvas, drawn, y))
     name = "dollars per 1,000 comparisons" if by_dollars else "judge calls per comparison"
-    chart = html.frontier(_corners(where for *_, where in joined), marks, names, RADIUS)
+    chart = html.frontier(_svg_points_text(where for *_, where in joined), marks, names, RADIUS)
     return svg_pieces.svg(canvas, [*svg_pieces.axes(canvas, rows, y, columns, name), chart])
 
 
@@ -261,7 +261,7 @@ def _cost_axis(
     return place, labelled
 
 
-def _names(
+def _place_rule_names(
     canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale
 ) -> Iterator[tuple[NamePlace, str, str]]:
     """Place, value and title of each rule on the frontier; a name that would cover another mark is
@@ -288,18 +288,20 @@ def _names(
 def risk_chart(results: RemedyResults) -> Markup:
     """SVG chart, wide and narrow: share right among decided comparisons by share decided."""
     points = [one for one in results.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
-    return svg_pieces.wide_and_narrow(
-        _risk(results, points, Canvas(400, 290)),
-        _risk(results, points, Canvas(340, 280, narrow=True)),
+    return svg_pieces.wrap_wide_and_narrow(
+        _risk_curve_svg(results, points, Canvas(400, 290)),
+        _risk_curve_svg(results, points, Canvas(340, 280, narrow=True)),
         "% right among the decided comparisons, by % of comparisons decided",
     )
 
 
-def _risk(results: RemedyResults, points: Sequence[CoveragePoint], canvas: Canvas) -> Markup:
+def _risk_curve_svg(
+    results: RemedyResults, points: Sequence[CoveragePoint], canvas: Canvas
+) -> Markup:
     """SVG of the curve with its interval, and diamonds of three fixed rules: one call, orders added
     up, orders must agree."""
     alone = [line for line in results.table if line.rule.id in SHORT_NAMES]
-    bounds = _bounds(one.right_when_decided for one in points)
+    bounds = _list_interval_ends(one.right_when_decided for one in points)
     own = [line.right_when_decided.value or 0.5 for line in alone]
     ends = [*own, *(end for pair in bounds for end in pair)]
     rows = svg_pieces.round_shares(min(ends), max(ends))
@@ -317,7 +319,9 @@ def _risk(results: RemedyResults, points: Sequence[CoveragePoint], canvas: Canva
         for one in points
     ]
     dots = [(px, py, tip) for (px, py), tip in zip(at, tips, strict=True)]
-    chart = html.risk(_corners([*upper, *reversed(lower)]), _corners(at), dots, marks)
+    chart = html.risk(
+        _svg_points_text([*upper, *reversed(lower)]), _svg_points_text(at), dots, marks
+    )
     between = [
         (px + (qx - px) * step / LINE_PARTS, py + (qy - py) * step / LINE_PARTS)
         for (px, py), (qx, qy) in pairwise(at)
@@ -339,13 +343,13 @@ def _risk(results: RemedyResults, points: Sequence[CoveragePoint], canvas: Canva
     written = [
         svg_pieces.svg_text(*place, text, kind, "start")
         for mark, text, kind in texts
-        if (place := _text_beside(text, mark, taken, canvas)) is not None
+        if (place := _place_text_beside(text, mark, taken, canvas)) is not None
     ]
     axes = svg_pieces.axes(canvas, rows, y, columns, "% of comparisons decided")
     return svg_pieces.svg(canvas, [*axes, chart, *written])
 
 
-def _text_beside(text: str, mark: Point, taken: list[Box], canvas: Canvas) -> Point | None:
+def _place_text_beside(text: str, mark: Point, taken: list[Box], canvas: Canvas) -> Point | None:
     """Find a place near a mark where a text covers no box in `taken`, and add the text's box to
     `taken`. Return (x of its left end, y of its base line); None if there is no room."""
     px, py = mark

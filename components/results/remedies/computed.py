@@ -13,7 +13,7 @@ from components.filtering.raters import load_remedy_study
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.order_identity import OrderPatterns, order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
-from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import CoveragePoint
 from metrics.remedies.rule_names import join_names
 from metrics.remedies.rule_table import RuleEstimate
@@ -87,14 +87,14 @@ class RemedyResults:
         return self.study.advice(self.cell, self.table) if self.cell is not None else None
 
     @cached_property
-    def next_price(self) -> PriceGain | None:
+    def next_costlier_rule(self) -> PriceGain | None:
         """The cheapest rule that needs more calls than the recommended rule and, on held-out items,
         exceeds its gain by over 0.5 points; None if there is no such rule."""
         chosen = self.advice.chosen if self.advice else None
         if chosen is None or self.advice is None:
             return None
         later = (one for one in self.advice.prices if one.price > chosen.price)
-        return next((one for one in later if _gain(one) > _gain(chosen) + 0.005), None)
+        return next((one for one in later if _gain_value(one) > _gain_value(chosen) + 0.005), None)
 
     @cached_property
     def plan(self) -> BudgetPlan | None:
@@ -129,7 +129,7 @@ class RemedyResults:
                 "a comparison is decided if the mean score of both orders exceeds a margin; the "
                 "margin grows along the curve from right to left"
             )
-        panel = self.study.curve_panel(self.cell)
+        panel = self.study.curve_jury(self.cell)
         if len(panel) < 2:
             caption = (
                 "at the right end of the curve, a win in one order and a tie in the other count as "
@@ -189,7 +189,7 @@ class RemedyResults:
         return [judge for judge in called if not self._has_price(judge)]
 
     @property
-    def no_dollars(self) -> str:
+    def no_dollars_reason(self) -> str:
         """Reason why rules cannot be compared in dollars; "" if they can."""
         if unknown := self.unpriced_judges:
             named = join_names(unknown) if len(unknown) < 4 else f"{len(unknown)} judges"
@@ -203,7 +203,7 @@ class RemedyResults:
 
     @property
     def priced(self) -> bool:
-        return bool(self.table) and not self.no_dollars
+        return bool(self.table) and not self.no_dollars_reason
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
@@ -211,8 +211,10 @@ class RemedyResults:
         people's votes are left out."""
         lines = [line for line in self.table if line.complete and not line.rule.votes]
         best: list[RuleEstimate] = []
-        for line in sorted(lines, key=lambda one: (self.cost(one, by_dollars), -_agreement(one))):
-            if not best or _agreement(line) > _agreement(best[-1]):
+        for line in sorted(
+            lines, key=lambda one: (self.cost(one, by_dollars), -_agreement_value(one))
+        ):
+            if not best or _agreement_value(line) > _agreement_value(best[-1]):
                 best.append(line)
         return best
 
@@ -226,11 +228,11 @@ def line_dollars(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
     return None if one is None else 1000 * one
 
 
-def _gain(one: PriceGain) -> float:
+def _gain_value(one: PriceGain) -> float:
     return one.gain.value or 0.0
 
 
-def _agreement(line: RuleEstimate) -> float:
+def _agreement_value(line: RuleEstimate) -> float:
     return line.agreement.value or 0.0
 
 
@@ -241,10 +243,12 @@ def load_remedies(filtered: FilteredStudy) -> RemedyResults:
     single calls have the highest agreement are shown."""
     shown = filtered.filter
     study, inputs = load_remedy_study(filtered)
-    return RemedyResults(filtered, study, inputs, _shown_cell(study, shown.judge, shown.prompt))
+    return RemedyResults(
+        filtered, study, inputs, _choose_shown_cell(study, shown.judge, shown.prompt)
+    )
 
 
-def _shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
+def _choose_shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
     if not study.grid.size:
         return None
     fitting = [
@@ -266,13 +270,15 @@ def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], 
     """Judge -> estimates of the rules in a pilot, with the first prompt of its study file; and the
     pilot's prices and token counts."""
     inputs = remedy_inputs(pilot.store, pilot.name)
-    study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
+    study = build_remedy_study(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}
     used = "".join(pilot.study.prompts[:1])
-    cells = {judge: _first_known(study.index(judge, used), study.index(judge)) for judge in judges}
+    cells = {
+        judge: _first_not_none(study.index(judge, used), study.index(judge)) for judge in judges
+    }
     tables = {judge: study.judge_table(cell) for judge, cell in cells.items() if cell is not None}
     return tables, inputs
 
 
-def _first_known(*cells: int | None) -> int | None:
+def _first_not_none(*cells: int | None) -> int | None:
     return next((cell for cell in cells if cell is not None), None)

@@ -10,7 +10,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.point_remedies_panel import load_point_remedies
-from judges.operations.align_command import adopt_asked, undo_asked
+from judges.operations.align_command import adopt_asked_candidate, undo_adopted_candidate
 from judges.operations.align_prompt import (
     AlignTask,
     build_candidates,
@@ -24,10 +24,10 @@ from judges.rendering.prompt_library import prompts_folder
 from studies.errors import StudyError
 from studies.people.label_split import (
     Look,
-    candidate_study,
+    candidate_study_name,
     record_look,
     stored_split,
-    writer_study,
+    writer_study_name,
 )
 from studies.store.store import Store
 
@@ -35,7 +35,7 @@ MAX_CASES: Final = 20_000
 """Number of labelled cases above which the card is not drawn: reading them takes seconds."""
 
 
-def shown_cell(filtered: FilteredStudy) -> tuple[str, str] | None:
+def judge_and_prompt_of_card(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Judge and prompt that the card is about: those of the remedies for comparisons, else those
     with the most labelled single answers; None without labels, or with too many to read."""
     if has_comparisons(filtered):
@@ -48,14 +48,14 @@ def shown_cell(filtered: FilteredStudy) -> tuple[str, str] | None:
     return None
 
 
-def saved_prompts(store: Store) -> Path:
+def saved_prompts_folder(store: Store) -> Path:
     """Folder of the prompts that were saved on the page."""
     return prompts_folder(store.folder / "store")
 
 
 def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tuple[str, ...], str]:
     """Return the rules that the judge wrote before, and the problem of its reply, if any."""
-    study = writer_study(name, prompt, judge)
+    study = writer_study_name(name, prompt, judge)
     if study not in store.study_files():
         return (), ""
     cases = store.items(study)["mistakes"].instruction
@@ -67,20 +67,20 @@ def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tup
     return (), ""
 
 
-def act_on_prompt(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
+def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
     """Perform the action of a button of the card. Return the name of a study that now waits in Run
     (empty if none), and a message for the user (empty if none)."""
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
-    cell = shown_cell(filtered)
+    cell = judge_and_prompt_of_card(filtered)
     if cell is None:
         raise StudyError(f"{name!r} has no labels to improve a prompt from")
     task = prepare_task(load_stored_plan(store, name), store, *cell)
     asked = str(send.get("improve", ""))
     if asked in ("adopt", "undo"):
-        change = adopt_asked if asked == "adopt" else undo_asked
-        saved = change(task, store, str(send.get("kind", "")), saved_prompts(store))
+        change = adopt_asked_candidate if asked == "adopt" else undo_adopted_candidate
+        saved = change(task, store, str(send.get("kind", "")), saved_prompts_folder(store))
         return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
     if asked == "write":
         plan = writer_plan(task, task.judge, task.plan.study.budget_usd)
@@ -105,14 +105,14 @@ def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -
     writer = task.judge.name if written and tuple(rules) == written else ""
     made = build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
     plan = assign_owner(candidate_plan(task, made, task.plan.study.budget_usd), store)
-    unseen = _is_unseen(store, name, task)
+    unseen = _have_candidates_no_reply(store, name, task)
     save_plan(plan, store)
     look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in made))
     record_look(store, name, look, replaces_unseen=unseen)
     return plan.study.name
 
 
-def _is_unseen(store: Store, name: str, task: AlignTask) -> bool:
+def _have_candidates_no_reply(store: Store, name: str, task: AlignTask) -> bool:
     """Whether no candidate of the latest look (trial on the hold-out) for this judge and prompt has
     a reply."""
     split = stored_split(store, name)
@@ -120,7 +120,7 @@ def _is_unseen(store: Store, name: str, task: AlignTask) -> bool:
     if last is None:
         return False
     names = {one.name for one in last.candidates}
-    study = candidate_study(name, task.judge.name, task.prompt.name)
+    study = candidate_study_name(name, task.judge.name, task.prompt.name)
     if study not in store.study_files():
         return True
     return not any(one.ask.prompt in names for one in store.judgements(study))

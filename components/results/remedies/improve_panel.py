@@ -11,17 +11,25 @@ from components.html.panel import Axis
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import ROUND_PERCENT, SCORE, STYLES
 from components.html.templates import macros
-from components.results.remedies.improve_actions import saved_prompts, shown_cell, written_rules
-from judges.operations.prompt_candidates import EXAMPLES, adopted_version, block_text
+from components.results.remedies.improve_actions import (
+    judge_and_prompt_of_card,
+    saved_prompts_folder,
+    written_rules,
+)
+from judges.operations.prompt_candidates import EXAMPLES, block_text, find_adopted_version
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import last_version
 from metrics.estimation import row_selection
 from metrics.summary.alignment.alignment_section import (
     LookResult,
-    candidate_result,
+    compare_latest_candidates,
     read_alignment_inputs,
 )
-from metrics.summary.alignment.alignment_text import shown_effects, status_words, twin_words
+from metrics.summary.alignment.alignment_text import (
+    effects_with_column,
+    format_status,
+    format_twin_effect,
+)
 from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.summary.alignment.learn_mistakes import JudgeMistakes, judge_mistakes
 from metrics.summary.alignment.prompt_advice import PromptAdvice
@@ -31,7 +39,7 @@ from studies.people.label_split import (
     LEAST_HOLD_OUT,
     LabelSplit,
     Look,
-    candidate_study,
+    candidate_study_name,
     draw_split,
     stored_split,
 )
@@ -155,7 +163,9 @@ class ImproveCard:
         return self.advice is not None
 
 
-def labels_and_split(store: Store, name: str, kind: LabelKind) -> tuple[StudyLabels, LabelSplit]:
+def load_labels_and_split(
+    store: Store, name: str, kind: LabelKind
+) -> tuple[StudyLabels, LabelSplit]:
     """Labels of one kind, and the split of the labelled items into learning and hold-out items.
     Items labelled after the split was stored are added, but the larger split is not stored yet."""
 
@@ -177,13 +187,13 @@ def labels_and_split(store: Store, name: str, kind: LabelKind) -> tuple[StudyLab
 def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     """Build the card of the judge and prompt shown, and the table of its latest candidates; None
     without labels."""
-    store, name, cell = filtered.store, filtered.name, shown_cell(filtered)
+    store, name, cell = filtered.store, filtered.name, judge_and_prompt_of_card(filtered)
     if cell is None:
         return None
     judge, prompt = cell
     frame = filtered.stored_frame
     own = row_selection.select_rows(frame, (frame["judge"] == judge) & (frame["prompt"] == prompt))
-    labels, split = labels_and_split(store, name, label_kind_of(own))
+    labels, split = load_labels_and_split(store, name, label_kind_of(own))
     found = judge_mistakes(own, judge, prompt, labels.on(split.learn))
     known = {spec.name for spec in filtered.study.judges}
     blocked = "" if judge in known else (
@@ -192,7 +202,7 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     )  # fmt: skip
     written = written_rules(store, name, judge, prompt)
     inputs = read_alignment_inputs(store, name) if split.looks else None
-    result = None if inputs is None else candidate_result(inputs, judge, prompt)
+    result = None if inputs is None else compare_latest_candidates(inputs, judge, prompt)
     shown, more = EMPTY, {}
     if result is not None:
         latest, table, advice = result
@@ -245,22 +255,22 @@ def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) ->
     found: dict[str, Any] = {"advice": advice}
     kinds = {one.name: one.kind for one in look.candidates}
     shown = advice.prompt or next(iter(kinds), "")
-    prompts = _asked_prompts(store, name, look)
+    prompts = _load_candidate_prompts(store, name, look)
     today = prompts.get(look.prompt.partition("@")[0])
     if today is not None and shown in prompts:
         found["block"] = tuple(block_text(prompts[shown], today).splitlines())
         found["block_of"] = shown
         if advice.advice == "adopt":
-            last = last_version(today.name, saved_prompts(store)) or today
+            last = last_version(today.name, saved_prompts_folder(store)) or today
             found["adopt_kind"] = kinds[shown]
             found["adopt"] = f"{today.name}@{max(last.version, today.version) + 1}"
-            if adopted_version(prompts[shown], today, saved_prompts(store)) is not None:
+            if find_adopted_version(prompts[shown], today, saved_prompts_folder(store)) is not None:
                 found["adopted"] = f"{today.name}@{last.version}"
     return found
 
 
-def _asked_prompts(store: Store, name: str, look: Look) -> dict[str, Prompt]:
-    study = candidate_study(name, look.judge, look.prompt)
+def _load_candidate_prompts(store: Store, name: str, look: Look) -> dict[str, Prompt]:
+    study = candidate_study_name(name, look.judge, look.prompt)
     parsed = [parse_prompt(text) for text in store.planned_prompts(study)]
     return {one.name: one for one in parsed}
 
@@ -280,7 +290,7 @@ def _effect_column(key: str) -> TypedColumn:
     return TypedColumn(head, lambda line: line.effects[key], style)
 
 
-def _columns(table: CandidateTable) -> list[TypedColumn]:
+def _candidate_columns(table: CandidateTable) -> list[TypedColumn]:
     """Columns of agreement, difference and the side effects that apply."""
     agreement = AGREEMENT
     if table.kind == SCORES:
@@ -290,7 +300,7 @@ def _columns(table: CandidateTable) -> list[TypedColumn]:
         agreement,
         measure_column("candidate_difference", "difference", "Difference"),
     ]
-    columns += [_effect_column(one.key) for one in shown_effects(table)]
+    columns += [_effect_column(one.key) for one in effects_with_column(table)]
     return columns
 
 
@@ -313,12 +323,14 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
     ]
     if result.twins:
         tip = "largest effect beyond its floor, 95 % CI adjusted for all families and prompts"
-        more.append(TypedColumn("Twins", lambda line: twin_words(line.prompt, result), tip=tip))
+        more.append(
+            TypedColumn("Twins", lambda line: format_twin_effect(line.prompt, result), tip=tip)
+        )
 
     def status(line: CandidateLine) -> str:
-        return "" if line.status == "today" else status_words(line, table)
+        return "" if line.status == "today" else format_status(line, table)
 
-    columns = (*_columns(table), *more, TypedColumn("", status))
+    columns = (*_candidate_columns(table), *more, TypedColumn("", status))
     return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
 

@@ -116,7 +116,7 @@ class Offer:
 
     @property
     def members(self) -> str:
-        return _members(self.rule)
+        return _join_rule_judges(self.rule)
 
     @property
     def key(self) -> str:
@@ -139,16 +139,18 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     used = COMBINED_AS.get(combine, combine)
     remedy = parse_remedy(used)
     id, judges = (remedy.id, remedy.judges) if remedy else (used, ())
-    words = rule_names.words_of_id(id, judges)
+    words = rule_names.rule_words_of_id(id, judges)
     offers = [
-        Offer(one.rule, one.gain) for one in (advice.chosen, results.next_price) if one is not None
+        Offer(one.rule, one.gain)
+        for one in (advice.chosen, results.next_costlier_rule)
+        if one is not None
     ]
     owned = results.filtered.store.owns(results.filtered.name)
     single = results.table[0].agreement
     return html.recommendation(offers, single, owned, used, words.title)
 
 
-def _members(rule: Rule) -> str:
+def _join_rule_judges(rule: Rule) -> str:
     return rule_names.join_names([judge for judge, _ in rule.members])
 
 
@@ -177,11 +179,18 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
     in_dollars = plan.currency == "dollars"
     money = budget if in_dollars else CALLS
     chosen = results.advice.chosen if results.advice else None
-    answer = answer_text(plan, money, results.all_comparisons, chosen.rule if chosen else None)
-    return html.budget(in_dollars, answer, list(_steps(plan, money)), _notes(results, plan))
+    answer = best_rule_sentence(
+        plan, money, results.all_comparisons, chosen.rule if chosen else None
+    )
+    return html.budget(
+        in_dollars,
+        answer,
+        list(_list_budget_steps(plan, money)),
+        _unpriced_judges_notes(results, plan),
+    )
 
 
-def _steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str, str]]:
+def _list_budget_steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str, str]]:
     """Each rule of the plan with the number of comparisons for which the budget makes it the best
     rule, its title and its explanation (the judges, unless the explanation names them)."""
     above = 0.0
@@ -193,11 +202,11 @@ def _steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str
         else:
             reach = f"from {start}" if start else "any number"
         above = most
-        words, who = rule_names.rule_words(step.rule), _members(step.rule)
+        words, who = rule_names.rule_words(step.rule), _join_rule_judges(step.rule)
         yield step, reach, words.title, words.explanation if who in words.explanation else who
 
 
-def answer_text(
+def best_rule_sentence(
     plan: BudgetPlan, budget: float, needed: int, recommended: Rule | None = None
 ) -> str:
     """Sentence on the best rule that the budget pays for on all `needed` comparisons (if there is
@@ -222,7 +231,7 @@ def answer_text(
     return f"For the {size} of this study: **{rule}**. It costs {cost}.{rest}"
 
 
-def _notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:
+def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:
     """Sentences on judges without a price, with the step to get one, and on local judges."""
     in_calls, notes = plan.currency == "calls", []
     unknown = [judge for judge, _ in results.study.cells] if in_calls else list(plan.unpriced)

@@ -66,7 +66,7 @@ def pilot_name(study: str, kind: str) -> str:
 def offered_pilots(results: RemedyResults) -> list[Pilot]:
     """Pilots of the remedies that the stored replies cannot test, for the judge shown."""
     done = {one.kind for one in results.pilot_lines}
-    found = _pilots(results) if results.cell is not None else ()
+    found = _make_pilots(results) if results.cell is not None else ()
     return [pilot for pilot in found if pilot.kind not in done]
 
 
@@ -76,14 +76,14 @@ def pilot_file(filtered: FilteredStudy, kind: str) -> str:
     return next((pilot.yaml for pilot in found if pilot.kind == kind), "")
 
 
-def _pilots(results: RemedyResults) -> Iterator[Pilot]:
+def _make_pilots(results: RemedyResults) -> Iterator[Pilot]:
     study, judge = results.filtered.study, _judge_spec(results)
     grid, cell = results.study.grid, results.cell
     graded = any(line.rule.id == "graded" for line in results.table)
     if not graded and judge.read != "probabilities":
         spec = replace(judge, read="probabilities")
         prompt = PROBABILITY_PROMPT
-        yield _pilot(
+        yield _build_pilot(
             results, "probabilities", "Token probabilities, both orders",
             "published: combining the probabilities of both orders raised the accuracy of small "
             "judges from 56.7 % to 73.1 % (arXiv 2503.03064)",
@@ -95,20 +95,20 @@ def _pilots(results: RemedyResults) -> Iterator[Pilot]:
         or not any(line.rule.id.startswith("repeats") and line.complete for line in results.table)
     ):
         spec = replace(judge, temperature=judge.temperature or 1.0)
-        changed = replace(study, judges=(spec,), prompts=_prompts(results))
-        yield _pilot(
+        changed = replace(study, judges=(spec,), prompts=_choose_pilot_prompt(results))
+        yield _build_pilot(
             results, "repeats", "Three repeats in both orders",
             "the majority of six calls decides, at a temperature above 0",
             changed, 2 * REPEATS, repeats=REPEATS,
         )  # fmt: skip
     yield from _prompt_pilots(results, study, judge)
     if len({name for name, _ in results.study.cells}) < 2 and judge.kind != "embedded":
-        changed = replace(study, judges=(judge, EMBEDDED), prompts=_prompts(results))
+        changed = replace(study, judges=(judge, EMBEDDED), prompts=_choose_pilot_prompt(results))
         detail = (
             "published: the majority of nine judges was worth about two independent judges "
             "(arXiv 2605.29800)"
         )
-        yield _pilot(
+        yield _build_pilot(
             results, "jury", "A second judge: Evenhand's built-in model", detail, changed, 4
         )
 
@@ -133,22 +133,22 @@ def _prompt_pilots(results: RemedyResults, study: Study, judge: JudgeSpec) -> It
     ):  # fmt: skip
         if prompt in study.prompts or (prompt == REFERENCE_PROMPT and not length):
             continue
-        changed = replace(study, judges=(spec,), prompts=(*_prompts(results), prompt))
+        changed = replace(study, judges=(spec,), prompts=(*_choose_pilot_prompt(results), prompt))
         calls_each = 2 * len(changed.prompts)
-        yield _pilot(results, kind, title, detail, changed, calls_each, extra_tokens=extra)
+        yield _build_pilot(results, kind, title, detail, changed, calls_each, extra_tokens=extra)
 
 
 def _reference_length(results: RemedyResults) -> float:
     """Mean length, in characters, of the reference answers that come with the items. The mean is 0
     if any item lacks a reference answer, or if the study compares the reference answers."""
-    if REFERENCE in _one_pair(results):
+    if REFERENCE in _most_compared_pair(results):
         return 0.0
     facts = results.filtered.store.item_facts(results.filtered.name).values()
     lengths = [one["lengths"].get(REFERENCE, 0) for one in facts]
     return sum(lengths) / len(lengths) if lengths and all(lengths) else 0.0
 
 
-def _pilot(
+def _build_pilot(
     results: RemedyResults,
     kind: str,
     title: str,
@@ -166,7 +166,7 @@ def _pilot(
         study,
         name=pilot_name(results.filtered.name, kind),
         data=replace(study.data, count=items, per={}),
-        contestants=_one_pair(results),
+        contestants=_most_compared_pair(results),
         pairing="all",
         orders="",
         repeats=repeats,
@@ -189,7 +189,7 @@ def _token_dollars(judge: JudgeSpec, tokens: tuple[float, float]) -> float:
     return (tokens[0] * price.input + tokens[1] * price.output) / MILLION if price else 0.0
 
 
-def _prompts(results: RemedyResults) -> tuple[str, ...]:
+def _choose_pilot_prompt(results: RemedyResults) -> tuple[str, ...]:
     """The prompt of a pilot, as a tuple: the prompt shown if the study file names it, else the
     first of the study file; a built-in prompt if the study file names none."""
     known = results.filtered.study.prompts
@@ -203,7 +203,7 @@ def _judge_spec(results: RemedyResults) -> JudgeSpec:
     return known.get(results.judge) or JudgeSpec(name=results.judge, model=results.judge)
 
 
-def _one_pair(results: RemedyResults) -> tuple[str, ...]:
+def _most_compared_pair(results: RemedyResults) -> tuple[str, ...]:
     """The pair of models compared most often, so that the pilot has one comparison per item."""
     frame = results.filtered.stored_frame
     pairs = frame["comparison"].iloc[results.study.grid.row]

@@ -11,7 +11,7 @@ from components.filtering.memo import share_in_drawing
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, wrap
-from components.html.tables.forest_cells import fit_axis, fit_share_axis, steps_from
+from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
@@ -133,7 +133,7 @@ def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
             return None
         return empty_state(NO_LABELS_TITLE, NO_LABELS)
     shown = list(found.items())[:MAX_TABLES]
-    tables = join(_section(filtered, cell, remedies) for cell, remedies in shown)
+    tables = join(_remedies_section(filtered, cell, remedies) for cell, remedies in shown)
     left = len(found) - len(shown)
     more = fill(
         "<p>{}</p>",
@@ -150,12 +150,19 @@ def point_remedies_report(filtered: FilteredStudy) -> ReportPanel | None:
     return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
 
 
-def _section(filtered: FilteredStudy, cell: Cell, found: PointRemedies) -> Markup:
+def _remedies_section(filtered: FilteredStudy, cell: Cell, found: PointRemedies) -> Markup:
     title = fill('<h3 class="eh-under">{}</h3>', " · ".join(cell))
-    return join([title, _table(cell, found), _missing(found), _corrected(filtered, cell)])
+    return join(
+        [
+            title,
+            _rules_by_agreement_table(cell, found),
+            _rules_not_computed_html(found),
+            _true_pass_rate_sentence(filtered, cell),
+        ]
+    )
 
 
-def _table(cell: Cell, found: PointRemedies) -> Markup:
+def _rules_by_agreement_table(cell: Cell, found: PointRemedies) -> Markup:
     gains = [one.adjusted for one in found.rules if one.adjusted is not None]
     if found.kind == "pass":
         style, change = PERCENT, SHIFT_POINTS
@@ -168,7 +175,7 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
             "Mean distance of one call minus that of this rule, scale points (above 0: the rule is "
             "nearer to the label)",
         )
-        axis = fit_axis(gains, steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
+        axis = fit_axis(gains, tick_steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
     columns = [
         TypedColumn("Calls", lambda rule: f"{rule.calls:.3g}"),
         TypedColumn(heads[0], lambda rule: rule.value, style, n=True),
@@ -185,7 +192,7 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
     return page_table("Rule", columns, rows, f"Remedies of {' · '.join(cell)}")
 
 
-def _missing(found: PointRemedies) -> Markup:
+def _rules_not_computed_html(found: PointRemedies) -> Markup:
     if not found.missing:
         return EMPTY
     listed = "; ".join(f"{RULE_WORDS[id][0]}: {why}" for id, why in found.missing.items())
@@ -196,7 +203,7 @@ def _missing(found: PointRemedies) -> Markup:
     )
 
 
-def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
+def _true_pass_rate_sentence(filtered: FilteredStudy, cell: Cell) -> Markup:
     """HTML sentence with the observed pass rate and the true pass rate that is estimated with the
     labels, or the reason why it is unknown."""
     found = load_pass_fail(filtered).results.get(cell)

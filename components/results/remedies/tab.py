@@ -23,7 +23,7 @@ from components.results.view.result_view import (
     View,
     folded,
 )
-from metrics.error_models.certified_share import judge_certificate
+from metrics.error_models.certified_share import certify_judge_share
 from metrics.remedies.recommendation import points
 from metrics.remedies.rule_names import rule_words
 
@@ -114,12 +114,12 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
 
 def _frontier_subtitle(results: RemedyResults) -> str:
     return (
-        f"% agreement with {_truth(results)}, undecided counts half; 95{NARROW_SPACE}% CI, "
+        f"% agreement with {_name_truth(results)}, undecided counts half; 95{NARROW_SPACE}% CI, "
         f"{count(results.comparisons, 'comparison')}"
     )
 
 
-def _truth(results: RemedyResults) -> str:
+def _name_truth(results: RemedyResults) -> str:
     return "the majority of people" if results.by_people else "the known better answers"
 
 
@@ -136,7 +136,7 @@ def draw_risk(filtered: FilteredStudy) -> Drawn | None:
 def certified(results: RemedyResults) -> str:
     """Sentence on the share of comparisons that the judge may decide alone."""
     assert results.cell is not None
-    got = judge_certificate(results.study.grid, [results.cell])
+    got = certify_judge_share(results.study.grid, [results.cell])
     terms = (
         f"an error of at most {100 * got.alpha:.0f}{NARROW_SPACE}% "
         f"(confidence {100 * (1 - got.delta):.0f}{NARROW_SPACE}%)"
@@ -165,7 +165,7 @@ def draw_rules(filtered: FilteredStudy) -> Drawn | None:
     results = load_remedies(filtered)
     if results.cell is None:
         return None
-    heading = pieces.panel_heading(_rules_title(results), _left_out(results))
+    heading = pieces.panel_heading(_rules_title(results), _rules_subtitle(results))
     return Drawn({"rules": pieces.wrap(panels.rules_table(results))}, heading)
 
 
@@ -173,7 +173,7 @@ def _rules_title(results: RemedyResults) -> str:
     return f"All rules, computed on the same {count(results.comparisons, 'comparison')}"
 
 
-def _left_out(results: RemedyResults) -> str:
+def _rules_subtitle(results: RemedyResults) -> str:
     missing = results.study.left_out
     parts = []
     if missing["no truth"]:
@@ -194,7 +194,7 @@ def _left_out(results: RemedyResults) -> str:
     )
 
 
-def draw_lower(filtered: FilteredStudy) -> Markup | None:
+def draw_lower_panels(filtered: FilteredStudy) -> Markup | None:
     """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
     None without a known better answer."""
     results = load_remedies(filtered)
@@ -243,10 +243,11 @@ def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
         if line.complete:
             rows.append(row)
     caption = (
-        f"Remedies for {results.judge} on {filtered.name}: agreement with {_truth(results)} in % "
-        f"(undecided counts half) on the same {count(results.comparisons, 'comparison')}. The "
+        f"Remedies for {results.judge} on {filtered.name}: agreement with {_name_truth(results)} "
+        f"in % (undecided counts half) on the same {count(results.comparisons, 'comparison')}. The "
         "difference to one call is in points; its intervals hold for all rules together. The last "
-        f"columns are % decided and % right when decided. {paper_table.slice_text(filtered)}"
+        f"columns are % decided and % right when decided. "
+        f"{paper_table.describe_items_and_filters(filtered)}"
     )
     head = (
         "Rule",
@@ -337,7 +338,7 @@ RULES: Final = Panel(
 )
 LOWER: Final = Panel(
     "lower",
-    draw_lower,
+    draw_lower_panels,
     (Body("lower", "eh-remedy-lower"),),
     css="eh-kind",
     json_keys=(

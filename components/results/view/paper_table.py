@@ -23,7 +23,7 @@ class PaperTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def slice_text(filtered: FilteredStudy) -> str:
+def describe_items_and_filters(filtered: FilteredStudy) -> str:
     """Text on the number of items and the filters in use, for captions."""
     filters = (filtered.filter.judge, filtered.filter.prompt, filtered.filter.category)
     chosen = [value for value in filters if value != ALL_CHOICE]

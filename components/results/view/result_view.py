@@ -204,7 +204,7 @@ class View:
     panels: tuple[Panel, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "panels", tuple(_flatten(self.layout)))
+        object.__setattr__(self, "panels", tuple(_iterate_panels(self.layout)))
 
     @cached_property
     def controls(self) -> dict[str, Control]:
@@ -222,18 +222,18 @@ class View:
 
     def shown_panels(self, filtered: FilteredStudy) -> list[Panel]:
         """Panels that are not in a group hidden for this study."""
-        groups = [group for group in _groups(self.layout) if group.visible]
+        groups = [group for group in _iterate_groups(self.layout) if group.visible]
         hidden = {
             panel.name
             for group in groups
             if group.visible and not group.visible(filtered)
-            for panel in _flatten(group.panels)
+            for panel in _iterate_panels(group.panels)
         }
         return [panel for panel in self.panels if panel.name not in hidden]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
         """Draw all panels, except in hidden groups; return output name -> content."""
-        groups = [group for group in _groups(self.layout) if group.visible]
+        groups = [group for group in _iterate_groups(self.layout) if group.visible]
         made: dict[str, Any] = {one.name: one.visible(filtered) for one in groups if one.visible}
         for panel in self.shown_panels(filtered):
             made |= panel.render(filtered, controls)
@@ -246,16 +246,16 @@ class View:
         return [(p.title or p.name.capitalize(), p.needs) for p in absent if p.needs]
 
 
-def _flatten(layout: Iterable[Panel | PanelGroup]) -> Iterator[Panel]:
+def _iterate_panels(layout: Iterable[Panel | PanelGroup]) -> Iterator[Panel]:
     for part in layout:
         if isinstance(part, Panel):
             yield part
         else:
-            yield from _flatten(part.panels)
+            yield from _iterate_panels(part.panels)
 
 
-def _groups(layout: Iterable[Panel | PanelGroup]) -> Iterator[PanelGroup]:
+def _iterate_groups(layout: Iterable[Panel | PanelGroup]) -> Iterator[PanelGroup]:
     for part in layout:
         if isinstance(part, PanelGroup):
             yield part
-            yield from _groups(part.panels)
+            yield from _iterate_groups(part.panels)

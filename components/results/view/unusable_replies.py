@@ -13,7 +13,7 @@ from components.html.format import count, dollars
 from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.load_comparison import stored_prompt
 from components.results.view.steps_and_menus import NextStep
-from judges.engine.pending_asks import CostQuote, quote_or_count, retry_statuses
+from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, retry_statuses
 from judges.rendering.messages import verdict_instruction
 from metrics.estimation.row_selection import people_mask
 from studies.domain import STATUSES, Judgement
@@ -76,7 +76,7 @@ def explanation_html(filtered: FilteredStudy) -> Markup:
     prompt = stored_prompt(filtered.store, ask.key)
     wanted = verdict_instruction(prompt, ask.labels) if prompt else ""
     lines = [(f"Verdict format of the prompt {ask.prompt}", wanted)] if wanted else []
-    came = _shorten(example.reply) or _shorten(example.detail) or "(empty)"
+    came = _shorten_to_end(example.reply) or _shorten_to_end(example.detail) or "(empty)"
     lines.append((f"Example of a reply by {ask.judge}", came))
     return join(fill("<p><b>{}:</b> {}</p>", name, text) for name, text in lines)
 
@@ -90,7 +90,7 @@ def _find_example(filtered: FilteredStudy) -> Judgement | None:
     return next((one for one in found if one.reply.strip()), found[0] if found else None)
 
 
-def _shorten(text: str) -> str:
+def _shorten_to_end(text: str) -> str:
     """The end of a text, where a verdict is expected, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_EXAMPLE else f"… {line[-MAX_EXAMPLE:]}"
@@ -109,7 +109,7 @@ def repair_steps(
         f"Open {number}",
         {"data-select": json.dumps({"status": "failures"})},
     )
-    again = _quote(filtered)
+    again = _quote_retry(filtered)
     if not again.asks or not may_run:
         return [read]
     change = NextStep(
@@ -129,8 +129,8 @@ def repair_steps(
     return [read, change, ask]
 
 
-def _quote(filtered: FilteredStudy) -> CostQuote:
+def _quote_retry(filtered: FilteredStudy) -> CostQuote:
     """Number and cost of the calls that the button Retry would make."""
     store, name = filtered.store, filtered.name
     again = retry_statuses(store.counts(name))
-    return quote_or_count(store, name, again, pending=False)
+    return quote_cost_if_possible(store, name, again, pending=False)

@@ -49,25 +49,29 @@ def _panel_html(
     if drawn.get(panel.frame_name) is False or not any(one.name in drawn for one in panel.bodies):
         return EMPTY
     usual = panel_heading(panel.title, panel.subtitle, panel.keys) if panel.title else EMPTY
-    controls = [(one, _choices(one, states.get(one.name))) for one in panel.controls]
+    controls = [
+        (one, _control_value_and_choices(one, states.get(one.name))) for one in panel.controls
+    ]
     note = how_computed(panel.how, panel.json_keys) if panel.how else EMPTY
     made: Markup = PARTS.panel(
         f"{view.name} {panel.name}",
         panel,
         drawn.get(panel.heading_name, usual),
         [(one, *state) for one, state in controls if state],
-        [(body, _content(drawn.get(body.name))) for body in panel.bodies],
+        [(body, _body_html_or_json(drawn.get(body.name))) for body in panel.bodies],
         note,
     )
     return mark_terms(made)
 
 
-def _content(content: Any) -> Any:
+def _body_html_or_json(content: Any) -> Any:
     """HTML, or the JSON text of a chart's figure."""
     return json.dumps(content, separators=(",", ":")) if isinstance(content, dict) else content
 
 
-def _choices(control: Control, state: ControlState | None) -> tuple[Any, list[Any]] | None:
+def _control_value_and_choices(
+    control: Control, state: ControlState | None
+) -> tuple[Any, list[Any]] | None:
     """Value and choices (word, value) of a control; None if it is not shown."""
     if control.kind == "session" or state is None or state.visible is False:
         return None

@@ -66,7 +66,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
         return NOTHING_YET_HTML
     counts, bounds = win_loss_record(filtered.outcomes), manski_bounds(filtered.machines)
     axis = Axis(chance=chance_win_rate(filtered.outcomes))
-    spans = {who: _span(bounds.get(who)) for who in rates}
+    spans = {who: _possible_range(bounds.get(who)) for who in rates}
     missing = any(span and span[0] != span[1] for span in spans.values())
     heads: list[tables.Head] = ["Model", "Win rate, %", axis, "Wins", "Ties", "Losses"]
     if missing:
@@ -94,7 +94,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     return _missing_notice(filtered, rates, spans[next(iter(rates))]) + table
 
 
-def _span(bound: Estimate | None) -> tuple[float, float] | None:
+def _possible_range(bound: Estimate | None) -> tuple[float, float] | None:
     """Lowest and highest possible value of a win rate; None if unknown."""
     if bound is None or bound.low is None or bound.high is None:
         return None

@@ -29,7 +29,7 @@ MIN_JURY: Final = 3
 
 
 @memoise_by_study
-def leader_plan(filtered: FilteredStudy) -> PrecisionPlan | None:
+def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
     """Effect of more items, judges, prompts or repeats on the interval of the highest win rate;
     None if too few items were judged by every judge with every prompt."""
     rates = study_win_rates(filtered)
@@ -50,7 +50,7 @@ def precision_sentence(plan: PrecisionPlan) -> str:
 def show_precision(filtered: FilteredStudy) -> Markup:
     """HTML of how much the interval would narrow with more items, judges, prompts or repeats, and
     of the share of the variance due to each of these."""
-    plan = leader_plan(filtered)
+    plan = plan_leader_precision(filtered)
     if plan is None:
         return EMPTY
     shares = sorted(plan.components.shares().items(), key=lambda one: -one[1])
@@ -69,7 +69,7 @@ def show_precision(filtered: FilteredStudy) -> Markup:
 def show_jury(filtered: FilteredStudy) -> Markup:
     """HTML table of win rates by strict majority of judges, with the share of cases that have such
     a majority, and the effective votes."""
-    got = _decide_jury(filtered)
+    got = _compute_jury(filtered)
     if got is None:
         return EMPTY
     result, worth = got
@@ -97,16 +97,16 @@ def show_jury(filtered: FilteredStudy) -> Markup:
 
 
 @memoise_by_study
-def _decide_jury(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
+def _compute_jury(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
     """The jury's verdicts, and a sentence on how independent its judges are."""
     rows = filtered.machines
     rows = select_rows(rows, ~people_mask(rows))
     if rows["judge"].astype(str).nunique() < MIN_JURY or select_pairs(rows).empty:
         return None
-    return decide_jury(rows), _worth_text(rows)
+    return decide_jury(rows), _effective_judges_sentence(rows)
 
 
-def _worth_text(rows: pd.DataFrame) -> str:
+def _effective_judges_sentence(rows: pd.DataFrame) -> str:
     """Sentence on the effective judges, from their errors where the better answers are known; else
     on the correlation of their verdicts."""
     votes = effective_judges(rows)

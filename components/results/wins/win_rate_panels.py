@@ -10,7 +10,11 @@ from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
 from components.html.panel import panel_heading
 from components.results.view.address_choices import pick_choice
-from components.results.view.paper_table import PaperTable, percent_cells, slice_text
+from components.results.view.paper_table import (
+    PaperTable,
+    describe_items_and_filters,
+    percent_cells,
+)
 from components.results.view.result_view import (
     Body,
     Control,
@@ -52,7 +56,7 @@ HOW_JURY: Final = (
 )
 
 
-def split_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def split_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     names = list(panels.SPLIT_COLUMNS)
     return ControlState(pick_choice(wanted, names, panels.default_split(filtered)))
 
@@ -97,7 +101,7 @@ def wins_table(filtered: FilteredStudy) -> PaperTable | None:
     rows = tuple((name, *percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
         f"Win rates on {filtered.name}: (wins + ties/2) / usable verdicts, 95 % Wilson intervals "
-        f"at the effective n. {rule_text(*filtered.rule)} {slice_text(filtered)}"
+        f"at the effective n. {rule_text(*filtered.rule)} {describe_items_and_filters(filtered)}"
     )
     return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
 
@@ -119,7 +123,7 @@ MATRIX: Final = Panel(
     (Body("rate_matrix", "eh-rate-matrix", clickable=True),),
     "Win rate by category",
     controls=(
-        Control("by", "Split by", list(panels.SPLIT_COLUMNS), state=split_state),
+        Control("by", "Split by", list(panels.SPLIT_COLUMNS), state=split_menu_state),
         Control("voice", "Whose verdicts", list(panels.RATER_CHOICES)),
     ),
     how=HOW_MATRIX,

@@ -98,7 +98,9 @@ class RequestLimits:
         path = scope["path"]
         if not is_allowed_route(scope["method"], path, mcp=self._mcp):
             await _error_response(404, NO_SUCH_PAGE)(scope, receive, send)
-        elif self._quota and path in PAGE_PATHS and not self._page_rate.take(_address(scope)):
+        elif (
+            self._quota and path in PAGE_PATHS and not self._page_rate.take(_client_address(scope))
+        ):
             await _error_response(429, _TOO_OFTEN)(scope, receive, send)
         elif scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
@@ -194,7 +196,7 @@ class _LimitedBody:
         await _error_response(code, message)(scope, receive, send)
 
 
-def _address(scope: Scope) -> str:
+def _client_address(scope: Scope) -> str:
     return identify_client(None, Request(scope)).address
 
 

@@ -85,8 +85,8 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._start_head_timer()
-        if self._exceeds_address():
-            self._drop()
+        if self._exceeds_address_limit():
+            self._abort_connection()
         elif len(self.connections) == self.limits.connections + 1:
             self.loop.call_later(self.limits.burst_seconds, self._make_room)
 
@@ -99,7 +99,7 @@ class BoundedProtocol(H11Protocol):
         waiting = [one for one in self.connections if one.waits_for_head()]  # type: ignore
         waiting.sort(key=lambda one: one._waiting_since)  # type: ignore[union-attr]
         for one in waiting[:excess]:
-            one._drop()  # type: ignore[union-attr]
+            one._abort_connection()  # type: ignore[union-attr]
         if excess > len(waiting):  # all others are in use: look again
             self.loop.call_later(self.limits.burst_seconds, self._make_room)
 
@@ -112,39 +112,41 @@ class BoundedProtocol(H11Protocol):
             self._start_head_timer()
         super().data_received(data)
         if self.cycle is not cycle:
-            self._head_timer = _cancel(self._head_timer)
+            self._head_timer = _cancel_timer(self._head_timer)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        _cancel(self._unread_timer)
-        self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self._drop)
+        _cancel_timer(self._unread_timer)
+        self._unread_timer = self.loop.call_later(
+            self.limits.unread_seconds, self._abort_connection
+        )
 
     def resume_writing(self) -> None:
-        self._unread_timer = _cancel(self._unread_timer)
+        self._unread_timer = _cancel_timer(self._unread_timer)
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_timer = _cancel(self._head_timer)
-        self._unread_timer = _cancel(self._unread_timer)
+        self._head_timer = _cancel_timer(self._head_timer)
+        self._unread_timer = _cancel_timer(self._unread_timer)
         super().connection_lost(exc)
 
     def _start_head_timer(self) -> None:
         self._waiting_since = self.loop.time()
-        self._head_timer = self.loop.call_later(self.limits.head_seconds, self._drop)
+        self._head_timer = self.loop.call_later(self.limits.head_seconds, self._abort_connection)
 
-    def _exceeds_address(self) -> bool:
+    def _exceeds_address_limit(self) -> bool:
         mine = self.client[0] if self.client else ""
         if not mine or self.limits.is_shared(mine):
             return False
         same = sum(1 for one in self.connections if one.client and one.client[0] == mine)  # type: ignore
         return same > self.limits.per_address
 
-    def _drop(self) -> None:
+    def _abort_connection(self) -> None:
         """Close the connection at once, without sending the rest of the response."""
         self.connections.discard(self)
         self.transport.abort()
 
 
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
+def _cancel_timer(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()

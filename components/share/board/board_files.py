@@ -53,7 +53,9 @@ def make_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> J
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        made = write_derived(part, title or DEFAULT_TITLE, _written(found, part))
+        made = write_derived_files(
+            part, title or DEFAULT_TITLE, _check_and_write_records(found, part)
+        )
         if board.exists():
             board.rmdir()
         part.replace(board)
@@ -73,10 +75,12 @@ def add_study(board: Path, records: StudyRecords) -> Json:
     """Add the rows of one study to a board."""
     title = read_json(board / BOARD_FILE)["title"]
     present = [read_records(board, name) for name in study_folders(board)]
-    return write_derived(board, title, [*present, *_written([records], board)])
+    return write_derived_files(
+        board, title, [*present, *_check_and_write_records([records], board)]
+    )
 
 
-def _written(found: Iterable[StudyRecords], board: Path) -> Iterator[StudyRecords]:
+def _check_and_write_records(found: Iterable[StudyRecords], board: Path) -> Iterator[StudyRecords]:
     """Check the records of each study, write them to the board's tree, and yield them."""
     for records in found:
         check_arrangement(records)
@@ -84,7 +88,7 @@ def _written(found: Iterable[StudyRecords], board: Path) -> Iterator[StudyRecord
         yield records
 
 
-def write_derived(board: Path, title: str, records: Iterable[StudyRecords]) -> Json:
+def write_derived_files(board: Path, title: str, records: Iterable[StudyRecords]) -> Json:
     """Write the files that are computed from the records: numbers, verdicts by row, README,
     workflow, manifest and page."""
     found, verdicts = build_board(records, title)
@@ -159,14 +163,16 @@ def verify_board(board: Path, manifest: str = "") -> str:
     total, again = (
         sum(getattr(one, part) for one in counts) for part in ("verdicts", "read_again")
     )
-    numbers = sum(one["value"] is not None for row in found["rows"] for one in _numbers(row))
+    numbers = sum(
+        one["value"] is not None for row in found["rows"] for one in _list_row_numbers(row)
+    )
     return (
         f"{total:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
         f"{again:,} replies read again"
     )
 
 
-def _numbers(row: Json) -> list[Json]:
+def _list_row_numbers(row: Json) -> list[Json]:
     return list(row["numbers"].values())
 
 
@@ -205,29 +211,29 @@ def compare_boards(stored: Json, found: Json, file: str) -> None:
         for key in {**theirs, **mine}:
             if key == "numbers":
                 _compare_numbers(mine[key], theirs[key], row)
-            elif not _same(mine.get(key), theirs.get(key)):
-                _differs(f"{row}, {key}", mine.get(key), theirs.get(key))
+            elif not _is_equal_up_to_rounding(mine.get(key), theirs.get(key)):
+                _raise_difference(f"{row}, {key}", mine.get(key), theirs.get(key))
     for key in {**found, **stored}:
-        if key != "rows" and not _same(stored.get(key), found.get(key)):
-            _differs(f"{file}, {key}", stored.get(key), found.get(key))
+        if key != "rows" and not _is_equal_up_to_rounding(stored.get(key), found.get(key)):
+            _raise_difference(f"{file}, {key}", stored.get(key), found.get(key))
 
 
 def _compare_numbers(stored: Json, found: Json, row: str) -> None:
     for key in {**found, **stored}:
         mine, theirs = stored.get(key, {}), found.get(key, {})
         for part in {**theirs, **mine}:
-            if not _same(mine.get(part), theirs.get(part)):
-                _differs(f"{row}, {key}, {part}", mine.get(part), theirs.get(part))
+            if not _is_equal_up_to_rounding(mine.get(part), theirs.get(part)):
+                _raise_difference(f"{row}, {key}, {part}", mine.get(part), theirs.get(part))
 
 
-def _same(mine: Any, theirs: Any) -> bool:
+def _is_equal_up_to_rounding(mine: Any, theirs: Any) -> bool:
     """Whether two values are equal; the last decimal of a number may differ by rounding."""
     if isinstance(mine, float) and isinstance(theirs, float):
         return abs(mine - theirs) <= 1.5e-6 * max(1.0, abs(mine))
     return bool(mine == theirs)
 
 
-def _differs(where: str, stored: object, found: object) -> None:
+def _raise_difference(where: str, stored: object, found: object) -> None:
     raise BoardError(f"{where}: the board says {stored}, its records give {found}")
 
 
@@ -238,11 +244,13 @@ def compare_verdicts(board: Path, row: Json, verdicts: str) -> None:
     expected = verdicts_script(row["id"], verdicts)
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     if text != expected and text.startswith(_SCRIPT_START):
-        stored = _parsed(text.partition(", ")[2].rpartition(")")[0]).get("rows", [])
+        stored = _parse_json_object_or_empty(text.partition(", ")[2].rpartition(")")[0]).get(
+            "rows", []
+        )
         for mine, theirs in zip(stored, json.loads(verdicts)["rows"], strict=False):
             if mine != theirs:
                 name = f"{VERDICTS_FOLDER}/{path.name}, row {row['judge']}, {row['prompt']}"
-                _differs(f"{name}, line {theirs[0]} of {row['study']}", mine, theirs)
+                _raise_difference(f"{name}, line {theirs[0]} of {row['study']}", mine, theirs)
     _compare_text(path, expected, board)
 
 
@@ -250,13 +258,13 @@ def _compare_page(board: Path, stored: Json) -> None:
     page, path = board_page(stored, manifest_hash(board)), board / PAGE_FILE
     if path.is_file() and path.read_text(encoding="utf-8") != page:
         shown = _DATA.search(path.read_text(encoding="utf-8"))
-        data = _parsed(shown[1]) if shown else {}
+        data = _parse_json_object_or_empty(shown[1]) if shown else {}
         if "rows" in data:
             compare_boards(data, stored, PAGE_FILE)
     _compare_text(path, page, board)
 
 
-def _parsed(text: str) -> Json:
+def _parse_json_object_or_empty(text: str) -> Json:
     try:
         found = json.loads(text)
     except ValueError:

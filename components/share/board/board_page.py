@@ -56,10 +56,10 @@ def headline(board: Json) -> tuple[str, str]:
         lead += f"; and {count(others, 'other set')} of items. Places compare rows on one set only"
     measure = next(column["name"] for column in board["columns"] if column["key"] == key)
     first = [row for row in rows if row["numbers"][key]["place"][0] == 1]
-    return f"{_first_words(rows, first)} by {measure.lower()}.", f"{lead}."
+    return f"{_possible_leaders_text(rows, first)} by {measure.lower()}.", f"{lead}."
 
 
-def _first_words(rows: list[Json], first: list[Json]) -> str:
+def _possible_leaders_text(rows: list[Json], first: list[Json]) -> str:
     """Words on the rows `first`, which may be first among `rows`."""
     several = len({row["prompt"] for row in rows}) > 1
     names = [f"{row['judge']} with {row['prompt']}" if several else row["judge"] for row in first]

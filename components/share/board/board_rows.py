@@ -22,7 +22,7 @@ from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import unknown_estimate
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.twins.twin_sentence import moving_effects, points
+from metrics.twins.twin_sentence import irrelevant_effects_by_size, points
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
@@ -119,12 +119,14 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
             compared, (compared["judge"] == judge) & (compared["prompt"] == prompt)
         )
         nothing = unknown_estimate("no comparison without a twin")
-        numbers = {key: _number(estimates[key].get((judge, prompt), nothing)) for key in TALLIED}
-        numbers |= _ranker_numbers(rows, study)
+        numbers = {
+            key: _estimate_to_json(estimates[key].get((judge, prompt), nothing)) for key in TALLIED
+        }
+        numbers |= _compute_ranker_numbers(rows, study)
         numbers[TWINS] = largest_nudge(
             [e for e in effects if (e.judge, e.prompt) == (judge, prompt)]
         )
-        judged = _judged_set(mine, content, records.source)
+        judged = _describe_judged_set(mine, content, records.source)
         facts = _row_facts(records, judge, prompt, mine)
         row = {**facts, "set": judged.pop("hash"), "numbers": numbers}
         yield row, _verdict_rows(mine, places, truth), judged
@@ -139,35 +141,35 @@ def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], 
     return found
 
 
-def _ranker_numbers(rows: pd.DataFrame, study: RankedStudy) -> Json:
+def _compute_ranker_numbers(rows: pd.DataFrame, study: RankedStudy) -> Json:
     found = judge_as_ranker(rows, study)
-    return {key: _number(getattr(found, name)) for key, name in RANKED.items()}
+    return {key: _estimate_to_json(getattr(found, name)) for key, name in RANKED.items()}
 
 
 def largest_nudge(effects: Sequence[TwinEffect]) -> Json:
     """The largest effect of a twin beyond its floor, with its family and the floor; the interval is
     adjusted for all families, so that it also holds for the largest."""
-    moving = [one for one in moving_effects(effects) if one.adjusted.value is not None]
+    moving = [one for one in irrelevant_effects_by_size(effects) if one.adjusted.value is not None]
     if not moving:
-        return _number(unknown_estimate("no verdicts on twins and their floor"))
+        return _estimate_to_json(unknown_estimate("no verdicts on twins and their floor"))
     top = moving[0]
     note = f"{top.family}, {top.finding}; floor {top.floor_family} {points(top.floor)}"
-    return {**_number(top.adjusted), "note": note}
+    return {**_estimate_to_json(top.adjusted), "note": note}
 
 
-def _number(estimate: Estimate) -> Json:
+def _estimate_to_json(estimate: Estimate) -> Json:
     """An estimate as a board stores it, rounded."""
     return {
-        "value": _rounded(estimate.value),
-        "low": _rounded(estimate.low),
-        "high": _rounded(estimate.high),
+        "value": _round_or_none(estimate.value),
+        "low": _round_or_none(estimate.low),
+        "high": _round_or_none(estimate.high),
         "n": estimate.n,
         "items": estimate.items,
         "note": estimate.note,
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_or_none(value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     return round(float(value), DECIMALS) + 0.0  # without a minus zero
@@ -178,7 +180,9 @@ def _item_hash(item: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _judged_set(mine: Sequence[Judgement], content: Mapping[str, str], source: str) -> Json:
+def _describe_judged_set(
+    mine: Sequence[Judgement], content: Mapping[str, str], source: str
+) -> Json:
     """The set of comparisons that a judge was given, without twins: equal sets have equal hashes,
     and only rows of the same set get places among each other."""
     asked = {
@@ -214,7 +218,7 @@ def _row_facts(records: StudyRecords, judge: str, prompt: str, mine: Sequence[Ju
         "judge": judge,
         "prompt": prompt,
         "model": ", ".join(sorted({one.model for one in mine if one.model})) or "not reported",
-        "requested": _requested(records, judge),
+        "requested": _requested_model(records, judge),
         "simulated": bool(spec and spec.kind == "simulated"),
         "prompt_hash": text.sha[:12] if text and not imported else "",
         "reading_hash": "" if imported else hash_json(reading)[:12],
@@ -229,7 +233,7 @@ def _row_facts(records: StudyRecords, judge: str, prompt: str, mine: Sequence[Ju
     }
 
 
-def _requested(records: StudyRecords, judge: str) -> str:
+def _requested_model(records: StudyRecords, judge: str) -> str:
     """The model that the requests named, or what identifies weights or a simulated judge; it is
     part of the key of every call."""
     spec = next((one for one in records.study.judges if one.name == judge), None)
@@ -245,7 +249,7 @@ def _lacks_reply(one: Judgement) -> bool:
 
 
 def _per_comparison(total: float | None, comparisons: int, scale: int) -> float | None:
-    return None if total is None or not comparisons else _rounded(scale * total / comparisons)
+    return None if total is None or not comparisons else _round_or_none(scale * total / comparisons)
 
 
 def _verdict_rows(mine: Sequence[Judgement], places: Sequence[int], truth: Any) -> Json:
@@ -295,7 +299,7 @@ def add_places(rows: Sequence[Json]) -> None:
     minus those that are surely worse.
     """
     for key in COLUMNS:
-        merits = [_merit(key, row["numbers"][key]) for row in rows]
+        merits = [_merit_interval(key, row["numbers"][key]) for row in rows]
         known = [one for one in merits if one is not None]
         for row, mine in zip(rows, merits, strict=True):
             place = None
@@ -306,7 +310,7 @@ def add_places(rows: Sequence[Json]) -> None:
             row["numbers"][key]["place"] = place
 
 
-def _merit(key: str, number: Json) -> tuple[float, float] | None:
+def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
     """The interval of a number, turned so that higher is better: for a measure without a better
     direction, minus its distance from the value without an effect."""
     low, high = number["low"], number["high"]

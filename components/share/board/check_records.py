@@ -66,28 +66,31 @@ def check_study(records: StudyRecords) -> CheckedCounts:
         if records.is_imported(one.ask.judge):
             imported += 1
             continue
-        request = planned.get(_place(one.ask))
+        request = planned.get(_identify_ask(one.ask))
         if request is None:
             raise BoardError(
-                f"{where}, line {line}: the study file plans no such call: {_name(one.ask)}"
+                f"{where}, line {line}: the study file plans no such call: {_describe_ask(one.ask)}"
             )
         if not is_key_of_call(one.ask.key, request.ask.key):
             raise BoardError(
-                f"{where}, line {line}: the key does not fit the request: {_name(one.ask)}. "
-                f"Not the one that was asked: {_changed_parts(records, planned)}"
+                f"{where}, line {line}: the key does not fit the request: "
+                f"{_describe_ask(one.ask)}. Not the one that was asked: "
+                f"{_name_changed_parts(records, planned)}"
             )
         if replace(one.ask, key="") != replace(request.ask, key=""):
             raise BoardError(
-                f"{where}, line {line}: the call differs from the plan: {_name(one.ask)}"
+                f"{where}, line {line}: the call differs from the plan: {_describe_ask(one.ask)}"
             )
         if one.status == "extracted" and records.study.extraction is not None:
             extracted += 1
         elif one.status in REREADABLE_STATUSES or _should_have_verdict(one):
             again += _check_verdict(records, one, request, f"{where}, line {line}")
-    missing = planned.keys() - {_place(one.ask) for one in records.judgements}
+    missing = planned.keys() - {_identify_ask(one.ask) for one in records.judgements}
     if missing:
         first = next(one.ask for place, one in planned.items() if place in missing)
-        raise BoardError(f"{where}: {len(missing):,} calls are missing; the first: {_name(first)}")
+        raise BoardError(
+            f"{where}: {len(missing):,} calls are missing; the first: {_describe_ask(first)}"
+        )
     return CheckedCounts(len(records.judgements), again, extracted, imported)
 
 
@@ -98,9 +101,11 @@ def check_arrangement(records: StudyRecords) -> None:
     items = {item.id for item in records.items}
     prompts = {prompt.name for prompt in records.prompts}
     for line, one in enumerate(records.judgements, 1):
-        first = seen.setdefault(_place(one.ask), line)
+        first = seen.setdefault(_identify_ask(one.ask), line)
         if first != line:
-            raise BoardError(f"{where}, line {line}: duplicate of line {first}: {_name(one.ask)}")
+            raise BoardError(
+                f"{where}, line {line}: duplicate of line {first}: {_describe_ask(one.ask)}"
+            )
         if one.ask.item not in items:
             raise BoardError(f"{where}, line {line}: item {one.ask.item!r} is not in {ITEMS_FILE}")
         if not one.ask.key.startswith(RECORDED_KEY) and records.is_imported(one.ask.judge):
@@ -151,14 +156,14 @@ def _planned_asks(records: StudyRecords) -> dict[AskPlace, PlannedAsk]:
         return {}
     plan = records.plan
     plan = replace(plan, study=replace(plan.study, judges=judges))
-    return {_place(one.ask): one for one in asks_of(plan, records.identities)}
+    return {_identify_ask(one.ask): one for one in asks_of(plan, records.identities)}
 
 
-def _place(ask: Ask) -> AskPlace:
+def _identify_ask(ask: Ask) -> AskPlace:
     return (ask.judge, ask.prompt, ask.item, ask.shown, ask.labels, ask.repeat, ask.noise)
 
 
-def _name(ask: Ask) -> str:
+def _describe_ask(ask: Ask) -> str:
     repeat = f", repeat {ask.repeat}" if ask.repeat else ""
     return f"{ask.judge}, {ask.prompt}, item {ask.item}, shown {' then '.join(ask.shown)}{repeat}"
 
@@ -200,13 +205,13 @@ def _compare_items(
             raise BoardError(f"{where}, item {name}: not as in the probe set: {what}")
 
 
-def _changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
+def _name_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
     """Name what may have been changed: the prompts, judges or items none of whose keys fits, or the
     only item with keys that do not fit."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:
-        if (request := planned.get(_place(one.ask))) is not None:
+        if (request := planned.get(_identify_ask(one.ask))) is not None:
             fits = is_key_of_call(one.ask.key, request.ask.key)
             (fitting if fits else others).append(one.ask)
     found = []
@@ -241,8 +246,9 @@ def _check_verdict(records: StudyRecords, one: Judgement, planned: PlannedAsk, w
     found = StoredRequest(planned.call.prompt, by_probabilities).read(one, records.study.reading)
     if found.status != one.status or not _same_verdict(found.verdict, one.verdict):
         raise BoardError(
-            f"{where}: read again, the reply gives another verdict: {_name(one.ask)}: stored "
-            f"{one.status}, {_pick(one.verdict)}; read {found.status}, {_pick(found.verdict)}"
+            f"{where}: read again, the reply gives another verdict: {_describe_ask(one.ask)}: "
+            f"stored {one.status}, {_describe_pick(one.verdict)}; read {found.status}, "
+            f"{_describe_pick(found.verdict)}"
         )
     return True
 
@@ -254,7 +260,7 @@ def _check_choice(one: Judgement, planned: PlannedAsk, where: str) -> None:
     pick = one.verdict.pick if one.verdict else None
     if not isinstance(pick, int):
         return
-    stored = f"{_name(one.ask)}: stored {_pick(one.verdict)}"
+    stored = f"{_describe_ask(one.ask)}: stored {_describe_pick(one.verdict)}"
     if likely and likely[pick] < max(likely):
         raise BoardError(f"{where}: the choice is not the most probable label: {stored}")
     said, labels = one.reply.split()[-1:], one.ask.labels
@@ -263,7 +269,7 @@ def _check_choice(one: Judgement, planned: PlannedAsk, where: str) -> None:
         raise BoardError(f"{where}: the reply names {said[0]}, another answer: {stored}")
 
 
-def _pick(verdict: Verdict | None) -> str:
+def _describe_pick(verdict: Verdict | None) -> str:
     if verdict is None or verdict.pick is None:
         return "no choice"
     return "tie" if verdict.pick == "tie" else f"position {verdict.pick + 1}"
@@ -275,11 +281,13 @@ def _same_verdict(one: Verdict | None, other: Verdict | None) -> bool:
     same = (one.pick, one.margin) == (other.pick, other.margin)
     return same and all(
         a == b or (a is not None and b is not None and abs(a - b) <= TOLERANCE)
-        for a, b in _paired_numbers(one, other)
+        for a, b in _pair_verdict_numbers(one, other)
     )
 
 
-def _paired_numbers(one: Verdict, other: Verdict) -> Iterator[tuple[float | None, float | None]]:
+def _pair_verdict_numbers(
+    one: Verdict, other: Verdict
+) -> Iterator[tuple[float | None, float | None]]:
     yield one.label_mass, other.label_mass
     for mine, theirs in (
         (one.scores, other.scores),

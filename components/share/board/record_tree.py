@@ -45,7 +45,7 @@ from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import load_items
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import DataSpec, Study, dump_study, load_study, parse_study
-from studies.store.queries.adapted_requests import REFUSABLE_SETS, key_without
+from studies.store.queries.adapted_requests import REFUSABLE_SETS, key_without_parameters
 from studies.store.store import Store
 
 RECORDS: Final = "records"
@@ -113,8 +113,8 @@ def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
             identities[judge] = request.endpoint
     if salt := store.salt_of(name):
         plan = Plan(study, items, prompts, Path(), salt=salt)
-        judgements = _without_salt(plan, judgements, identities)
-    return _records(study, items, judgements, prompts, identities, by)
+        judgements = _replace_salted_keys(plan, judgements, identities)
+    return _make_study_records(study, items, judgements, prompts, identities, by)
 
 
 def records_of_file(
@@ -137,14 +137,14 @@ def records_of_file(
     prompts = name_versions([load_prompt(name, study.folder) for name in study.prompts])
     called = {one.ask.judge for one in judgements if not one.ask.key.startswith(RECORDED_KEY)}
     found = {
-        judge.name: (identities or {}).get(judge.name) or _identity(judge.name, study)
+        judge.name: (identities or {}).get(judge.name) or _find_judge_identity(judge.name, study)
         for judge in study.judges
         if judge.name in called
     }
-    return _records(study, items, judgements, prompts, found, by)
+    return _make_study_records(study, items, judgements, prompts, found, by)
 
 
-def _identity(judge: str, study: Study) -> str:
+def _find_judge_identity(judge: str, study: Study) -> str:
     spec = next(one for one in study.judges if one.name == judge)
     try:
         return identity_of(spec, study.families)
@@ -155,7 +155,7 @@ def _identity(judge: str, study: Study) -> str:
         ) from None
 
 
-def _without_salt(
+def _replace_salted_keys(
     plan: Plan, judgements: list[Judgement], identities: Mapping[str, str]
 ) -> list[Judgement]:
     """Replace the keys of calls, into which a visitor's own salt was hashed, by the keys of the
@@ -163,7 +163,7 @@ def _without_salt(
     salted = asks_of(plan, identities)
     plain = asks_of(replace(plan, salt=""), identities)
     known = {
-        key_without(a.ask.key, names): key_without(b.ask.key, names)
+        key_without_parameters(a.ask.key, names): key_without_parameters(b.ask.key, names)
         for a, b in zip(salted, plain, strict=True)
         for names in REFUSABLE_SETS
     }
@@ -173,7 +173,7 @@ def _without_salt(
     ]
 
 
-def _records(
+def _make_study_records(
     study: Study,
     items: tuple[Item, ...],
     judgements: Iterable[Judgement],
@@ -190,7 +190,9 @@ def _records(
     is_file = source != PROBE_SOURCE and not source.startswith(HUB_PREFIX)
     name = PureWindowsPath(source).name.split(".")[0] if is_file else source
     data = DataSpec(ITEMS_FILE, seed=study.data.seed) if is_file else study.data
-    judges = tuple(replace(one, weights=_public_weights(one.weights)) for one in study.judges)
+    judges = tuple(
+        replace(one, weights=_remove_weights_folder(one.weights)) for one in study.judges
+    )
     shown = replace(study, data=data, judges=judges, prompts=prompt_paths(prompts) or study.prompts)
     found = tuple(judgements)
     if not any(not one.ask.judge.startswith(HUMAN_PREFIX) for one in found):
@@ -212,7 +214,7 @@ def _prompt_path(prompt: Prompt) -> str:
     return prompt.name if same else f"prompts/{folder_name(prompt.name)}.yaml"
 
 
-def _public_weights(weights: str) -> str:
+def _remove_weights_folder(weights: str) -> str:
     """Weights without the folders of this machine."""
     return weights if weights.startswith(HUB_PREFIX) else PureWindowsPath(weights).name
 
@@ -259,18 +261,18 @@ def judgement_row(one: Judgement) -> dict[str, Any]:
     return row
 
 
-def _field_values(kind: type[Any]) -> Callable[[object], dict[str, Any]]:
+def _make_field_reader(kind: type[Any]) -> Callable[[object], dict[str, Any]]:
     """A function that returns the fields of an object of this class."""
     names = tuple(one.name for one in fields(kind))
     take = attrgetter(*names)
     return lambda one: dict(zip(names, take(one), strict=True))
 
 
-_JUDGEMENT_FIELDS: Final = _field_values(Judgement)
+_JUDGEMENT_FIELDS: Final = _make_field_reader(Judgement)
 _NESTED_FIELDS: Final = {
-    "ask": _field_values(Ask),
-    "verdict": _field_values(Verdict),
-    "usage": _field_values(Usage),
+    "ask": _make_field_reader(Ask),
+    "verdict": _make_field_reader(Verdict),
+    "usage": _make_field_reader(Usage),
 }
 
 

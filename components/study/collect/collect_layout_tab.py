@@ -43,7 +43,7 @@ def build() -> CollectTab:
             tab.which = Switch((ITEM_FORM, CAPTION_FORM), "What to collect")
         with gr.Row(elem_classes="eh-collect-top"):
             tab.by = gr.Textbox(label="Your name (optional)")
-            tab.version = _menu(
+            tab.version = _make_dropdown(
                 "Data version used by the study", visible=False, elem_id="eh-collect-version"
             )
         with gr.Column(elem_classes="eh-collect") as tab.item_form:
@@ -54,7 +54,7 @@ def build() -> CollectTab:
     return tab
 
 
-def _menu(label: str, choices: Sequence[str] = (), **more: Any) -> gr.Dropdown:
+def _make_dropdown(label: str, choices: Sequence[str] = (), **more: Any) -> gr.Dropdown:
     return gr.Dropdown(list(choices), value=None, label=label, interactive=True, **more)
 
 
@@ -72,9 +72,9 @@ def _build_item(tab: CollectTab) -> None:
             )  # fmt: skip
             addresses = "or type https:// addresses of images, one per line"
             tab.addresses = gr.Textbox(label=addresses, lines=1, max_lines=4)
-            tab.licence = _menu("Licence of the images", LICENCES, allow_custom_value=True)
+            tab.licence = _make_dropdown("Licence of the images", LICENCES, allow_custom_value=True)
         with gr.Column():
-            tab.category = _menu("Category", allow_custom_value=True)
+            tab.category = _make_dropdown("Category", allow_custom_value=True)
             tab.reference = gr.Textbox(label="Expected output", lines=3, max_lines=12)
             tab.context = gr.Textbox(label="Dense caption (optional)", lines=2, max_lines=12)
     tab.answers = ClickableHTML(answers_html([]), elem_id="eh-new-answers")
@@ -88,9 +88,9 @@ def _build_item(tab: CollectTab) -> None:
 
 def _build_caption(tab: CollectTab) -> None:
     listed = "Item (items with an image and without a caption are listed first)"
-    tab.item = _menu(listed, elem_id="eh-caption-item")
+    tab.item = _make_dropdown(listed, elem_id="eh-caption-item")
     tab.preview = ClickableHTML(elem_id="eh-caption-preview")
-    tab.image = _menu("Caption for", visible=False)
+    tab.image = _make_dropdown("Caption for", visible=False)
     wanted = "Caption: detailed enough to answer the instruction without the image"
     tab.caption = gr.Textbox(label=wanted, lines=6, max_lines=20, elem_id="eh-caption")
     tab.caption_length = ClickableHTML(length_html(MAX_CAPTION_CHARS), elem_classes="eh-length")

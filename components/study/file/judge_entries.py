@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from judges.security.key_consents import origin_of
 from studies.settings import is_public, secret_value
-from studies.spec.judge_spec import default_read
+from studies.spec.judge_spec import default_reading_method
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
 from studies.spec.provider_presets import preset_for_url, provider_presets
 
@@ -161,7 +161,7 @@ def _without_foreign_price(judge: dict[str, Any], url: str) -> dict[str, Any]:
 
 def _default_value(judge: Mapping[str, Any], key: StudyKey) -> Any:
     if key == JUDGE.read:
-        return default_read(judge_kind(judge))
+        return default_reading_method(judge_kind(judge))
     return simulation_default(key) if key in SIMULATION else key.default
 
 

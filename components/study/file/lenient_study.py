@@ -190,11 +190,11 @@ def available_prompts(folder: Path) -> list[LibraryPrompt]:
     """Built-in prompts, and prompts saved beside the store; read again if the folder changes."""
     own = own_prompts_folder(folder)
     stamp = own.stat().st_mtime_ns if own.is_dir() else 0
-    return list(_list_cached(own, stamp))
+    return list(_list_prompts_cached(own, stamp))
 
 
 @lru_cache(maxsize=16)
-def _list_cached(own: Path, stamp: int) -> tuple[LibraryPrompt, ...]:
+def _list_prompts_cached(own: Path, stamp: int) -> tuple[LibraryPrompt, ...]:
     return tuple(list_prompts(own)[0])
 
 

@@ -44,7 +44,7 @@ def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
 def put_value(text: str, path: KeyPath, value: Any) -> str:
     """Return the file's text with one value changed. None removes the key, and also the block that
     contains the key if nothing else is in it."""
-    wanted = _with_value(read_mapping(text), path, value)
+    wanted = _copy_with_value(read_mapping(text), path, value)
     if wanted == read_mapping(text):
         return text
     top = path[:1]
@@ -82,11 +82,11 @@ def _yaml_entry(key: str, value: Any) -> str:
     return (
         _dump_value({key: value})
         if not value or not isinstance(value, (list, dict))
-        else _flow_entry(key, value)
+        else _one_line_entry(key, value)
     )
 
 
-def _flow_entry(key: str, value: Any) -> str:
+def _one_line_entry(key: str, value: Any) -> str:
     head = _dump_value({key: 0})[:-2]
     line = f"{head}{_dump_value(value, flow=True)}"
     return line if len(line) <= LINE_WIDTH and line.count("\n") == 1 else _dump_value({key: value})
@@ -99,7 +99,7 @@ def _dump_value(value: Any, flow: bool | None = False) -> str:
     return text
 
 
-def _with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[str, Any]:
+def _copy_with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[str, Any]:
     made = copy.deepcopy(values)
     parent = made
     for key in path[:-1]:

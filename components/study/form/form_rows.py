@@ -26,11 +26,11 @@ from components.study.file.lenient_study import LenientStudy, percent_text
 from judges.money.costs import listed_price, listed_prices
 from judges.money.host_key import load_host_key
 from judges.security.key_consents import origin_of
-from metrics.remedies.rule_names import words_of_id
+from metrics.remedies.rule_names import rule_words_of_id
 from studies.domain import REFERENCE
 from studies.settings import is_public
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_RULES, parse_remedy
-from studies.spec.judge_spec import default_read
+from studies.spec.judge_spec import default_reading_method
 from studies.spec.keys import JUDGE, PRICE, PROTOCOL_KEYS, SIMULATION, STUDY, StudyKey
 from studies.spec.presets import PRESETS
 from studies.texts.twin_families import QUICK_ITEMS
@@ -178,7 +178,9 @@ def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
     the rule, also that remedy."""
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
-    named = REMEDY_RULES | ({used: words_of_id(remedy.id, remedy.judges).title} if remedy else {})
+    named = REMEDY_RULES | (
+        {used: rule_words_of_id(remedy.id, remedy.judges).title} if remedy else {}
+    )
     return COMBINE_RULES | {k: v for k, v in named.items() if k == used}
 
 
@@ -213,7 +215,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         "probabilities: the judge returns one token per call, without reasoning; text: it "
         "writes a whole reply, which is slower"
     )
-    chosen = str(judge.get(JUDGE.read.name) or default_read(kind))
+    chosen = str(judge.get(JUDGE.read.name) or default_reading_method(kind))
     read = own(JUDGE.read, value=chosen, hint=embedded_hint if kind == EMBEDDED else None)
     sampling = [own(key) for key in (JUDGE.temperature, JUDGE.max_tokens, JUDGE.top_p, JUDGE.seed)]
     parts = [html.judge_head(judge.get(JUDGE.name.name, ""), field, name, JUDGE_KINDS, kind)]

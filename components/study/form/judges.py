@@ -158,8 +158,8 @@ def judge_drawer(
         place,
         name,
         local=not is_public(),
-        servers=_local_models(judge, place, tested.get(LOCAL_SERVERS)),
-        tiles=_provider_tiles(),
+        servers=_list_local_models(judge, place, tested.get(LOCAL_SERVERS)),
+        tiles=_list_providers(),
         provider=entries.provider_of(judge),
         chosen=_provider_models(judge, place, tested) if entries.provider_of(judge) else EMPTY,
         simulated=_SIMULATED_LABELS,
@@ -175,7 +175,7 @@ def models_key(address: str) -> str:
     return f"@models {address}"
 
 
-def _local_models(
+def _list_local_models(
     judge: Mapping[str, Any], place: int, servers: Sequence[LocalServer] | None
 ) -> list[tuple[str, str, list[Any]]] | None:
     """Title, name of the list and models of each server on this machine; None before a search."""
@@ -191,7 +191,7 @@ def _local_models(
     return listed
 
 
-def _provider_tiles() -> list[tuple[str, str, str]]:
+def _list_providers() -> list[tuple[str, str, str]]:
     """Name, title and note of each provider."""
     presets = provider_presets()
     notes = {name: "on this machine" if p.local else "needs a key" for name, p in presets.items()}

@@ -73,7 +73,7 @@ def verdict_ending(verdict: str) -> str:
 
 def prompt_cards(study: LenientStudy) -> Markup:
     """HTML cards of the study's prompts; their editor opens in a drawer."""
-    named = _by_name(study)
+    named = _prompts_by_reference(study)
     cards = []
     for name in study.prompts:
         title, version, details = name, "", _NOT_FOUND
@@ -90,7 +90,7 @@ def prompt_cards(study: LenientStudy) -> Markup:
 def prompt_library(study: LenientStudy) -> Markup:
     """HTML list of all prompts, each with a checkbox: prompts of the study, prompts of the user,
     built-in prompts."""
-    named, chosen = _by_name(study), study.prompts
+    named, chosen = _prompts_by_reference(study), study.prompts
     rows = []
     for name in [*chosen, *(name for name in _judging_names(named) if name not in chosen)]:
         title, details, one = name, _NOT_FOUND, named.get(name)
@@ -104,7 +104,7 @@ def prompt_library(study: LenientStudy) -> Markup:
     return html.library(rows)
 
 
-def _by_name(study: LenientStudy) -> dict[str, LibraryPrompt]:
+def _prompts_by_reference(study: LenientStudy) -> dict[str, LibraryPrompt]:
     offered = available_prompts(study.folder)
     return {one.reference_from(study.folder): one for one in offered}
 
@@ -170,7 +170,9 @@ def prompt_heading(preview: StudyPreview, state: FormState, prompt: Prompt | Non
     sent = preview_messages(preview, prompt, item)
     summary = _item_summary(item, sent, prompt) if item and prompt else ""
     navigation = controls.previous_next(at, n) if n > 1 and item is not None else ""
-    names = [(name, name) for name in _by_name(study)] if state.mode == "compare" else None
+    names = (
+        [(name, name) for name in _prompts_by_reference(study)] if state.mode == "compare" else None
+    )
     first = state.prompt or (study.prompts or [""])[0]
     return html.heading(title, summary, PANEL_MODES.items(), state, navigation, names, first)
 
@@ -248,14 +250,17 @@ def preview_html(preview: StudyPreview, state: FormState, prompt: Prompt) -> Mar
         return notice_html("bad", "The prompt cannot be rendered.", sent.fault)
     templates = [text for _, text in prompt.messages] + [""] * len(sent.messages)
     changed = [
-        (f"{message['role']}, as sent", _shaded(_message_text(message["content"]), template))
+        (
+            f"{message['role']}, as sent",
+            _split_by_template(_message_text(message["content"]), template),
+        )
         for message, template in zip(sent.messages, templates, strict=False)
         if template != message["content"]
     ]
     return html.sent_messages(changed, len(sent.messages) - len(changed))
 
 
-def _shaded(text: str, template: str) -> list[tuple[str, bool]]:
+def _split_by_template(text: str, template: str) -> list[tuple[str, bool]]:
     """Parts of a sent message, and whether each is text of the template; one part if the template's
     text cannot be located."""
     parts: list[tuple[str, bool]] = []

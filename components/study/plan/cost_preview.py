@@ -105,7 +105,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
-    answered = store.answered_among([one.ask.key for one in planned]) if store else set()
+    answered = store.answered_keys_among([one.ask.key for one in planned]) if store else set()
     new: dict[str, list[PlannedAsk]] = {judge.name: [] for judge in plan.study.judges}
     for one in planned:
         if one.ask.key not in answered:
@@ -278,7 +278,7 @@ def one_item_plan(plan: Plan) -> Plan:
         name=f"{plan.study.name}, one item",
         data=replace(plan.study.data, where={"id": (item.id,)}, count=0, per={}, categories=(),
                      options=0),
-        contestants=_opponents(plan, item),
+        contestants=_choose_trial_models(plan, item),
         unrelated="none",
         noise_floor=0.0,
         repeats=1,
@@ -287,7 +287,7 @@ def one_item_plan(plan: Plan) -> Plan:
     return replace(plan, study=study, items=(item,), recorded=())
 
 
-def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
+def _choose_trial_models(plan: Plan, item: Item) -> tuple[str, ...]:
     """Models compared in the trial of a study on one item: two with an answer to the item, or all
     if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
-from judges.planning.plan import free_name
+from judges.planning.plan import find_free_name
 from studies.errors import EvenhandError, StudyError
 from studies.spec.keys import STUDY
 from studies.spec.study import parse_study
@@ -25,7 +25,7 @@ def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
     the file is not valid, nothing is saved and the name is ""."""
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
-        free = free_name(store, store.name_for_owner(wanted))
+        free = find_free_name(store, store.name_for_owner(wanted))
         made = put_value(text, STUDY.name.path, free)
         store.save_study(parse_study(made, "study.yaml", store.folder), (), ())
     except (EvenhandError, ValueError):
@@ -39,7 +39,7 @@ def is_without_calls(store: Store, name: str) -> bool:
     return line is not None and not line.recorded and not line.planned
 
 
-def keep_changes(store: Store, name: str, text: str) -> None:
+def save_draft_changes(store: Store, name: str, text: str) -> None:
     """Save changes of the form in a study without calls; for a study with calls, Run saves them."""
     if not name or not is_without_calls(store, name) or not store.owns(name):
         return

@@ -41,9 +41,9 @@ class IdleCache:
             return self._values.compute_once((key,), version, work)
         finally:
             self._last_uses[key] = self.clock()
-            self._forget_later()
+            self._schedule_deletion()
 
-    def forget_idle(self) -> None:
+    def delete_idle_values(self) -> None:
         """Delete all values that were not used for `_idle_seconds()`."""
         latest = self.clock() - _idle_seconds()
         for key, used in list(self._last_uses.items()):
@@ -51,22 +51,22 @@ class IdleCache:
                 self._last_uses.pop(key, None)
                 self._values.drop(key)
 
-    def _forget_later(self) -> None:
+    def _schedule_deletion(self) -> None:
         """Start a timer that deletes idle values, and starts again until no value is left; do
         nothing if a timer is already running."""
         with self._lock:
             if not self._is_waiting:
                 self._is_waiting = True
-                timer = threading.Timer(_idle_seconds(), self._forget_again)
+                timer = threading.Timer(_idle_seconds(), self._delete_and_reschedule)
                 timer.daemon = True
                 timer.start()
 
-    def _forget_again(self) -> None:
-        self.forget_idle()
+    def _delete_and_reschedule(self) -> None:
+        self.delete_idle_values()
         with self._lock:
             self._is_waiting = False
         if self._last_uses:
-            self._forget_later()
+            self._schedule_deletion()
 
 
 def _idle_seconds() -> float:

@@ -81,10 +81,10 @@ def check_prompts_and_judges(study: Study) -> None:
             raise StudyError(f"judge {judge.name!r}: {why}")
         if judge.kind == "endpoint":
             check_url(judge.endpoint)
-            _check_patience(judge)
+            _check_time_and_attempts(judge)
 
 
-def _check_patience(judge: JudgeSpec) -> None:
+def _check_time_and_attempts(judge: JudgeSpec) -> None:
     """Refuse long time limits or many attempts, which could hold connections for hours."""
     longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
     if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:

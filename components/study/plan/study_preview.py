@@ -123,16 +123,16 @@ def plan_from_text(text: str, folder: Path) -> Plan:
     """Plan of a study file's text, from cached records; an error is raised if it has no calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
-    return make_plan(study, _load_askable, check_ask_count)
+    return make_plan(study, _load_records_to_judge, check_ask_count)
 
 
-def _load_askable(spec: DataSpec, folder: Path) -> LoadedSource:
+def _load_records_to_judge(spec: DataSpec, folder: Path) -> LoadedSource:
     loaded = load_records(spec, folder)
-    _check_askable(loaded)
+    _check_has_answers(loaded)
     return loaded
 
 
-def _check_askable(found: LoadedSource) -> None:
+def _check_has_answers(found: LoadedSource) -> None:
     """Refuse records without questions and answers, on which no judge can be called."""
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(

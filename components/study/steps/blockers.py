@@ -87,7 +87,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
     if not preview.data_error:
         return []
     if preview.records is not None and not preview.items:
-        return [_empty_slice(study, len(preview.records.items))]
+        return [_empty_slice_blocker(study, len(preview.records.items))]
     table = table_to_map(preview)
     if table is not None and not table.rows:
         name = original_name(study.source)
@@ -114,7 +114,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
     ]  # fmt: skip
 
 
-def _empty_slice(study: LenientStudy, total: int) -> Blocker:
+def _empty_slice_blocker(study: LenientStudy, total: int) -> Blocker:
     where = filter_text(study)
     short = "no question of the data passes the filter"
     if where:
@@ -185,13 +185,13 @@ def met_conditions(preview: StudyPreview) -> list[MetCondition]:
         f"{count(len(preview.items), 'question')} read"
         if preview.items and not preview.data_error
         else "",
-        f"{_named(ready, 'judge')} set up" if ready else "",
+        f"{_name_or_count(ready, 'judge')} set up" if ready else "",
         *(f"{name} has a key" for name in keyless),
-        f"{_named(prompts, 'prompt')} {fits}" if prompts else "",
+        f"{_name_or_count(prompts, 'prompt')} {fits}" if prompts else "",
     ]
     keys = ["", "", *keyless, ""]
     return [MetCondition(text, key) for text, key in zip(texts, keys, strict=True) if text]
 
 
-def _named(names: Sequence[str], noun: str) -> str:
+def _name_or_count(names: Sequence[str], noun: str) -> str:
     return f"{noun} {names[0]}" if len(names) == 1 else count(len(names), noun)

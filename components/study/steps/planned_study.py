@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.wins.precision_panel import leader_plan
+from components.results.wins.precision_panel import plan_leader_precision
 from components.study.plan.cost_preview import (
     ASSUMED_CORRELATION,
     ForecastByJudge,
@@ -100,10 +100,10 @@ def planned_study(
     """Collect the inputs of a plan's precision: forecast, available questions, and verdicts stored
     under the study's `name`."""
     measured, stored = _stored_precision(store, name)
-    return PlannedStudy(plan, numbers, _available(preview), measured, stored)
+    return PlannedStudy(plan, numbers, _count_available_questions(preview), measured, stored)
 
 
-def _available(preview: StudyPreview) -> int:
+def _count_available_questions(preview: StudyPreview) -> int:
     if preview.records is None:
         return len(preview.items)
     spec = read_data_spec(preview.lenient_study)
@@ -119,7 +119,7 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
     stored = counts.get("planned", 0) - counts.get("pending", 0) - counts.get("error", 0)
     if not 0 < stored <= MAX_MEASURED:
         return None, 0
-    found = leader_plan(FilteredStudy(store, name))
+    found = plan_leader_precision(FilteredStudy(store, name))
     return found, stored if found is not None else 0
 
 

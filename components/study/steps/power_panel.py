@@ -57,8 +57,8 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
     half = number(100 * planned.width().half)
     body = html.power(
         f"{flips} · {planned.quantity} to ± {half} points",
-        _basis(planned),
-        _sizes(planned),
+        _plan_basis_text(planned),
+        _list_question_numbers(planned),
         len(planned.plan.items),
         planned.available,
         kpi_strip(list(_power_kpis(planned))),
@@ -68,7 +68,7 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
     return controls.form_part(body, seen=state.last_change)
 
 
-def _basis(planned: PlannedStudy) -> str:
+def _plan_basis_text(planned: PlannedStudy) -> str:
     """Text on the sizes of the plan, and on whether its variances are measured or assumed."""
     size, models = planned.size, resolve_contestants(planned.plan.study, planned.plan.items)
     parts = [
@@ -84,7 +84,7 @@ def _basis(planned: PlannedStudy) -> str:
     return f"with {', '.join(parts)}; {source}"
 
 
-def _sizes(planned: PlannedStudy) -> list[int]:
+def _list_question_numbers(planned: PlannedStudy) -> list[int]:
     """Numbers of questions to choose from; empty if no other number is possible."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
@@ -120,7 +120,7 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
         f"true {rate} of {found}{NARROW_SPACE}% or more is detected as different from "
         f"50{NARROW_SPACE}%",
     )
-    yield _people_kpi(planned)
+    yield _people_agreement_kpi(planned)
 
 
 def _direction_kpi(comparisons: float) -> Kpi:
@@ -146,7 +146,7 @@ def _direction_kpi(comparisons: float) -> Kpi:
     )
 
 
-def _people_kpi(planned: PlannedStudy) -> Kpi:
+def _people_agreement_kpi(planned: PlannedStudy) -> Kpi:
     labelled = sum(bool(item.human or item.labels) for item in planned.plan.items)
     label = "Agreement with people"
     if labelled:

@@ -126,7 +126,11 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     now = planned.width().half
     best = best_option(options, now)
     parts = {} if planned.measured is None else variance_sources(planned.components, planned.size)
-    shown = [(name, _SOURCES[name][0], parts[name]) for name in _SOURCES if _is_shown(parts, name)]
+    shown = [
+        (name, _SOURCES[name][0], parts[name])
+        for name in _SOURCES
+        if _is_large_enough_to_show(parts, name)
+    ]
     rows = [
         (
             option,
@@ -137,10 +141,12 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
         )
         for option in options
     ]
-    return html.purchases(planned, shown, _advice(planned, best, parts), rows, best, ORDER)
+    return html.purchases(
+        planned, shown, _first_addition_and_reason(planned, best, parts), rows, best, ORDER
+    )
 
 
-def _is_shown(parts: Mapping[str, float], name: str) -> bool:
+def _is_large_enough_to_show(parts: Mapping[str, float], name: str) -> bool:
     return parts.get(name, 0) >= 0.005
 
 
@@ -156,7 +162,7 @@ def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption
     return max(known, key=lambda one: (now - one.width.half) / one.calls, default=None)
 
 
-def _advice(
+def _first_addition_and_reason(
     planned: PlannedStudy, best: PurchaseOption | None, parts: Mapping[str, float]
 ) -> tuple[str, str]:
     """The addition to make first (empty if none is certain to help), and the reason; `parts`:

@@ -54,7 +54,7 @@ def study_steps(
 ) -> list[Step]:
     last = "not possible yet"
     if numbers is not None and not blockers:
-        last = f"{_calls(numbers)}, {dollars(numbers.dollars)}"
+        last = f"{_format_new_calls(numbers)}, {dollars(numbers.dollars)}"
     study = preview.lenient_study
     made = [
         Step(1, "Data", data_summary(preview), "done", "#eh-step-data"),
@@ -87,7 +87,7 @@ def _judge_summary(study: LenientStudy) -> str:
     )
 
 
-def _calls(numbers: ForecastByJudge) -> str:
+def _format_new_calls(numbers: ForecastByJudge) -> str:
     return count(numbers.new, "new call" if numbers.stored else "call")
 
 
@@ -109,9 +109,9 @@ def cost_strip(
     return controls.form_part(
         html.cost_strip(
             numbers,
-            _calls(numbers),
+            _format_new_calls(numbers),
             unpriced[:1],
-            _checks(plan, numbers),
+            _list_cost_details(plan, numbers),
             saved_as,
             reasons,
             plan_kpis(plan, numbers),
@@ -133,7 +133,7 @@ def _reasons_html(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> M
     return html.reasons(list(zip(blockers, hosts, strict=True)), met)
 
 
-def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
+def _call_factors_text(plan: Plan, numbers: ForecastByJudge) -> str:
     """Factors of the number of calls, such as "103 comparisons × 2 orders + 41 repeats"."""
     asked, orders = numbers.asks - numbers.noise, planned_orders(plan)
     made = count(asked // max(1, orders), "comparison")
@@ -142,9 +142,9 @@ def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
     return f"{made} + {count(numbers.noise, 'repeat')}" if numbers.noise else made
 
 
-def _checks(plan: Plan, numbers: ForecastByJudge) -> list[str]:
+def _list_cost_details(plan: Plan, numbers: ForecastByJudge) -> list[str]:
     per_call = (numbers.prompt_tokens + numbers.completion_tokens) / max(1, numbers.new)
-    parts = [_factors(plan, numbers)]
+    parts = [_call_factors_text(plan, numbers)]
     if numbers.new:
         parts.append(f"{tokens(per_call)} tokens a call on average")
     cost, budget = numbers.dollars, plan.study.budget_usd

@@ -20,8 +20,10 @@ _STEPS: Final = (0.01, 0.02, 0.04, 0.05, 0.1, 0.2, 0.25)
 
 def curve_html(planned: PlannedStudy) -> Markup:
     title = f"Half-width of the 95 % interval of the {planned.quantity}, by number of questions"
-    drawn = svg_pieces.wide_and_narrow(
-        _curve(planned, Canvas(520, 300)), _curve(planned, Canvas(340, 280, narrow=True)), title
+    drawn = svg_pieces.wrap_wide_and_narrow(
+        _width_curve_svg(planned, Canvas(520, 300)),
+        _width_curve_svg(planned, Canvas(340, 280, narrow=True)),
+        title,
     )
     return fill(
         "<h3>More questions narrow the interval</h3>"
@@ -32,25 +34,25 @@ def curve_html(planned: PlannedStudy) -> Markup:
     )
 
 
-def _curve(planned: PlannedStudy, canvas: Canvas) -> Markup:
+def _width_curve_svg(planned: PlannedStudy, canvas: Canvas) -> Markup:
     now = max(2, len(planned.plan.items))
     last = now * _FURTHER[-1] * 1.2
     first = max(2.0, now / 3)
     grid = [first + (last - first) * k / (_POINTS - 1) for k in range(_POINTS)]
     halves = [planned.width(items=n).half for n in grid]
-    rows = _ticks(halves[0])
+    rows = _half_width_ticks(halves[0])
     y, x = canvas.vertical(0.0, rows[-1]), canvas.horizontal(0.0, last)
     parts = svg_pieces.axes(
-        canvas, rows, y, [(x(n), count(n)) for n in _columns(last)], "questions"
+        canvas, rows, y, [(x(n), count(n)) for n in _question_number_ticks(last)], "questions"
     )
     line = " ".join(f"{x(n):.1f},{y(half):.1f}" for n, half in zip(grid, halves, strict=True))
     parts.append(fill('<polyline class="f" points="{}"/>', line))
     for times in (1, *_FURTHER):
-        parts += _mark(planned, canvas, x, y, now * times, times)
+        parts += _size_mark_svg(planned, canvas, x, y, now * times, times)
     return svg_pieces.svg(canvas, parts)
 
 
-def _mark(
+def _size_mark_svg(
     planned: PlannedStudy, canvas: Canvas, x: Scale, y: Scale, questions: int, times: int
 ) -> Sequence[Markup]:
     half = planned.width(items=questions).half
@@ -70,13 +72,13 @@ def _mark(
     ]
 
 
-def _ticks(top: float) -> list[float]:
+def _half_width_ticks(top: float) -> list[float]:
     """Ticks of the vertical axis: at most six round half-widths from 0 to at least `top`."""
     step = next((one for one in _STEPS if one * 5 >= top), _STEPS[-1])
     return [round(k * step, 4) for k in range(math.ceil(top / step - 1e-9) + 1)]
 
 
-def _columns(last: float) -> list[int]:
+def _question_number_ticks(last: float) -> list[int]:
     """Ticks of the horizontal axis: at most five round numbers of questions up to `last`."""
     rough = last / 4
     power = 10 ** math.floor(math.log10(rough))

@@ -54,7 +54,7 @@ class CongestionWindow:
         size = int(min(max(2 * limit, MIN_WINDOW), MAX_WINDOW))
         recent = list(self._outcomes)[-size:]
         failures = sum(recent)
-        if self._since_check >= size and (restored := self._check_window(failures / size)):
+        if self._since_check >= size and (restored := self._test_last_decrease(failures / size)):
             return restored
         threshold = min(CONGESTED_SHARE + self.noise_share, OVERLOAD_SHARE)
         if self._before is not None:  # wait for the result of the last decrease
@@ -65,14 +65,18 @@ class CongestionWindow:
             return max(1.0, limit * DECREASE_FACTOR)
         return limit
 
-    def _check_window(self, share: float) -> float | None:
+    def _test_last_decrease(self, share: float) -> float | None:
         """Test the last decrease of the limit by `share`, the share of failures since then. If it
         has hardly fallen and is below OVERLOAD_SHARE, return the limit before the decrease; else
         None."""
         before, self._before = self._before, None
         self._since_check = 0
         self.noise_share += min(0.0, share - self.noise_share) / 8
-        if before is None or share >= OVERLOAD_SHARE or share <= _share_between(before[0]):
+        if (
+            before is None
+            or share >= OVERLOAD_SHARE
+            or share <= _highest_useful_failure_share(before[0])
+        ):
             return None
         self.noise_share = max(self.noise_share, share)
         self._clear()
@@ -83,7 +87,7 @@ class CongestionWindow:
         self._since_check = 0
 
 
-def _share_between(share: float) -> float:
+def _highest_useful_failure_share(share: float) -> float:
     """Return the highest share of failures after a decrease of the limit at which the decrease
     counts as useful.
 
@@ -115,10 +119,12 @@ class RefusalWindow:
 
     @property
     def is_persistent(self) -> bool:
-        return sum(self._outcomes) >= _unlikely_count(self._refusals_before / self._calls_before)
+        return sum(self._outcomes) >= _refusals_that_show_a_limit(
+            self._refusals_before / self._calls_before
+        )
 
 
-def _unlikely_count(share: float) -> int:
+def _refusals_that_show_a_limit(share: float) -> int:
     """Return how many refusals among the latest REFUSAL_WINDOW calls show that there is a rate
     limit: the smallest k such that k or more refusals have a probability below CHANCE, if each call
     is refused with probability `share`. At least MANY_REFUSALS, at most MAX_MANY_REFUSALS."""

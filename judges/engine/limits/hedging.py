@@ -62,7 +62,7 @@ async def race(
     try:
         await asyncio.wait({one, two}, return_when=asyncio.FIRST_COMPLETED)
         if not one.done() and two.result() is not None:
-            _let_continue(first, one, background)
+            _continue_in_background(first, one, background)
             return second, two.result()
         if not one.done():  # the second call failed
             await asyncio.wait({one})
@@ -71,7 +71,7 @@ async def race(
         two.cancel()
         raise
     if not two.done():
-        _let_continue(second, two, background)
+        _continue_in_background(second, two, background)
     elif second.attempt is not None:  # answered at the same moment
         await second.record_loss()
     return first, one.result()
@@ -96,7 +96,9 @@ async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
         raise
 
 
-def _let_continue(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
+def _continue_in_background(
+    loser: HedgeableCall, task: asyncio.Task[Any], background: Background
+) -> None:
     """Let the slower of two attempts continue in the background; cancel it if it was not sent."""
     loser.abandon()
     background(task)

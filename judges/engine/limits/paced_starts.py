@@ -40,15 +40,15 @@ class PacedStarts:
         if self._slot is not None and self._slot.changes != self._changes:
             with self._slot.lock() as locked:
                 if locked:
-                    self._load(now)
+                    self._load_shared_values(now)
 
-    def opens_at(self, now: float) -> float:
+    def reserve_next_start(self, now: float) -> float:
         """Return the start time reserved for this process's next call, and reserve one if there is
         none; 0 without a rate limit."""
         if self.estimate.rate is None:
             return 0.0
         if not self._is_reserved():
-            with self._shared(now):
+            with self._change_shared_values(now):
                 if self.estimate.rate is None:  # lifted by another process
                     return 0.0
                 self._reserve(now, 1 / self.estimate.rate)
@@ -76,7 +76,7 @@ class PacedStarts:
         start time is 1/rate seconds from now."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
-            with self._shared(now):
+            with self._change_shared_values(now):
                 is_last = self._next_start == self._after_reserved
                 if self.estimate.rate is not None and is_last:
                     self._next_start = now + 1 / self.estimate.rate
@@ -86,13 +86,13 @@ class PacedStarts:
         if self.estimate.rate is None:
             self.estimate.record_success(now)
             return
-        with self._shared(now):
+        with self._change_shared_values(now):
             self.estimate.record_success(now)
 
     def record_refusal(self, now: float, guess: float, wait: float = 0.0) -> None:
         """Lower the rate, and hold the calls of all processes for `wait` seconds. `guess` is the
         rate assumed while no rate was measured."""
-        with self._shared(now):
+        with self._change_shared_values(now):
             self.estimate.record_refusal(now, guess, wait=wait)
             self.cooldown_end = max(self.cooldown_end, now + wait)
             self._refusals += 1
@@ -105,21 +105,21 @@ class PacedStarts:
             self._slot = None
 
     @contextlib.contextmanager
-    def _shared(self, now: float) -> Iterator[None]:
+    def _change_shared_values(self, now: float) -> Iterator[None]:
         """Lock the shared values, load them, let the caller change them, and store them again."""
         if self._slot is None:
             yield
             return
         with self._slot.lock() as locked:
             if locked:
-                self._load(now)
+                self._load_shared_values(now)
             yield
             if locked and self._slot.is_free(now - STALE_SECONDS):
                 times = (now, self.cooldown_start, self.cooldown_end, self._next_start)
                 self._slot.write((*times, self._refusals, *self.estimate.values()))
                 self._changes = self._slot.changes
 
-    def _load(self, now: float) -> None:
+    def _load_shared_values(self, now: float) -> None:
         assert self._slot is not None
         if self._slot.changes in (0, self._changes):
             return

@@ -90,13 +90,13 @@ class RateEstimate:
             return
         if self.probing:
             if self._window_successes >= MIN_TRIAL_CALLS:
-                self._lift()
+                self._remove_limit()
             return
         flat_part = (1 - DECREASE) ** (1 / 3)
         ahead = self._window_successes / self._growth_calls - flat_part
         self.rate = max(MIN_RATE, self._base * (1 + ahead**3))
         if self.rate > MAX_RATE:
-            self._lift()
+            self._remove_limit()
 
     def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
         """Lower the rate after a refusal; `wait` is the number of seconds for which calls then wait
@@ -116,7 +116,7 @@ class RateEstimate:
         if self.rate is None:
             self._unlimited_rate = calls / seconds if calls >= MIN_TRIAL_CALLS else guess
             measured = calls / seconds if calls >= MIN_MEASURED_CALLS else guess
-            self._set_guess(min(guess, math.sqrt(guess * measured)))
+            self._set_guessed_rate(min(guess, math.sqrt(guess * measured)))
             self._cooldown = wait
             return
         self._refused += 1
@@ -127,9 +127,9 @@ class RateEstimate:
         self._add_interval(calls, seconds)
         self._cooldown = wait
         if self._measured_calls < MIN_MEASURED_CALLS:
-            self._set_guess(min(self.rate, (calls + 1) / seconds if calls else self.rate))
+            self._set_guessed_rate(min(self.rate, (calls + 1) / seconds if calls else self.rate))
         else:
-            self._set_measured()
+            self._set_measured_rate()
 
     def _add_interval(self, calls: int, seconds: float) -> None:
         """Add the accepted calls and the seconds between two refusals to the measurement. Once
@@ -158,11 +158,11 @@ class RateEstimate:
         self.probing, self.rate = False, DECREASE * self._base
         self._window_start, self._window_successes, self._refused = now, 0, 0
 
-    def _set_guess(self, rate: float) -> None:
+    def _set_guessed_rate(self, rate: float) -> None:
         self._base = self.rate = max(MIN_RATE, FIRST_DECREASE * rate)
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
-    def _set_measured(self) -> None:
+    def _set_measured_rate(self) -> None:
         """Set the limit between the lowest and the highest value that fit the refusals.
 
         Lowest: accepted calls divided by the whole time. Highest, about: accepted calls divided by
@@ -183,7 +183,7 @@ class RateEstimate:
         self._growth_calls = min(max(precision * self._measured_calls, MIN_GROWTH_CALLS), longest)
         self.rate = DECREASE * self._base
 
-    def _lift(self) -> None:
+    def _remove_limit(self) -> None:
         self.rate, self.probing = None, False
         self._accepted, self._refused, self._trial_after = 0, 0, TRIAL_AFTER
         self._measured_calls = self._measured_seconds = self._idle_seconds = 0.0

@@ -74,12 +74,12 @@ class EndpointLimiter:
         """Seconds until calls other than trial calls may start again."""
         return max(0.0, self._pace.cooldown_end - self._clock())
 
-    def was_overtaken(self, started: float) -> bool:
+    def is_before_cooldown(self, started: float) -> bool:
         """Whether a cool-down that has not ended began after the call that started at `started`."""
         return self.cooldown_left > 0 and started <= self._pace.cooldown_start
 
     @property
-    def holds_refused_calls(self) -> bool:
+    def makes_all_calls_wait(self) -> bool:
         """Whether a rate limit makes all calls wait; a refused call then needs no extra wait."""
         return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
@@ -174,7 +174,7 @@ class EndpointLimiter:
     def _try_acquire(self) -> float | None:
         now = self._clock()
         self._pace.refresh(now)
-        if self.in_flight >= int(self.limit) or now < self._opens_at(now):
+        if self.in_flight >= int(self.limit) or now < self._earliest_start(now):
             return None
         self.in_flight += 1
         if now < self._pace.cooldown_end:
@@ -186,9 +186,9 @@ class EndpointLimiter:
             self._wake_next()
         return now
 
-    def _opens_at(self, now: float) -> float:
+    def _earliest_start(self, now: float) -> float:
         cooldown_end = 0.0 if self._trials.may_start else self._pace.cooldown_end
-        return max(cooldown_end, self._pace.opens_at(now), self._quota.next_start(now))
+        return max(cooldown_end, self._pace.reserve_next_start(now), self._quota.next_start(now))
 
     def _record_success(self, started: float) -> None:
         self._clean_calls += 1
@@ -252,7 +252,7 @@ class EndpointLimiter:
     async def _wait_turn(self, run: object) -> None:
         future = self._waiters.add(run)
         now = self._clock()
-        if now < self._opens_at(now):
+        if now < self._earliest_start(now):
             self._wake_next()
         try:
             await future
@@ -266,7 +266,7 @@ class EndpointLimiter:
         if not self._waiters:
             return
         now = self._clock()
-        wait = self._opens_at(now) - now
+        wait = self._earliest_start(now) - now
         if wait > 0:
             self._wake_later(wait)
             return
@@ -282,8 +282,8 @@ class EndpointLimiter:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_later(seconds, self._on_timer)
+        self._timer = loop.call_later(seconds, self._wake_on_timer)
 
-    def _on_timer(self) -> None:
+    def _wake_on_timer(self) -> None:
         self._timer = None
         self._wake_next()

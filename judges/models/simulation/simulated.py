@@ -55,13 +55,13 @@ class SimulatedModel:
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
         if scores.is_graded(settings) and len(call.inputs.shown) == 2:
             return _write_graded_reply(call, scores.draw_logit(call.inputs, settings, rng), usage)
-        pick = self._pick(call, settings, rng)
+        pick = self._draw_pick(call, settings, rng)
         return _write_reply(call, pick, usage, rng)
 
     async def close(self) -> None:
         return None
 
-    def _pick(
+    def _draw_pick(
         self, call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
     ) -> int | Literal["tie"]:
         inputs, slots = call.inputs, range(len(call.inputs.shown))
@@ -125,8 +125,8 @@ def _write_reply(
 def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
     """Write a reply with a verdict on one answer: the drawn option's name, and the probabilities of
     all options."""
-    names = list(scores.point_names(call).values())
-    chosen = scores.draw_point_name(call, call.judge.simulation, rng)
+    names = list(scores.option_names_in_reply(call).values())
+    chosen = scores.draw_option_name(call, call.judge.simulation, rng)
     logprobs = _draw_logprobs(chosen, names, rng)
     return JudgeReply(
         chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
@@ -136,10 +136,10 @@ def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Rando
 def _write_level_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
     """Write a reply to a rubric: for each criterion a line with the drawn level, and the
     probabilities of all levels."""
-    names = list(scores.point_names(call).values())
+    names = list(scores.option_names_in_reply(call).values())
     tokens = []
     for place, criterion in enumerate(parse_arrangement(call.inputs.labels).criteria):
-        chosen = scores.draw_point_name(call, call.judge.simulation, rng, place)
+        chosen = scores.draw_option_name(call, call.judge.simulation, rng, place)
         levels = _draw_logprobs(chosen, names, rng)
         tokens += [ReplyToken(f"{criterion}:", ()), ReplyToken(f" {chosen}", levels)]
         tokens.append(ReplyToken("\n", (("\n", 0.0),)))

@@ -67,15 +67,15 @@ def write_point_verdict(call: JudgeCall, settings: Mapping[str, Any], rng: rando
     offered = parse_arrangement(call.inputs.labels)
     if call.prompt.verdict == RUBRIC_FORMAT:
         lines = [
-            f"{name}: {draw_point_name(call, settings, rng, place)}"
+            f"{name}: {draw_option_name(call, settings, rng, place)}"
             for place, name in enumerate(offered.criteria)
         ]
         return "\n".join(["Simulated.", *lines])
     marker = "Verdict" if call.prompt.verdict == PASS_FAIL_FORMAT else "Score"
-    return f"Simulated.\n{marker}: {draw_point_name(call, settings, rng)}"
+    return f"Simulated.\n{marker}: {draw_option_name(call, settings, rng)}"
 
 
-def point_names(call: JudgeCall) -> dict[str, str]:
+def option_names_in_reply(call: JudgeCall) -> dict[str, str]:
     """Return option -> its name in a reply (its text, or its letter if the prompt offers letters),
     in the order offered."""
     offered = parse_arrangement(call.inputs.labels)
@@ -85,7 +85,7 @@ def point_names(call: JudgeCall) -> dict[str, str]:
     return names
 
 
-def draw_point_name(
+def draw_option_name(
     call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, criterion: int | None = None
 ) -> str:
     """Draw an option and return its name in a reply. With probability `first_bias` only its place
@@ -99,7 +99,7 @@ def draw_point_name(
     else:
         raised = float_setting(settings, "first_points") if criterion == 0 else 0.0
         chosen = _draw_option(call, settings, rng, raised)
-    return point_names(call)[chosen]
+    return option_names_in_reply(call)[chosen]
 
 
 def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
@@ -107,7 +107,7 @@ def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Ra
     probability `specificity`. Without a label, an answer with a quality above 0 is good."""
     item, name = call.inputs.item, call.inputs.shown[0]
     label = right_verdicts(item.labels).get(name)
-    good = label == PASS if label in (PASS, FAIL) else _quality(call, settings) > 0
+    good = label == PASS if label in (PASS, FAIL) else _quality_of_first_answer(call, settings) > 0
     if good:
         passes = rng.random() < float_setting(settings, "sensitivity", 1.0)
     else:
@@ -127,13 +127,13 @@ def _draw_option(
     if isinstance(label, float):
         step = float(min(range(len(values)), key=lambda k: abs(values[k] - label)))
     else:
-        step = (_quality(call, settings) + 1) / 2 * (len(values) - 1)
+        step = (_quality_of_first_answer(call, settings) + 1) / 2 * (len(values) - 1)
     step += raised - float_setting(settings, "severity")
     step += rng.gauss(0.0, float_setting(settings, "score_noise", DEFAULT_STEP_NOISE))
     return options[min(len(values) - 1, max(0, round(step)))]
 
 
-def _quality(call: JudgeCall, settings: Mapping[str, Any]) -> float:
+def _quality_of_first_answer(call: JudgeCall, settings: Mapping[str, Any]) -> float:
     inputs = call.inputs
     return answer_quality(inputs.item, inputs.shown[0], str(settings.get("seed", 0)))
 

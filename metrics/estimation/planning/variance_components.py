@@ -68,7 +68,7 @@ class VarianceComponents:
         return {name: value / total for name, value in named.items()} if total > 0 else {}
 
 
-def measure_noise_limit(components: VarianceComponents) -> VarianceComponents:
+def count_interaction_as_noise(components: VarianceComponents) -> VarianceComponents:
     """Return the components with the whole interaction of all facets counted as noise of the
     replies.
 

@@ -52,13 +52,13 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     in alphabetical order) and balance (wins of the first minus wins of the second).
     """
     edges = verdicts.reset_index(drop=True)
-    corners = _triples(edges)
+    corners = _list_triples(edges)
     sign = np.sign(edges["balance"].to_numpy(np.float64))
     decided = (sign[corners] != 0).all(axis=1)
     kept = corners[decided]
     if not len(kept):
         return None
-    circular = _circular(sign, kept)
+    circular = _circular_mask(sign, kept)
     item = pd.factorize(edges["item"])[0][kept[:, 0]]
     permuted = _permuted_shares(sign, _pair_codes(edges), kept)
     low, high = np.quantile(permuted, (0.025, 0.975))
@@ -74,7 +74,7 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     )
 
 
-def _triples(edges: pd.DataFrame) -> Ints:
+def _list_triples(edges: pd.DataFrame) -> Ints:
     """Return the rows of the pairs (a, b), (b, c) and (a, c) of each triple a < b < c."""
     rows = edges[["item", *PAIR]].assign(edge=np.arange(len(edges)))
     first = rows.rename(columns={"one": "a", "other": "b", "edge": "ab"})
@@ -84,7 +84,7 @@ def _triples(edges: pd.DataFrame) -> Ints:
     return np.asarray(found[["ab", "bc", "ac"]].to_numpy(np.int64))
 
 
-def _circular(sign: Floats, corners: Ints) -> np.ndarray:
+def _circular_mask(sign: Floats, corners: Ints) -> np.ndarray:
     ab, bc, ac = sign[corners].T
     found: np.ndarray = (ab == bc) & (ac == -ab)
     return found
@@ -105,11 +105,11 @@ def _permuted_shares(sign: Floats, pair: Ints, corners: Ints) -> Floats:
     permuted = sign.copy()
     for draw in range(draws):
         permuted[place] = values[np.lexsort((rng.random(len(codes)), codes))]
-        found[draw] = _circular(permuted, corners).mean()
+        found[draw] = _circular_mask(permuted, corners).mean()
     return found
 
 
-def triples_values(found: IntransitiveTriples) -> dict[str, Any]:
+def triples_as_json(found: IntransitiveTriples) -> dict[str, Any]:
     """Convert a judge's intransitive triples to a JSON object."""
     return {
         "share": found.share,

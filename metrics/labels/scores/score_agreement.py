@@ -21,7 +21,7 @@ from metrics.estimation.intervals import (
     unknown_estimate,
     widen_by_rare_share,
 )
-from metrics.estimation.rare_events import farthest_bound
+from metrics.estimation.rare_events import distance_to_farther_bound
 from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale
 from studies.domain import Estimate
 
@@ -66,10 +66,10 @@ def score_agreement(
     return ScoreAgreement(
         mae=scale.distance(np.abs(gap), item),
         bias=scale.difference(gap, item),
-        spearman=_correlation(score, label, item, _spearman, uneven),
-        kendall=_correlation(score, label, item, _kendall, uneven),
+        spearman=_jackknife_score_statistic(score, label, item, _spearman, uneven),
+        kendall=_jackknife_score_statistic(score, label, item, _kendall, uneven),
         within_one=rare_proportion(np.abs(gap) <= 1 + 1e-9, item),
-        quadratic_kappa=_correlation(score, label, item, quadratic_kappa, gap != 0),
+        quadratic_kappa=_jackknife_score_statistic(score, label, item, quadratic_kappa, gap != 0),
     )
 
 
@@ -94,7 +94,7 @@ def _kendall(score: Floats, label: Floats) -> float:
     return float(stats.kendalltau(score, label).statistic)
 
 
-def _correlation(
+def _jackknife_score_statistic(
     score: Floats,
     label: Floats,
     item: Ints,
@@ -120,13 +120,13 @@ def _correlation(
         return replace(found, note="too few items for an interval")
     t = float(student_t_quantile(groups))
     if uneven.sum() <= 1:
-        unseen = no_spread_half_width(count, farthest_bound(value, (-1.0, 1.0)))
-        half = max(t * _jackknife_spread(left), unseen)
+        unseen = no_spread_half_width(count, distance_to_farther_bound(value, (-1.0, 1.0)))
+        half = max(t * _standard_error_from_groups(left), unseen)
         low, high = value - half, value + half
     else:
         # The interval is computed on Fisher's z scale, which keeps the limits between −1 and 1.
         z, left_z = (np.arctanh(np.clip(one, -0.999999, 0.999999)) for one in (value, left))
-        half = t * _jackknife_spread(left_z)
+        half = t * _standard_error_from_groups(left_z)
         low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
     _, sums = sum_by_item(np.stack([uneven, np.ones(len(uneven))], axis=1), code)
     found = widen_by_rare_share(
@@ -136,6 +136,6 @@ def _correlation(
     return replace(found, low=max(found.low or -1.0, -1.0))
 
 
-def _jackknife_spread(left: Floats) -> float:
+def _standard_error_from_groups(left: Floats) -> float:
     """Standard error of a statistic from its values without each group in turn."""
     return float(np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum()))

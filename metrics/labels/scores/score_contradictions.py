@@ -15,7 +15,7 @@ from metrics.labels.point_table import point_table
 from metrics.labels.scores.intransitive_triples import (
     IntransitiveTriples,
     intransitive_triples,
-    triples_values,
+    triples_as_json,
 )
 from studies.domain import Estimate
 from studies.frames.frame import TIE
@@ -61,7 +61,7 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
     compared = {str(judge): own for judge, own in verdicts.groupby("judge")}
     return {
         str(judge): replace(
-            _contradictions(own), triples=intransitive_triples(compared[str(judge)])
+            _count_contradictions(own), triples=intransitive_triples(compared[str(judge)])
         )
         for judge, own in both.groupby("judge", sort=True)
     }
@@ -93,7 +93,7 @@ def _pair_verdicts(pairs: pd.DataFrame) -> pd.DataFrame:
     return table.groupby(["judge", "item", "one", "other"])["balance"].sum().reset_index()
 
 
-def _contradictions(both: pd.DataFrame) -> ScoreContradictions:
+def _count_contradictions(both: pd.DataFrame) -> ScoreContradictions:
     gap = (both["score_one"] - both["score_other"]).to_numpy(np.float64)
     balance = both["balance"].to_numpy()
     decided, differ = balance != 0, np.abs(gap) > _SAME_SCORE
@@ -114,7 +114,7 @@ def score_contradictions_section(frame: pd.DataFrame) -> dict[str, Any]:
             "share": one.share,
             "equal_scores": one.equal_scores,
             "ties": one.ties,
-            **({"triples": triples_values(one.triples)} if one.triples else {}),
+            **({"triples": triples_as_json(one.triples)} if one.triples else {}),
         }
         for judge, one in score_contradictions(frame).items()
     }

@@ -86,11 +86,12 @@ def score_distributions(frame: pd.DataFrame) -> dict[Cell, ScoreDistribution]:
     table, chosen = point_table(frame), chosen_options(frame)
     means = dict(cells_of(table[~table["noise"]]))
     return {
-        cell: _distribution(own, means[cell]) for cell, own in cells_of(chosen[~chosen["noise"]])
+        cell: _build_distribution(own, means[cell])
+        for cell, own in cells_of(chosen[~chosen["noise"]])
     }
 
 
-def _distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistribution:
+def _build_distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistribution:
     values = tuple(float(value) for value in np.unique(chosen["score"].to_numpy(np.float64)))
     if len(values) > MAX_VALUES:
         values = ()
@@ -101,7 +102,7 @@ def _distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistributio
             str(options),
             str(criteria),
             _mean_score(scores[options, criteria], scale),
-            {value: _share_of(own, value) for value in values},
+            {value: _share_with_score(own, value) for value in values},
         )
         for (options, criteria), own in chosen.groupby([*_ARRANGEMENT], sort=True)
     )
@@ -136,7 +137,7 @@ def _mean_score(rows: pd.DataFrame, scale: ScoreScale) -> Estimate:
     return scale.mean(rows["score"].to_numpy(np.float64), rows["item"].to_numpy())
 
 
-def _share_of(rows: pd.DataFrame, value: float) -> Estimate:
+def _share_with_score(rows: pd.DataFrame, value: float) -> Estimate:
     equal = np.abs(rows["score"].to_numpy(np.float64) - value) < _SAME_SCORE
     return proportion(equal, rows["item"].to_numpy())
 
@@ -154,7 +155,7 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
                 if found.expected
                 else {}
             ),
-            **({"criteria": _criteria_values(found)} if found.expected_levels else {}),
+            **({"criteria": _expected_level_values(found)} if found.expected_levels else {}),
             "arrangements": {
                 one.name: {
                     "mean": one.mean,
@@ -166,7 +167,7 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _criteria_values(found: ScoreDistribution) -> dict[str, Any]:
+def _expected_level_values(found: ScoreDistribution) -> dict[str, Any]:
     return {
         name: {"expected": one.mean, "expected_spread": one.spread}
         for name, one in found.expected_levels.items()
@@ -183,11 +184,11 @@ def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:
         groups = own.groupby([*ANSWER, *_ARRANGEMENT])["score"]
         several = groups.size() > 1
         if several.any():
-            found[cell] = _repeats(groups.std(ddof=1)[several], table_scale(own))
+            found[cell] = _estimate_repeat_variation(groups.std(ddof=1)[several], table_scale(own))
     return found
 
 
-def _repeats(deviation: pd.Series, scale: ScoreScale) -> PointRepeats:
+def _estimate_repeat_variation(deviation: pd.Series, scale: ScoreScale) -> PointRepeats:
     items = deviation.index.get_level_values("item").to_numpy()
     values = deviation.to_numpy(np.float64)
     return PointRepeats(

@@ -19,11 +19,11 @@ from metrics.summary.alignment.candidate_table import (
     compare_candidates,
 )
 from metrics.summary.alignment.learn_mistakes import judge_mistakes
-from metrics.summary.alignment.prompt_advice import PromptAdvice, advise, too_few_labels
+from metrics.summary.alignment.prompt_advice import PromptAdvice, advice_for_few_labels, advise
 from metrics.summary.alignment.side_effects import TWIN_KEY, label_kind_of
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.twins.twin_sentence import moving_effects
-from studies.people.label_split import LabelSplit, Look, candidate_study, stored_split
+from metrics.twins.twin_sentence import irrelevant_effects_by_size
+from studies.people.label_split import LabelSplit, Look, candidate_study_name, stored_split
 from studies.people.study_labels import LabelKind, StudyLabels, read_labels
 from studies.store.queries.judge_spending import mean_call_tokens
 from studies.store.store import Store
@@ -80,13 +80,13 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
     present = set(store.study_files())
     results = []
     for (judge, prompt), look in last.items():
-        study = candidate_study(name, judge, prompt)
+        study = candidate_study_name(name, judge, prompt)
         if study in present:
             frame, tokens = store.frame(study), mean_call_tokens(store, study)
             twins = store.frame(study, "only")
             found = twin_effects(twins, frame)
             by_prompt = {
-                name: moving_effects([one for one in found if one.prompt == name])
+                name: irrelevant_effects_by_size([one for one in found if one.prompt == name])
                 for name in {one.prompt for one in found}
             }
             results.append(LookResult(look, frame, tokens, by_prompt, twins if found else None))
@@ -95,7 +95,7 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
     return AlignmentInputs(split, labels, tuple(results))
 
 
-def candidate_result(
+def compare_latest_candidates(
     inputs: AlignmentInputs, judge: str, prompt: str
 ) -> tuple[LookResult, CandidateTable | None, PromptAdvice] | None:
     """Compare the candidates of the latest look for a judge and prompt; None without a look. The
@@ -109,7 +109,7 @@ def candidate_result(
     table = compare_candidates(
         result.frame, judge, today, names, len(inputs.split.looks), result.twin_frame
     )
-    return result, table, too_few_labels(0) if table is None else advise(table)
+    return result, table, advice_for_few_labels(0) if table is None else advise(table)
 
 
 def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
@@ -118,13 +118,15 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
     judges: Json = {}
     for one in inputs.results:
         judge, prompt = one.look.judge, one.look.prompt
-        found = candidate_result(inputs, judge, prompt)
+        found = compare_latest_candidates(inputs, judge, prompt)
         assert found is not None
         _, table, advice = found
         values: Json = {"recommendation": advice}
         if table is not None:
             values["items"] = table.items
-            values["candidates"] = {line.prompt: candidate_data(line, one) for line in table.lines}
+            values["candidates"] = {
+                line.prompt: candidate_as_json(line, one) for line in table.lines
+            }
         learn = inputs.labels[one.kind].on(split.learn)
         if (mistakes := judge_mistakes(frame, judge, prompt, learn)) is not None:
             values["mistakes"] = mistakes.data()
@@ -142,7 +144,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
     }
 
 
-def candidate_data(line: CandidateLine, result: LookResult) -> Json:
+def candidate_as_json(line: CandidateLine, result: LookResult) -> Json:
     """Convert a line of the table of candidates to a JSON object."""
     kinds = {one.name: one.kind for one in result.look.candidates}
     found: Json = {

@@ -9,7 +9,7 @@ from metrics.remedies.recommendation import gain_text, points
 from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
-    candidate_result,
+    compare_latest_candidates,
     read_alignment_inputs,
 )
 from metrics.summary.alignment.candidate_table import (
@@ -34,13 +34,13 @@ HIDDEN: Final = frozenset({"unusable"})
 def alignment_text(store: Store, study: str, judge: str, prompt: str) -> str:
     """Return the table of the latest candidates and the recommendation."""
     inputs = read_alignment_inputs(store, study)
-    found = None if inputs is None else candidate_result(inputs, judge, prompt)
+    found = None if inputs is None else compare_latest_candidates(inputs, judge, prompt)
     if inputs is None or found is None:
         raise StudyError(f"no candidate of {prompt} was asked for {judge}; see evenhand align")
-    return render_result(inputs, *found)
+    return render_candidate_comparison(inputs, *found)
 
 
-def render_result(
+def render_candidate_comparison(
     inputs: AlignmentInputs,
     result: LookResult,
     table: CandidateTable | None,
@@ -49,13 +49,13 @@ def render_result(
     """Format a comparison of candidates: a line for each prompt, the split, the recommendation."""
     rows: list[tuple[str, ...]] = []
     if table is not None:
-        effects = shown_effects(table)
+        effects = effects_with_column(table)
         heads = [SHORT.get(one.key, one.name) for one in effects]
         twins = ("largest twin effect",) * bool(result.twins)
         agreement = agreement_words(table.kind)
         start = ("prompt", agreement, "difference to today", *heads, "calls", "tokens")
         rows = [(*start, *twins, "")]
-        rows += [_cells(line, result, table, effects) for line in table.lines]
+        rows += [_format_line_cells(line, result, table, effects) for line in table.lines]
     columns = len(rows[0]) if rows else 0
     widths = [max(len(row[k]) for row in rows) for k in range(columns)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -69,29 +69,29 @@ def render_result(
     return "\n".join([*lines, advice.sentence, *([advice.others] if advice.others else [])])
 
 
-def shown_effects(table: CandidateTable) -> list[SideEffect]:
+def effects_with_column(table: CandidateTable) -> list[SideEffect]:
     """Side effects that have a column in the table."""
     return [one for one in table.effects if one.key not in HIDDEN]
 
 
-def _cells(
+def _format_line_cells(
     line: CandidateLine, result: LookResult, table: CandidateTable, effects: Sequence[SideEffect]
 ) -> tuple[str, ...]:
     tokens = result.call_tokens(line.prompt)
-    twins = (twin_words(line.prompt, result),) * bool(result.twins)
+    twins = (format_twin_effect(line.prompt, result),) * bool(result.twins)
     return (
         line.prompt,
         _percent(line.agreement, interval=True),
         "–" if line.difference is None else gain_text(line.difference).replace(" points", ""),
-        *(_value(line.effects[one.key], one) for one in effects),
+        *(_format_effect_value(line.effects[one.key], one) for one in effects),
         f"{result.calls(line.prompt):,}",
         "–" if tokens is None else f"{tokens:,.0f}",
         *twins,
-        status_words(line, table),
+        format_status(line, table),
     )
 
 
-def _value(got: Estimate, effect: SideEffect) -> str:
+def _format_effect_value(got: Estimate, effect: SideEffect) -> str:
     if effect.measure.unit == "share":
         return _percent(got)
     if effect.measure.unit == "score":
@@ -99,7 +99,7 @@ def _value(got: Estimate, effect: SideEffect) -> str:
     return points(got.value, 0)
 
 
-def twin_words(prompt: str, result: LookResult) -> str:
+def format_twin_effect(prompt: str, result: LookResult) -> str:
     """Text on the largest effect of a twin that is shown (significant after adjustment) with a
     prompt; "none shown" if there is none, "–" without verdicts."""
     effects = result.twins.get(prompt)
@@ -109,7 +109,7 @@ def twin_words(prompt: str, result: LookResult) -> str:
     return "–" if not effects else "none shown"
 
 
-def status_words(line: CandidateLine, table: CandidateTable) -> str:
+def format_status(line: CandidateLine, table: CandidateTable) -> str:
     """Short words for the status of a line: "gains", "adds flips", "loses", "not shown"."""
     if line.status == "adds bias":
         names = [effect_name(key, table.effects) for key in line.worse]

@@ -22,7 +22,7 @@ from metrics.estimation.intervals import unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.labels.compared_points import NEAR_LABEL, RIGHT_BY_LABEL
 from metrics.remedies.known_winners import DESIGN
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from metrics.remedies.rule_sets import single_rule
 from metrics.remedies.rule_table import estimate_rules
 from metrics.summary.alignment.side_effects import (
@@ -31,10 +31,10 @@ from metrics.summary.alignment.side_effects import (
     SideEffect,
     effect_changes,
     effect_values,
-    for_looks,
     label_kind_of,
     labelled_answers,
     side_effects,
+    widen_for_looks,
 )
 from studies.domain import Estimate
 from studies.frames.point_columns import GOLD_COLUMN, pass_fail_rows
@@ -133,7 +133,8 @@ def compare_candidates(
     present = list(found.differences)
     changes = effect_changes(own, twins, judge, today, present, effects, looks)
     lines = [
-        _line(name, found, values[name], changes.get(name, {}), looks, kind) for name in candidates
+        _build_candidate_line(name, found, values[name], changes.get(name, {}), looks, kind)
+        for name in candidates
     ]
     first = CandidateLine(today, "today", found.values[today], None, values[today])
     return CandidateTable(judge, first, tuple(lines), found.items, max(looks, 1), kind, effects)
@@ -143,7 +144,7 @@ def _pair_agreements(
     own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
     """Estimate the agreement of one call on comparisons that all prompts have in both orders."""
-    study = study_remedies(own, (judge,), DESIGN)
+    study = build_remedy_study(own, (judge,), DESIGN)
     cells = {prompt: cell for cell, (_, prompt) in enumerate(study.cells)}
     if today not in cells or not study.grid.size:
         return None
@@ -191,7 +192,7 @@ def _labelled_count(own: pd.DataFrame) -> int:
     return row_selection.group_codes(rows, ("item", "first"))[1]
 
 
-def _line(
+def _build_candidate_line(
     name: str,
     found: _Agreements,
     effects: Mapping[str, Estimate],
@@ -202,7 +203,7 @@ def _line(
     if name not in found.differences:
         unknown = unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
         return CandidateLine(name, "no replies", unknown, unknown, effects, changes)
-    difference = for_looks(found.differences[name], looks)
+    difference = widen_for_looks(found.differences[name], looks)
     line = CandidateLine(name, "not shown", found.values[name], difference, effects, changes)
     low, high = difference.low, difference.high
     status: Status = "not shown"

@@ -35,7 +35,7 @@ class JudgeMistakes:
         return {"all": self.all, "by_category": self.by_category, **kept}
 
 
-def label_frame(frame: pd.DataFrame, labels: StudyLabels) -> pd.DataFrame:
+def select_labelled_rows(frame: pd.DataFrame, labels: StudyLabels) -> pd.DataFrame:
     """Return the rows on labelled comparisons, with the labels as truth."""
     winners = {
         (one.item, SEP.join((one.first, one.second))): one.winner for one in labels.comparisons
@@ -59,15 +59,16 @@ def judge_mistakes(
     rows = row_selection.select_rows(frame, own)
     if labels.kind != PAIRS:
         return _answer_mistakes(row_selection.select_readable(rows), labels)
-    rows = label_frame(row_selection.select_picks(rows), labels)
+    rows = select_labelled_rows(row_selection.select_picks(rows), labels)
     if not len(rows):
         return None
     truth = rows["truth"].to_numpy()
     wrong = rows["pick"].to_numpy() != truth
     places = {
-        place: _share(rows, wrong, truth == slot) for slot, place in enumerate(("first", "second"))
+        place: _mistake_share(rows, wrong, truth == slot)
+        for slot, place in enumerate(("first", "second"))
     }
-    return _mistakes(rows, wrong, by_position={k: one for k, one in places.items() if one.n})
+    return _mistake_shares(rows, wrong, by_position={k: one for k, one in places.items() if one.n})
 
 
 def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes | None:
@@ -83,19 +84,23 @@ def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes |
     wrong = (score >= 0.5) != (label >= 0.5) if passes else np.abs(score - label) > 1 + 1e-9
     level = np.round(label)
     names = {1.0: PASS, 0.0: FAIL} if passes else {float(k): f"{k:g}" for k in np.unique(level)}
-    by_label = {name: _share(rows, wrong, level == value) for value, name in names.items()}
-    return _mistakes(rows, wrong, by_label={name: one for name, one in by_label.items() if one.n})
+    by_label = {name: _mistake_share(rows, wrong, level == value) for value, name in names.items()}
+    return _mistake_shares(
+        rows, wrong, by_label={name: one for name, one in by_label.items() if one.n}
+    )
 
 
-def _mistakes(
+def _mistake_shares(
     rows: pd.DataFrame, wrong: row_selection.Mask, **parts: Mapping[str, Estimate]
 ) -> JudgeMistakes:
     category = rows["category"].astype(str).to_numpy()
     names = [name for name in sorted(set(category)) if name]
-    named = {str(name): _share(rows, wrong, category == name) for name in names}
-    return JudgeMistakes(_share(rows, wrong, np.ones(len(rows), np.bool_)), named, **parts)
+    named = {str(name): _mistake_share(rows, wrong, category == name) for name in names}
+    return JudgeMistakes(_mistake_share(rows, wrong, np.ones(len(rows), np.bool_)), named, **parts)
 
 
-def _share(rows: pd.DataFrame, wrong: row_selection.Mask, keep: row_selection.Mask) -> Estimate:
+def _mistake_share(
+    rows: pd.DataFrame, wrong: row_selection.Mask, keep: row_selection.Mask
+) -> Estimate:
     part = row_selection.select_rows(rows, keep)
     return proportion(wrong[keep].astype(np.float64), row_selection.item_codes(part))

@@ -36,21 +36,28 @@ class PromptAdvice:
 def advise(table: CandidateTable) -> PromptAdvice:
     """Recommend the candidate with the largest shown gain that adds no bias."""
     if table.items < LEAST_HOLD_OUT:
-        return too_few_labels(table.items)
+        return advice_for_few_labels(table.items)
     gaining = [one for one in table.candidates if one.status == "gains"]
     if gaining:
-        best = max(gaining, key=_gain)
-        return PromptAdvice("adopt", best.prompt, _adopt(best, table), _others(table, best))
+        best = max(gaining, key=_gain_for_sorting)
+        return PromptAdvice(
+            "adopt",
+            best.prompt,
+            _adopt_sentence(best, table),
+            _other_candidates_sentence(table, best),
+        )
     bad = [one for one in table.candidates if one.status in ("adds bias", "loses", "no replies")]
     open_ones = [one for one in table.candidates if one.status == "not shown"]
     if bad and not open_ones:
-        worst = max(bad, key=_gain)
-        sentence = f"Do not adopt {_against(worst, table)}."
-        return PromptAdvice("do not adopt", worst.prompt, sentence, _others(table, worst))
-    return _not_shown(table, open_ones)
+        worst = max(bad, key=_gain_for_sorting)
+        sentence = f"Do not adopt {_describe_candidate(worst, table)}."
+        return PromptAdvice(
+            "do not adopt", worst.prompt, sentence, _other_candidates_sentence(table, worst)
+        )
+    return _advice_without_gain(table, open_ones)
 
 
-def too_few_labels(items: int) -> PromptAdvice:
+def advice_for_few_labels(items: int) -> PromptAdvice:
     """Advice for a hold-out with fewer than LEAST_HOLD_OUT items."""
     missing = LEAST_HOLD_OUT - items
     sentence = (
@@ -60,32 +67,32 @@ def too_few_labels(items: int) -> PromptAdvice:
     return PromptAdvice("not enough labels", None, sentence, needed=LEAST_HOLD_OUT)
 
 
-def _gain(line: CandidateLine) -> float:
+def _gain_for_sorting(line: CandidateLine) -> float:
     value = line.difference.value if line.difference else None
     return -1.0 if value is None else value
 
 
-def _adopt(best: CandidateLine, table: CandidateTable) -> str:
+def _adopt_sentence(best: CandidateLine, table: CandidateTable) -> str:
     assert best.difference is not None
-    also = " and ".join(_better(key, table) for key in best.better)
+    also = " and ".join(_describe_improvement(key, table) for key in best.better)
     more = f", with {also}" if also else ""
     return f"Adopt {best.prompt}: {gain_text(best.difference)} on items it has not seen{more}."
 
 
-def _others(table: CandidateTable, chosen: CandidateLine) -> str:
+def _other_candidates_sentence(table: CandidateTable, chosen: CandidateLine) -> str:
     """Sentence on the candidates besides the chosen one; empty if there are none."""
     rest = [one for one in table.candidates if one is not chosen]
-    parts = [_against(one, table) for one in rest if one.status != "not shown"]
+    parts = [_describe_candidate(one, table) for one in rest if one.status != "not shown"]
     same = [one.prompt for one in rest if one.status == "not shown"]
     parts += [f"{' and '.join(same)}: no gain shown"] if same else []
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _against(line: CandidateLine, table: CandidateTable) -> str:
+def _describe_candidate(line: CandidateLine, table: CandidateTable) -> str:
     """Name a candidate with its gain or loss and the bias that it adds."""
     if line.status == "no replies" or line.difference is None:
         return f"{line.prompt}: {line.agreement.note}"
-    named = [_worse(key, line, table) for key in line.worse]
+    named = [_describe_worsening(key, line, table) for key in line.worse]
     gain = gain_text(line.difference)
     if not named:
         return f"{line.prompt}: {gain}"
@@ -95,13 +102,13 @@ def _against(line: CandidateLine, table: CandidateTable) -> str:
     return f"{line.prompt}: {start}, but {' and '.join(named)}"
 
 
-def _better(key: str, table: CandidateTable) -> str:
+def _describe_improvement(key: str, table: CandidateTable) -> str:
     if key.startswith(TWIN_KEY):
         return f"a smaller effect of the twin {key.removeprefix(TWIN_KEY)}"
     return next(one.better for one in table.effects if one.key == key)
 
 
-def _worse(key: str, line: CandidateLine, table: CandidateTable) -> str:
+def _describe_worsening(key: str, line: CandidateLine, table: CandidateTable) -> str:
     """Words for a side effect that became worse: "it flips 37 % instead of 22 %"."""
     one = line.changes[key]
     if key.startswith(TWIN_KEY):
@@ -116,21 +123,25 @@ def _twin_text(value: float, change: Estimate) -> str:
     return f"{points(value, 0)} points" if change.unit == "share" else f"{value:+.2f}"
 
 
-def _not_shown(table: CandidateTable, lines: list[CandidateLine]) -> PromptAdvice:
-    best = max(lines, key=_gain, default=None)
+def _advice_without_gain(table: CandidateTable, lines: list[CandidateLine]) -> PromptAdvice:
+    best = max(lines, key=_gain_for_sorting, default=None)
     start = "Not enough labels: no candidate was shown to gain"
     if best is None or best.difference is None:
         return PromptAdvice("not enough labels", None, f"{start}.")
-    gain = max(_gain(best), SMALL_GAIN)
+    gain = max(_gain_for_sorting(best), SMALL_GAIN)
     needed = items_needed(best.difference, gain)
     if needed is None:
-        return PromptAdvice("not enough labels", None, f"{start}.", _others(table, best))
+        return PromptAdvice(
+            "not enough labels", None, f"{start}.", _other_candidates_sentence(table, best)
+        )
     more = max(needed - table.items, 0)
     sentence = (
         f"{start}. To find a gain of {100 * gain:.0f} points, the hold-out needs about {needed:,} "
         f"labelled items, {more:,} more than today."
     )
-    return PromptAdvice("not enough labels", None, sentence, _others(table, best), needed)
+    return PromptAdvice(
+        "not enough labels", None, sentence, _other_candidates_sentence(table, best), needed
+    )
 
 
 def items_needed(difference: Estimate, gain: float) -> int | None:

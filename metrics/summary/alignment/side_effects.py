@@ -14,7 +14,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.contrasts import (
     Contrast,
     PairedTotals,
-    adjust_family,
+    adjust_contrast_family,
     largest_difference,
     pair_totals,
 )
@@ -22,10 +22,10 @@ from metrics.estimation.intervals import Floats, safe_divide, unknown_estimate
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.estimation.score_scale import frame_scale
-from metrics.labels.compared_points import point_rows
+from metrics.labels.compared_points import single_answer_rows
 from metrics.position.position_measures import CONFLICT, FIRST_SHARE
 from metrics.remedies.recommendation import points
-from metrics.twins.twin_effects import compared_twins
+from metrics.twins.twin_effects import compare_twins_of_sides
 from studies.domain import Estimate
 from studies.frames.point_columns import pass_fail_rows
 from studies.people.study_labels import PAIRS, PASS_FAIL, SCORES, LabelKind
@@ -58,24 +58,24 @@ def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
     equal labels; if none is longer, those of the median length are the long ones."""
     rows = labelled_answers(evidence)
     if "length_0" not in rows or not len(rows):
-        return _length_sums(rows.iloc[:0], *[np.zeros(0)] * 3)
+        return _length_tally(rows.iloc[:0], *[np.zeros(0)] * 3)
     rows = row_selection.select_rows(rows, rows["length_0"] >= 0)
     length = rows["length_0"].to_numpy()
     middle = rows.drop_duplicates(["item", "first"])["length_0"].median()
     long = length > middle if (length > middle).any() else length >= middle
     value, label = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
     span = frame_scale(rows).including(value, label).span or 1.0
-    return _length_sums(rows, value / span, label / span, long)
+    return _length_tally(rows, value / span, label / span, long)
 
 
 def labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
     """Usable verdicts on single answers with a label: columns `value` and `right`."""
-    parts = [point_rows(evidence, passes) for passes in (True, False)]
+    parts = [single_answer_rows(evidence, passes) for passes in (True, False)]
     rows = parts[0] if len(parts[0]) else parts[1]
     return row_selection.select_rows(rows, rows["right"].notna())
 
 
-def _length_sums(rows: pd.DataFrame, value: Floats, label: Floats, long: object) -> MeasureTally:
+def _length_tally(rows: pd.DataFrame, value: Floats, label: Floats, long: object) -> MeasureTally:
     one = np.asarray(long, np.float64)
     products = (value * one, one, value, value * label, label, label**2, label * one)
     return MeasureTally(rows, build_tally(rows, *products, 1).sums, _long_minus_short)
@@ -102,7 +102,7 @@ def _distance_tally(evidence: GroupedFrame) -> MeasureTally:
 def _unusable_tally(evidence: GroupedFrame) -> MeasureTally:
     frame = evidence.frame
     rows = row_selection.select_rows(frame, ~frame["noise"].to_numpy(np.bool_))
-    return build_tally(rows, ~row_selection.evidence_mask(rows), 1)
+    return build_tally(rows, ~row_selection.usable_status_mask(rows), 1)
 
 
 PAIR_LENGTH: Final = Measure(
@@ -116,7 +116,7 @@ ANSWER_LENGTH: Final = Measure(
 UNUSABLE: Final = Measure("unusable", "share", _unusable_tally, empty="no calls")
 
 
-def _distance(frame: pd.DataFrame) -> Measure:
+def _distance_measure(frame: pd.DataFrame) -> Measure:
     """Mean distance of scores from their labels; the scale of the scores bounds it."""
     rows = labelled_answers(GroupedFrame(frame))
     values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
@@ -174,7 +174,7 @@ def side_effects(kind: LabelKind, frame: pd.DataFrame) -> tuple[SideEffect, ...]
         return ANSWER_EFFECTS
     distance = SideEffect(
         "distance", "distance from the labels", "scores nearer to the labels",
-        "its scores are {} from the labels instead of {}", _distance(frame),
+        "its scores are {} from the labels instead of {}", _distance_measure(frame),
     )  # fmt: skip
     return (distance, *ANSWER_EFFECTS)
 
@@ -243,12 +243,12 @@ def effect_changes(
         family += [(name, key, totals) for key, totals in _twin_totals(
             frame, twins, (judge, name), (judge, today)).items()]  # fmt: skip
     rng = np.random.default_rng(SEED)
-    contrasts = adjust_family([totals for *_, totals in family], rng)
+    contrasts = adjust_contrast_family([totals for *_, totals in family], rng)
     neutral = {one.key: one.neutral for one in effects}
     found: dict[str, dict[str, EffectChange]] = {name: {} for name in present}
     for (name, key, totals), one in zip(family, contrasts, strict=True):
-        adjusted = for_looks(one.adjusted, looks, largest_difference(totals.measure))
-        found[name][key] = _change(key, one, adjusted, neutral)
+        adjusted = widen_for_looks(one.adjusted, looks, largest_difference(totals.measure))
+        found[name][key] = _build_effect_change(key, one, adjusted, neutral)
     return found
 
 
@@ -257,17 +257,17 @@ def _twin_totals(
 ) -> dict[str, PairedTotals]:
     """Return key of a twin's effect -> totals of two prompts. Controls (twins with a real fault)
     are left out, because a change of their effect is no bias."""
-    found = {} if twins is None else compared_twins(twins, frame, one, two)
+    found = {} if twins is None else compare_twins_of_sides(twins, frame, one, two)
     kept = {name: totals for name, totals in found.items() if FAMILIES[name].group != "control"}
     return {f"{TWIN_KEY}{name}": totals for name, totals in kept.items()}
 
 
-def for_looks(adjusted: Estimate, looks: int, most: float = 1.0) -> Estimate:
+def widen_for_looks(adjusted: Estimate, looks: int, most: float = 1.0) -> Estimate:
     """Widen an interval for the number of looks (comparisons on the hold-out), by Bonferroni."""
     return adjusted if looks <= 1 else simultaneous_interval(adjusted, looks, bounds=(-most, most))
 
 
-def _change(
+def _build_effect_change(
     key: str, one: Contrast, adjusted: Estimate, neutral: Mapping[str, float | None]
 ) -> EffectChange:
     now, was, low, high = one.left_value, one.right_value, adjusted.low, adjusted.high

@@ -27,30 +27,30 @@ def count_values(content: bytes, where: str, limits: ReadLimits) -> int:
     SourceError is raised if there are too many, if one list or object has more entries than a file
     may have rows, or if they are nested too deeply.
     """
-    if (bound := _count_openings(content)) <= limits.columns:
+    if (bound := _count_commas_and_openings(content)) <= limits.columns:
         return bound
     parts, values = [], 0
-    for part in _structure(content):
+    for part in _brackets_and_commas(content):
         parts.append(part)
-        values += _count_openings(part)
+        values += _count_commas_and_openings(part)
         limits.check_values(values, where)
     structure = b"".join(parts)
     for _ in range(limits.depth):
         if b"," * limits.rows in structure:
-            raise limits.too_many_entries(where)
+            raise limits.too_many_entries_error(where)
         structure, removed = _INNERMOST.subn(b"", structure)
         if not removed:
             return values
-    raise limits.too_deep(where)
+    raise limits.nesting_error(where)
 
 
-def _count_openings(content: bytes) -> int:
+def _count_commas_and_openings(content: bytes) -> int:
     """Count commas and opening brackets: an upper bound of the number of values in lists and
     objects, exact if strings contain none of these characters and no list or object is empty."""
     return content.count(b",") + content.count(b"[") + content.count(b"{")
 
 
-def _structure(content: bytes) -> Iterator[bytes]:
+def _brackets_and_commas(content: bytes) -> Iterator[bytes]:
     """Yield the brackets and commas outside of strings, a megabyte of text at a time."""
     plain = content.replace(b"\\\\", b"").replace(b'\\"', b"")
     in_string = False
@@ -93,7 +93,7 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
         raise SourceError(f"{where}: not valid JSON: {error}; correct it") from None
     (limits or current_limits()).check_depth(value, text, where)
     if "\\ud" in text or "\\uD" in text:
-        _refuse_half_characters(value, where)
+        _refuse_lone_surrogates(value, where)
     return value
 
 
@@ -114,7 +114,7 @@ def decode_cell(text: str) -> Any:
     return json.loads(text)
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _dict_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build a dict; raise ValueError for duplicate keys, of which json would keep the last."""
     values = dict(pairs)
     if len(values) < len(pairs):
@@ -123,10 +123,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique_keys)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_dict_with_unique_keys)
 
 
-def _refuse_half_characters(value: Any, where: str) -> None:
+def _refuse_lone_surrogates(value: Any, where: str) -> None:
     """Raise SourceError for a lone surrogate, which cannot be encoded as UTF-8."""
     fields = value.items() if isinstance(value, dict) else [("(text)", value)]
     for field, content in fields:

@@ -31,23 +31,24 @@ def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
         return table
     each = [name for name in paths if EACH in name]
     if each:
-        table = _explode(table, each)
+        table = _explode_list_column(table, each)
     split = {name: _split_path(name, table.columns) for name in paths if name not in each}
     rows = [
-        {**row, **{name: part_of(row, path) for name, path in split.items()}} for row in table.rows
+        {**row, **{name: value_at_path(row, path) for name, path in split.items()}}
+        for row in table.rows
     ]
     return replace(table, columns=(*table.columns, *split), rows=rows)
 
 
-def rows_inside(table: SourceTable) -> SourceTable | None:
+def find_rows_in_object(table: SourceTable) -> SourceTable | None:
     """Return the rows in a file that is one JSON object: its only list of objects, or its values if
     all of them are objects (their keys become the column `key`), up to three levels deep. Texts
     and numbers beside the list are repeated in every row. None without such a list, or with
     several."""
-    return _rows_of(table, table.json_object or {}, {}, 3)
+    return _find_rows_at_levels(table, table.json_object or {}, {}, 3)
 
 
-def _rows_of(
+def _find_rows_at_levels(
     table: SourceTable, content: Mapping[str, Any], around: Row, levels: int
 ) -> SourceTable | None:
     plain = (str, int, float, bool)
@@ -57,7 +58,7 @@ def _rows_of(
     if len(lists) == 1:
         rows = [{**around, **row} for row in lists[0]]
     elif not lists and len(objects) == 1 and levels > 1:
-        return _rows_of(table, next(iter(objects.values())), around, levels - 1)
+        return _find_rows_at_levels(table, next(iter(objects.values())), around, levels - 1)
     elif not lists and len(objects) > 1 and len(objects) == len(content):
         rows = [{"key": key, **row} for key, row in objects.items()]
     else:
@@ -77,7 +78,7 @@ def is_path(name: str, columns: Sequence[str]) -> bool:
     return bool(_split_path(name, columns)[1:])
 
 
-def part_of(value: Any, path: Sequence[str]) -> Any:
+def value_at_path(value: Any, path: Sequence[str]) -> Any:
     """Return the value at a path inside a cell; None if the cell has no such path."""
     for key in path:
         value = parse_cell(value)
@@ -90,7 +91,7 @@ def part_of(value: Any, path: Sequence[str]) -> Any:
     return value
 
 
-def nested_names(table: SourceTable) -> list[str]:
+def list_nested_paths(table: SourceTable) -> list[str]:
     """List the paths, such as `answer1.name`, to values inside the cells of the first rows."""
     found: dict[str, None] = {}
     for row in table.rows[:_SAMPLE_ROWS]:
@@ -135,7 +136,7 @@ def _split_path(name: str, columns: Sequence[str]) -> list[str]:
     return []
 
 
-def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
+def _explode_list_column(table: SourceTable, names: Sequence[str]) -> SourceTable:
     """Make one row for each element of a list; the values of the other columns are repeated.
 
     `names` are paths such as `answers[].text`, all into the same column.
@@ -154,7 +155,7 @@ def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
         elements = parse_cell(row.get(column))
         for element in elements if isinstance(elements, list) else []:
             parts = {
-                name: part_of(element, [key for key in path[1:] if key])
+                name: value_at_path(element, [key for key in path[1:] if key])
                 for name, path in split.items()
             }
             rows.append({**row, **parts})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.read_limits import ReadLimits, unpacked_too_large
+from studies.files.read_limits import ReadLimits, unpacked_size_error
 
 BYTES_PER_VALUE: Final = 16
 """Bytes that are counted for each value in addition to its content."""
@@ -36,7 +36,7 @@ def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[
             f"{path.name}: cannot be read as Parquet: {reason}; write the file again"
         ) from None
     except MemoryError:
-        raise unpacked_too_large(path.name) from None
+        raise unpacked_size_error(path.name) from None
 
 
 def read_arrow(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
@@ -78,7 +78,7 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
             size += column.total_uncompressed_size
     limits.check_values(values, name)
     if size > limits.unpacked_bytes:
-        raise unpacked_too_large(name)
+        raise unpacked_size_error(name)
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
@@ -89,7 +89,7 @@ def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
         for column in map(group.column, range(group.num_columns)):
             limits.check_values(column.num_values, name)
             if column.total_uncompressed_size > limits.unpacked_bytes:
-                raise unpacked_too_large(name)
+                raise unpacked_size_error(name)
 
 
 def read_bounded_batches(
@@ -151,7 +151,7 @@ class _SizeMeter:
         self.rows += batch.num_rows
         projected = self.size * self.total / max(self.rows, 1)
         if self.size > self.max_bytes or projected > 4 * self.max_bytes:
-            raise unpacked_too_large(self.name)
+            raise unpacked_size_error(self.name)
 
 
 def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:

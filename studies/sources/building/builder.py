@@ -46,11 +46,11 @@ class ItemDraft:
         facts = dict(self.facts)
         if self.id in shared and QUESTION_META not in facts.get("meta", {}):
             facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[self.id]}
-        facts["human"] = tuple(map(self._with_compared, range(len(self.human))))
+        facts["human"] = tuple(map(self._vote_on_compared_answers, range(len(self.human))))
         facts |= {"checks": tuple(self.checks), "labels": tuple(self.labels)}
         return Item(self.id, self.instruction, self.responses, **facts)
 
-    def _with_compared(self, index: int) -> Preference:
+    def _vote_on_compared_answers(self, index: int) -> Preference:
         """Return the vote `human[index]`. If the order shown is unknown and the vote compared only
         some of the item's answers, or the item has no texts, return it as a ranking of the answers
         compared: a pick of unknown order would count as a win over all answers of the item."""
@@ -183,7 +183,7 @@ class SourceBuilder:
 
     # ---- verdicts ----------------------------------------------------------------------------
 
-    def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
+    def note_self_comparison(self, names: Sequence[str], where: str) -> bool:
         """Return whether a row compares a model with itself; the caller leaves such rows out, and a
         note gives their number."""
         same = names[0] == names[1]
@@ -308,9 +308,9 @@ class SourceBuilder:
     def judgements(self) -> list[Judgement]:
         """Return all judgements; `Ask.orders` is the number of orders in which the file has the
         comparison."""
-        return self._recorded + [self._with_orders(judgement) for judgement in self._judgements]
+        return self._recorded + [self._set_order_count(judgement) for judgement in self._judgements]
 
-    def _with_orders(self, judgement: Judgement) -> Judgement:
+    def _set_order_count(self, judgement: Judgement) -> Judgement:
         ask = judgement.ask
         if ask.orders == ORDER_UNKNOWN:
             return judgement

@@ -73,7 +73,7 @@ def _no_format_message(table: SourceTable | None, path: Path) -> str:
     return (
         f"matches no known format. Its columns: {columns}. Map them to fields in "
         f"{_example_mapping(guess)}; the fields are listed in docs/formats.md. "
-        f"{_example_rows(guess, table)}"
+        f"{_describe_example_rows(guess, table)}"
         f"Or set data.format ({known})"
     )
 
@@ -86,7 +86,7 @@ def _example_mapping(mapping: dict[str, str]) -> str:
     return f"data.mapping, for instance {{{listed}}}"
 
 
-def _example_rows(guess: dict[str, str], table: SourceTable) -> str:
+def _describe_example_rows(guess: dict[str, str], table: SourceTable) -> str:
     """State what the example would read from the first rows; empty without an example."""
     if not guess or not table.rows:
         return ""
@@ -95,11 +95,11 @@ def _example_rows(guess: dict[str, str], table: SourceTable) -> str:
 
 def use_option_names(message: str) -> str:
     """Replace study-file keys in a message by the options of the import command."""
-    message = _EXAMPLE.sub(lambda found: f"options: {_as_options(found[1])}", message)
+    message = _EXAMPLE.sub(lambda found: f"options: {_mapping_as_options(found[1])}", message)
     message = message.replace("data.source: ", "").replace("data.join", "data.join of a study file")
     return _OPTION_KEY.sub(r"--\1", message)
 
 
-def _as_options(example: str) -> str:
+def _mapping_as_options(example: str) -> str:
     pairs = (pair.rpartition(": ") for pair in example.split(", "))
     return " ".join(f"--mapping {shlex.quote(f'{column}={field}')}" for column, _, field in pairs)

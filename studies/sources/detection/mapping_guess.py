@@ -64,7 +64,7 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     named = _correct_names_with_texts(_guess_by_name(columns), rows)
-    guess = _fitting(named, rows)
+    guess = _keep_fitting_guesses(named, rows)
     replies = [column for column in columns if _has_verdict_marks(column, rows)]
     if replies and "reply" not in guess.values():
         guess[replies[0]] = "reply"
@@ -93,10 +93,12 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
         column: f"responses.{column}" if field == "response" else field
         for column, field in guess.items()
     }
-    return _with_question(made, columns, rows)
+    return _add_question_guess(made, columns, rows)
 
 
-def _with_question(guess: dict[str, str], columns: Sequence[str], rows: Rows) -> dict[str, str]:
+def _add_question_guess(
+    guess: dict[str, str], columns: Sequence[str], rows: Rows
+) -> dict[str, str]:
     """Map the first column of sentences to the question, if no column is mapped to it yet and at
     least two other columns are answers. Columns such as `gpt4_response` are not taken."""
     if "instruction" in guess.values():
@@ -162,7 +164,7 @@ _VERDICT_MARK: Final = re.compile(
 """Marks of a judge's reply, which an answer to a question does not have."""
 
 
-def _fitting(guess: dict[str, str], rows: Rows) -> dict[str, str]:
+def _keep_fitting_guesses(guess: dict[str, str], rows: Rows) -> dict[str, str]:
     """Keep the guesses that fit the values of their columns: numbers are scores and no names of
     models, a winner is one of a few short words, and a judge's reply is no answer."""
     kept = {}
@@ -199,12 +201,12 @@ def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
     """Describe in one text what a guessed mapping reads from the first three rows."""
     lines = []
     for number, row in enumerate(rows[:3], 1):
-        cells = (f"{field}: {_short(row.get(column))}" for column, field in guess.items())
+        cells = (f"{field}: {_quote_shortened(row.get(column))}" for column, field in guess.items())
         lines.append(f"row {number}: {'; '.join(cells)}")
     return " | ".join(lines)
 
 
-def _short(value: Any) -> str:
+def _quote_shortened(value: Any) -> str:
     text = " ".join(text_of(value).split())
     return repr(text if len(text) <= 30 else f"{text[:29]}…")
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from studies.domain import BY_DESIGN, HUMAN_PREFIX
 from studies.errors import SourceError, StudyError
-from studies.files.table_formats.nested_columns import expand_columns, nested_names
+from studies.files.table_formats.nested_columns import expand_columns, list_nested_paths
 from studies.files.tables import SourceTable, text_of
 from studies.frames.winner_words import WINNER_WORDS
 from studies.sources.building.builder import SourceBuilder
@@ -123,7 +123,7 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> None:
         if column not in table.columns:
             raise StudyError(
                 f"data.mapping: {table.name} has no column {column!r}; its columns: "
-                f"{', '.join([*table.columns, *nested_names(table)])[:400]}"
+                f"{', '.join([*table.columns, *list_nested_paths(table)])[:400]}"
             )
         if field not in MAPPING_FIELDS and not field.startswith(("responses.", "meta.")):
             hint = suggest_word(field, [*MAPPING_FIELDS])
@@ -215,7 +215,7 @@ def _read_long(
     """Read a table of one answer per row; scores become verdicts, and the ranks of a question's
     answers become one ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
-    builder.needs_reading = _needs_reading(fields, ())
+    builder.needs_reading = _needs_reply_reading(fields, ())
     for line in rows:
         name = line.plain("contestant")
         item = _add_item(builder, line, {name: line.words("response")})
@@ -237,7 +237,7 @@ def _read_long(
 # ---- one row per comparison ------------------------------------------------------------------
 
 
-def _needs_reading(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
+def _needs_reply_reading(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
     """Whether the mapping has replies but neither winners nor scores, so that the verdicts must be
     read from the replies."""
     stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
@@ -247,7 +247,7 @@ def _needs_reading(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
 def _read_comparisons(
     builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str], sides: Sides
 ) -> None:
-    builder.needs_reading = _needs_reading(fields, sides)
+    builder.needs_reading = _needs_reply_reading(fields, sides)
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
     unnamed, order = not {*sides} <= fields.keys(), "swap" in fields
@@ -256,7 +256,7 @@ def _read_comparisons(
         builder.notes.append(f"no column names the models; they are called {' and '.join(models)}")
     for line in rows:
         names = models if unnamed else (line.plain(sides[0]), line.plain(sides[1]))
-        if builder.skip_self_comparison(names, line.where):
+        if builder.note_self_comparison(names, line.where):
             continue
         texts = {
             name: line.words(f"response_{side}")
@@ -279,9 +279,9 @@ def _is_swapped(line: MappedCells, names: Sides) -> bool:
     text, places = line.plain("swap").strip(), {"a": 0, "b": 1}
     places |= {name.casefold(): place for place, name in enumerate(names)}
     word, column = text.casefold(), line.fields["swap"].casefold()
-    if (first := places.get(_first_model(word))) is not None:
+    if (first := places.get(_model_named_in_order(word))) is not None:
         return first == 1
-    if word in FLAGS and (first := places.get(_first_model(column))) is not None:
+    if word in FLAGS and (first := places.get(_model_named_in_order(column))) is not None:
         return FLAGS[word] == (first == 1)
     orders = FLAGS | _ORDER_WORDS
     if word in orders:
@@ -290,7 +290,7 @@ def _is_swapped(line: MappedCells, names: Sides) -> bool:
     raise line.error(f"swap is {text[:60]!r}; known: {known}; correct the cell")
 
 
-def _first_model(text: str) -> str:
+def _model_named_in_order(text: str) -> str:
     """Return the model that an order such as `plain_first` names."""
     return re.sub(r"[ _-]first$", "", text, flags=re.IGNORECASE)
 
@@ -299,7 +299,7 @@ def _unnamed_models(rows: Sequence[MappedCells]) -> Sides:
     """Return the models of a table without a column for them: the two of its orders, such as
     `plain_first` and `other_first`; else UNNAMED."""
     orders = (line.plain("swap").strip() for line in rows)
-    found = [*dict.fromkeys(m for text in orders if (m := _first_model(text)) != text)]
+    found = [*dict.fromkeys(m for text in orders if (m := _model_named_in_order(text)) != text)]
     return (found[0], found[1]) if len(found) == 2 else UNNAMED
 
 

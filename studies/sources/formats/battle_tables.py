@@ -72,10 +72,10 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
     for line in cells.cells_of(table):
         if own_export:
             line.row = {**line.row, "prompt": "", "judge_prompt": line.row["prompt"]}
-        names = line.need_both(first, second)
+        names = line.require_two_texts(first, second)
         question, answers = _question_and_answers(line)
         questions += bool(question)
-        same = builder.skip_self_comparison(names, line.where)
+        same = builder.note_self_comparison(names, line.where)
         texts = {} if same else dict(zip(names, answers, strict=True))
         named = (line.row.get(name) for name in _CATEGORY_COLUMNS)
         category = next((text for text in named if isinstance(text, str) and text), "")
@@ -161,8 +161,8 @@ def read_autoarena(source: OpenSource) -> SourceBuilder:
         return _read_answers(source)
     builder = SourceBuilder()
     for line in source.cells():
-        names = line.need_both("model_a", "model_b")
-        if builder.skip_self_comparison(names, line.where):
+        names = line.require_two_texts("model_a", "model_b")
+        if builder.note_self_comparison(names, line.where):
             continue
         question = line.text("prompt")
         texts = {
@@ -210,12 +210,12 @@ def read_kaggle(source: OpenSource) -> SourceBuilder:
     """
     builder = SourceBuilder()
     for line in source.cells():
-        names = line.need_both("model_a", "model_b")
+        names = line.require_two_texts("model_a", "model_b")
         prompts, *replies = (
             cells.parse_texts(line.row.get(name)) for name in ("prompt", "response_a", "response_b")
         )
         (question, first), (_, second) = (cells.join_turns(prompts, reply) for reply in replies)
-        if builder.skip_self_comparison(names, line.where):
+        if builder.note_self_comparison(names, line.where):
             continue
         id = line.text("id") or id_from_text("battle", question, first, second)
         item = builder.add_item(id, question, {names[0]: first, names[1]: second}, where=line.where)
@@ -256,11 +256,11 @@ def read_visit_battles(source: OpenSource) -> SourceBuilder:
     `model_selection.B`; battles: `auto_evaluation_result` has the verdicts in both orders.
     """
     builder, people = SourceBuilder(), source.rows.has(*_SELECTED)
-    meaning = "" if people else _second_meaning(source.rows)
+    meaning = "" if people else _meaning_of_second_verdict(source.rows)
     votes: dict[tuple[str, ...], int] = defaultdict(int)
     for line in source.cells():
-        names = line.need_both("A_model", "B_model")
-        if builder.skip_self_comparison(names, line.where):
+        names = line.require_two_texts("A_model", "B_model")
+        if builder.note_self_comparison(names, line.where):
             continue
         question, image = line.need("instruction"), line.text("image_url", "image")
         item = builder.add_item(
@@ -274,7 +274,7 @@ def read_visit_battles(source: OpenSource) -> SourceBuilder:
         if people:
             votes[item, *sorted(names)] += 1
             person = line.text(*_PEOPLE) or f"annotator-{votes[item, *sorted(names)]}"
-            builder.add_person_verdict(item, person, names, _selected(line), known=False)
+            builder.add_person_verdict(item, person, names, _selected_slot(line), known=False)
         else:
             _add_battle(builder, line, item, names, meaning)
     if people:
@@ -287,7 +287,7 @@ def read_visit_battles(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _selected(line: RowCells) -> Pick:
+def _selected_slot(line: RowCells) -> Pick:
     """Return the slot that a person selected; "tie" for both or neither, None without a mark."""
     marks = [cells.FLAGS.get(line.text(name).strip().casefold()) for name in _SELECTED]
     if None in marks:
@@ -295,7 +295,7 @@ def _selected(line: RowCells) -> Pick:
     return "tie" if marks[0] == marks[1] else marks.index(True)
 
 
-def _results(row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _battle_verdicts_and_replies(row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the verdicts of a battle, and the replies that they were read from."""
     results, replies = (
         cells.parse_texts(row.get(name)) for name in (_RESULT, "auto_evaluation_cot")
@@ -310,7 +310,7 @@ def _add_battle(
     with_reference = line.text("evaluated_with_reference").casefold() == "true"
     prompt = "visit-reference-backed" if with_reference else "visit-reference-free"
     judge = line.text("engine") or "recorded"
-    results, replies = _results(line.row)
+    results, replies = _battle_verdicts_and_replies(line.row)
     for query, result in enumerate(results[: 2 if meaning else 1]):
         shown = names if query == 0 else names[::-1]
         letters, word = shown if meaning == "as shown" else names, result.strip()
@@ -323,7 +323,7 @@ def _add_battle(
         builder.add_verdict(item, judge, prompt, shown, pick, reply=reply)
 
 
-def _second_meaning(table: SourceTable) -> str:
+def _meaning_of_second_verdict(table: SourceTable) -> str:
     """Return what A and B mean in the second verdict: "as shown" (positions) or "models".
 
     The replies to the second call name the winner by position. If most verdicts are the same letter
@@ -331,7 +331,7 @@ def _second_meaning(table: SourceTable) -> str:
     """
     same = named = 0
     for row in table.rows:
-        results, replies = _results(row)
+        results, replies = _battle_verdicts_and_replies(row)
         if len(results) < 2:
             continue
         named += results[1] in (row.get("A_model"), row.get("B_model"))

@@ -15,7 +15,7 @@ from studies.sources import cells
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, content_text
-from studies.sources.source_format import OpenSource, has_signs, reads
+from studies.sources.source_format import OpenSource, make_column_matcher, reads
 
 # ---- MT-Bench --------------------------------------------------------------------------------
 
@@ -100,7 +100,9 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
             else:
                 meta = _turn_meta(id, turn)
                 item = builder.add_item(_item_id(id, turn), "", where=line.where, meta=meta)
-            (_add_pair if "g1_winner" in line.row else _add_single)(builder, line, item)
+            (_add_pair_judgement if "g1_winner" in line.row else _add_single_judgement)(
+                builder, line, item
+            )
     if verdicts and not questions:
         builder.notes.append(
             "verdicts only: to see questions and answers, open the folder with question.jsonl and "
@@ -115,7 +117,7 @@ def _add_answers(answers: Answers, table: SourceTable) -> None:
         turns = choices[0].get("turns") if isinstance(choices, list) and choices else None
         if not isinstance(turns, list):
             raise line.error("field 'choices': expected [{'turns': […]}]")
-        model, id = line.need_both("model_id", "question_id")
+        model, id = line.require_two_texts("model_id", "question_id")
         texts = [content_text(turn) for turn in turns]
         if answers.setdefault(id, {}).setdefault(model, texts) != texts:
             raise line.error(f"a second answer of {model!r} to question {id}; keep one answer")
@@ -168,9 +170,9 @@ def _judge_and_prompt(line: RowCells) -> tuple[str, str]:
     return text_of(judge) or "recorded", "mt-bench"
 
 
-def _add_pair(builder: SourceBuilder, line: RowCells, item: str) -> None:
-    by, names = _judge_and_prompt(line), line.need_both("model_1", "model_2")
-    if builder.skip_self_comparison(names, line.where):
+def _add_pair_judgement(builder: SourceBuilder, line: RowCells, item: str) -> None:
+    by, names = _judge_and_prompt(line), line.require_two_texts("model_1", "model_2")
+    if builder.note_self_comparison(names, line.where):
         return
     for game, shown in ((1, names), (2, names[::-1])):
         winner = line.pick(f"g{game}_winner", _WINNERS)
@@ -179,7 +181,7 @@ def _add_pair(builder: SourceBuilder, line: RowCells, item: str) -> None:
         builder.add_verdict(item, *by, shown, slot, **facts)
 
 
-def _add_single(builder: SourceBuilder, line: RowCells, item: str) -> None:
+def _add_single_judgement(builder: SourceBuilder, line: RowCells, item: str) -> None:
     by, score = _judge_and_prompt(line), line.number("score")
     score = None if score is None or score < 0 else score
     facts = _reply_facts(line, "judgment", score is not None)
@@ -203,7 +205,7 @@ PICK_BY_LEVEL: Final[dict[str, tuple[Pick, int]]] = {
     "B<<A": (0, 2), "B<A": (0, 1), "B=A": ("tie", 0), "A<B": (1, 1), "A<<B": (1, 2),
 }  # fmt: skip
 _GAMES: Final = "model and games are Arena-Hard's judgements"
-matches_arena_hard: Final = has_signs(
+matches_arena_hard: Final = make_column_matcher(
     {"games, model, uid": _GAMES, "games, model, question_id": _GAMES}
 )
 
@@ -221,7 +223,7 @@ def read_arena_hard(source: OpenSource) -> SourceBuilder:
     answers: dict[str, dict[str, str]] = {}
     for table in source.other_files().values():
         for line in cells_of(table):
-            _add_texts(line, questions, answers)
+            _add_answer_or_question(line, questions, answers)
     unknown: list[str] = []
     for line in source.cells():
         id = line.text("uid", "question_id")
@@ -260,7 +262,7 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
         )
     judge, model = line.text("judge") or "recorded", line.need("model")
     names = (line.text("baseline") or UNNAMED_BASELINE, model)
-    if builder.skip_self_comparison(names, line.where):
+    if builder.note_self_comparison(names, line.where):
         return 0
     for game, shown in zip(games, (names, names[::-1]), strict=False):
         held = RowCells(game if isinstance(game, Mapping) else {})
@@ -281,7 +283,7 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
     return unknown
 
 
-def _add_texts(
+def _add_answer_or_question(
     line: RowCells, questions: dict[str, tuple[str, str]], answers: dict[str, dict[str, str]]
 ) -> None:
     """Add the answer of a row that names a model, else its question."""
@@ -359,13 +361,13 @@ def read_vicuna(source: OpenSource) -> SourceBuilder:
     builder = SourceBuilder()
     scored = False
     for line in _vicuna_rows(files, "review"):
-        ids = line.need_both("answer1_id", "answer2_id")
+        ids = line.require_two_texts("answer1_id", "answer2_id")
         if unknown := [id for id in ids if id not in answers]:
             raise line.error(
                 f"no file of answers has the answer {unknown[0]!r}; name it in data.files"
             )
         names = tuple(answers[id].need("model_id") for id in ids)
-        if builder.skip_self_comparison(names, line.where):
+        if builder.note_self_comparison(names, line.where):
             continue
         asked = questions.get(line.text("question_id"), RowCells({}))
         texts = {name: answers[id].text("text") for name, id in zip(names, ids, strict=True)}

@@ -47,13 +47,13 @@ _UNUSABLE_WORDS: Final[dict[str, domain.Status]] = {
 MAX_NAMED_WORDS: Final = 5
 
 
-def _fold_columns(table: SourceTable) -> dict[str, str]:
+def _columns_by_lower_case_name(table: SourceTable) -> dict[str, str]:
     """Return column name in lower case -> column name as in the file."""
     return {column.casefold().strip(): column for column in reversed(table.columns)}
 
 
 def _matches_table(table: SourceTable) -> str:
-    folded = _fold_columns(table).keys()
+    folded = _columns_by_lower_case_name(table).keys()
     pair = next((pair for pair in VERDICT_COLUMNS if set(pair) <= folded), None)
     if pair is None or "winner" in folded:
         return ""
@@ -76,7 +76,7 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     `contestant`, `judge`, `prompt`, `group`, `question`, `response`, `reply`, `labeller`, `policy`.
     """
     table, builder = source.rows, SourceBuilder()
-    folded = _fold_columns(table)
+    folded = _columns_by_lower_case_name(table)
     fields = {
         field: folded[name]
         for field, names in COLUMNS.items()
@@ -102,16 +102,16 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
             named or line.row_id, question, answers, where=where, category=text["group"]
         )
         by = (text["judge"] or "judge", text["prompt"] or "recorded")
-        word = _word_in(line, verdicts)
+        word = _read_lower_case_word(line, verdicts)
         status = _UNUSABLE_WORDS.get(word)
         facts: dict[str, Any] = {"labels": options, "status": status, "reply": text["reply"]}
-        score = None if status else _value(word, pass_fail)
+        score = None if status else _word_to_score(word, pass_fail)
         given_by, policy = text["source"] or domain.GOLD, text["policy"]
         raters = judged[item, contestant, *by, word, text["reply"]]
         if not raters or given_by in raters:  # else the same verdict beside another rater's label
             builder.add_rating(item, *by, contestant, score, **facts)
         raters.add(given_by)
-        label = _value(_word_in(line, labels), pass_fail)
+        label = _word_to_score(_read_lower_case_word(line, labels), pass_fail)
         if label is None:
             continue
         earlier, place = known.setdefault((item, contestant, given_by), (label, where))
@@ -128,13 +128,13 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _word_in(line: RowCells, column: str) -> str:
+def _read_lower_case_word(line: RowCells, column: str) -> str:
     """Return the text of a cell in lower case; 1.0 and 0.0 become "1" and "0"."""
     word = line.text(column).strip().casefold()
     return {"1.0": "1", "0.0": "0"}.get(word, word)
 
 
-def _value(word: str, pass_fail: bool) -> float | None:
+def _word_to_score(word: str, pass_fail: bool) -> float | None:
     """Return 1 (pass), 0 (fail) or a score; None for an empty cell."""
     return (float(word in PASS_WORDS) if pass_fail else float(word)) if word else None
 
@@ -147,9 +147,9 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
         skipped = {"", *(_UNUSABLE_WORDS if column == verdicts else ())}
         words: dict[str, int] = {}
         for index, row in enumerate(table.rows):
-            words.setdefault(_word_in(RowCells(row), column), index)
+            words.setdefault(_read_lower_case_word(RowCells(row), column), index)
         found = {word: index for word, index in words.items() if word not in skipped}
-        kinds[column] = _kind_of(found.keys())
+        kinds[column] = _kind_of_words(found.keys())
         if kinds[column] == "unclear":
             raise SourceError(_question(table, column, found))
     if set(kinds.values()) == {"words", "numbers"}:
@@ -161,7 +161,7 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
     return "numbers" not in kinds.values()
 
 
-def _kind_of(words: Set[str]) -> str:
+def _kind_of_words(words: Set[str]) -> str:
     """Return the type of a column's values: "binary" (only 0 and 1, or no value), "words"
     (pass/fail words), "numbers" or "unclear"."""
     if words <= {"0", "1"}:

@@ -118,7 +118,7 @@ def _add_item(
     text_only: bool,
 ) -> None:
     task, where, number = line.text("task_name"), line.where, line.text("index").strip()
-    description = _trimmed(line, *_DESCRIPTIONS)
+    description = _first_filled_text(line, *_DESCRIPTIONS)
     if text_only and not description:
         raise SourceError(
             f"{where}: split: text-only needs a description of the images; expected one of the "
@@ -133,8 +133,8 @@ def _add_item(
         category=line.text("category") or CATEGORY_BY_TASK.get(task, ""),
         context="" if text_only else description,
         images=() if text_only else _image_sources(line, images),
-        reference=_trimmed(line, "reference_answer_by_gpt4o"),
-        ground_truth=_trimmed(line, "ground_truth"),
+        reference=_first_filled_text(line, "reference_answer_by_gpt4o"),
+        ground_truth=_first_filled_text(line, "ground_truth"),
         criteria=parse_criteria(line.row.get("criteria"), where),
         meta={"task": task},
     )
@@ -142,9 +142,9 @@ def _add_item(
 
 def build_instruction(line: RowCells, description: str) -> str:
     """Return a row's question; if empty, build it from other columns by the query template."""
-    question = _trimmed(line, "question")
+    question = _first_filled_text(line, "question")
     if not question:
-        parts = {name: _trimmed(line, name, f"{name}s") for name in _QUERY_PARTS}
+        parts = {name: _first_filled_text(line, name, f"{name}s") for name in _QUERY_PARTS}
         if not parts["instruction"]:
             raise line.error(
                 "columns 'question' and 'instruction' are both empty; fill one of them"
@@ -224,7 +224,7 @@ def _image_sources(line: RowCells, images: Mapping[str, Any]) -> tuple[str, ...]
     parts = value if isinstance(value, list) else _split_list(text_of(value).strip())
     found = [_image_source(text_of(part).strip(), line.where) for part in parts]
     if not any(found):
-        paths = _split_list(_trimmed(line, "image_path"))
+        paths = _split_list(_first_filled_text(line, "image_path"))
         found = [_image_source(path, line.where) for path in paths]
     return tuple(image for image in found if image)
 
@@ -250,7 +250,7 @@ def _image_source(text: str, where: str) -> str:
     return text
 
 
-def _trimmed(line: RowCells, *columns: str) -> str:
+def _first_filled_text(line: RowCells, *columns: str) -> str:
     """Return the first text of these columns that is not empty, "nan" or a backslash."""
     texts = (line.text(column).strip() for column in columns)
     return next((text for text in texts if text.casefold() not in ("", "nan", "\\")), "")

@@ -51,7 +51,7 @@ def list_logs(folder: Path) -> list[Path]:
     return [path for path in found if path.suffix == LOG_SUFFIX or _is_json_log(path)]
 
 
-def _start_of(path: Path) -> bytes:
+def _read_first_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_START)
 
@@ -60,7 +60,7 @@ def _is_json_log(path: Path) -> bool:
     """Whether a JSON file starts like a log: with version, status and eval."""
     if path.suffix != ".json" or not path.is_file():
         return False
-    start = _start_of(path)
+    start = _read_first_bytes(path)
     return all(key in start for key in (b'"version"', b'"status"', b'"eval"', b'"task"'))
 
 
@@ -83,7 +83,7 @@ def read_inspect(source: OpenSource) -> SourceBuilder:
 
 def _task_name(path: Path, source: OpenSource) -> str:
     if path.suffix != LOG_SUFFIX:  # the task is named at the start of the file
-        found = _TASK.search(_start_of(path))
+        found = _TASK.search(_read_first_bytes(path))
         return found[1].decode(errors="replace") if found else path.name
     return next((header.text("task") for header, _ in _open_log(path, source)), "")
 
@@ -99,7 +99,7 @@ def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Sample
     with open_archive(path, current_limits()) as archive:
 
         def parse(entry: str) -> Mapping[str, Any]:
-            return _parse(archive.read(entry), f"{path.name}, {entry}")
+            return _parse_log_object(archive.read(entry), f"{path.name}, {entry}")
 
         name = next((name for name in _HEADERS if name in archive.entries), "")
         if not name:
@@ -112,7 +112,7 @@ def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Sample
         yield RowCells(parse(name).get("eval") or {}), samples
 
 
-def _parse(content: bytes, where: str) -> Mapping[str, Any]:
+def _parse_log_object(content: bytes, where: str) -> Mapping[str, Any]:
     count_values(content, where, current_limits())
     try:
         value = _load_json(content)

@@ -16,7 +16,7 @@ from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, id_from_text
-from studies.sources.source_format import OpenSource, has_signs, reads, tables_in
+from studies.sources.source_format import OpenSource, make_column_matcher, reads, tables_in
 
 # ---- PandaLM ---------------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ _FILLER: Final = re.compile(r"(pairwise|outputs?|example|pred(iction)?s?|\W|_)+"
 
 def _auto_j_files(folder: Path) -> tuple[Path | None, list[Path]]:
     """Return the file of pairs in a folder, and the files of judges' outputs."""
-    paths, matches = tables_in(folder), has_signs(_AUTO_J_SIGNS)
+    paths, matches = tables_in(folder), make_column_matcher(_AUTO_J_SIGNS)
     pairs = (path for path in paths if "pairwise" in path.name.casefold())
     base = next((path for path in pairs if matches(read_table(path))), None)
     outputs = [path for path in paths if path != base and re.search("output|pred", path.name, re.I)]
@@ -181,7 +181,7 @@ _LLMBAR_SIGNS: Final = {
 
 
 def _matches_llmbar_folder(folder: Path) -> str:
-    results, matches = _result_files(folder), has_signs(_LLMBAR_SIGNS)
+    results, matches = _result_files(folder), make_column_matcher(_LLMBAR_SIGNS)
     data = [path for path in _dataset_files(folder) if matches(read_table(path))]
     if not results and not data:
         return ""
@@ -275,7 +275,7 @@ _RESPONSES: Final = ("response_A", "response_B")
 _DECISIONS: Final[dict[str, Pick]] = {"A>B": 0, "B>A": 1, "A=B": "tie", "B=A": "tie"}
 _JUDGEBENCH: Final = "pair_id, response_A, response_B and label are JudgeBench's"
 _PAIRS: Final = "pair_id, question, response_A, response_B, label"
-matches_judgebench: Final = has_signs(
+matches_judgebench: Final = make_column_matcher(
     {
         f"{_PAIRS}, judgments": f"{_JUDGEBENCH}; judgments contains the verdicts",
         _PAIRS: _JUDGEBENCH,
@@ -298,7 +298,7 @@ def read_judgebench(source: OpenSource) -> SourceBuilder:
     """
     builder = SourceBuilder()
     for line in source.cells():
-        id, question = line.need_both("pair_id", "question")
+        id, question = line.require_two_texts("pair_id", "question")
         item = builder.add_item(
             id,
             question,

@@ -61,7 +61,7 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
 
     Lossless; their questions and answers are those of an items file that `--files` names.
     """
-    return _with_items(source, parse_judgements(source.rows))
+    return _build_with_items(source, parse_judgements(source.rows))
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
@@ -85,7 +85,7 @@ def _parse_rows(
     return found
 
 
-def _with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -> SourceBuilder:
+def _build_with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -> SourceBuilder:
     """Return a builder with exported judgements and their items, and notes on missing texts."""
     files = source.spec.files
     if unknown := sorted(set(files) - {ITEMS_KEY}):
@@ -93,10 +93,10 @@ def _with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -> Sour
             f"data.files: {unknown[0]!r} is not used with judgements; name their items as "
             f"{ITEMS_KEY}: items.jsonl"
         )
-    judgements = first_per_ask(all_judgements)
+    judgements = keep_first_per_ask(all_judgements)
     tables = source.other_files().values()
     items = [item for table in tables for item in parse_items(table, texts_required=False)]
-    missing = _without_items([j.ask.item for j in judgements], items)
+    missing = _make_missing_items([j.ask.item for j in judgements], items)
     builder = SourceBuilder([*items, *missing], judgements)
     if missing and items:
         builder.notes.append(
@@ -117,13 +117,13 @@ def _with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -> Sour
     return builder
 
 
-def _without_items(ids: Sequence[str], items: Sequence[Item]) -> list[Item]:
+def _make_missing_items(ids: Sequence[str], items: Sequence[Item]) -> list[Item]:
     """Return an item without texts for each id that is not among `items`."""
     known = {item.id for item in items}
     return [Item(id, "", {}) for id in dict.fromkeys(ids) if id not in known]
 
 
-def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
+def keep_first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Return the first judgement of each ask, as joined exports can contain a judgement twice."""
     first: dict[tuple[object, ...], Judgement] = {}
     for judgement in judgements:
@@ -133,7 +133,7 @@ def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
     return list(first.values())
 
 
-def _known_status(status: str) -> Any:
+def _check_status(status: str) -> Any:
     if status not in STATUSES:
         raise ValueError(f"unknown status {status!r}")
     return status
@@ -145,7 +145,7 @@ def _parse_judgement(values: Mapping[str, Any]) -> Judgement:
     Injection flags of an export are ignored, since they are computed again from the items.
     """
     ask, held = dict(_decode_json(values["ask"])), _decode_json(values.get("verdict"))
-    status = _known_status(values["status"])
+    status = _check_status(values["status"])
     for name in ("shown", "labels"):
         ask[name] = tuple(ask[name])
     rest = dict(values)
@@ -203,12 +203,14 @@ def read_flat(source: OpenSource) -> SourceBuilder:
     """
     table = source.rows
     found = _parse_rows(table, "judgement", "; export it again", _parse_flat)
-    return _with_items(source, found if "orders" in table.columns else _count_orders(found))
+    return _build_with_items(
+        source, found if "orders" in table.columns else _set_order_counts(found)
+    )
 
 
 def _parse_flat(row: Row) -> Judgement:
     cell = {name: text_of(value) for name, value in row.items()}
-    usable = _known_status(cell["status"]) in USABLE_STATUSES
+    usable = _check_status(cell["status"]) in USABLE_STATUSES
     shown, labels = (tuple(cell[name].split(JOINT)) for name in ("shown", "labels"))
     counts = [cell["prompt_tokens"], cell["completion_tokens"]]
     prompt, completion = (int(float(count)) if count else None for count in counts)
@@ -228,7 +230,7 @@ def _make_judgement(
         noise=cell.get("noise") == "1",
         orders=int(cell.get("orders") or 1),
     )
-    status, detail = _known_status(cell["status"]), cell["detail"]
+    status, detail = _check_status(cell["status"]), cell["detail"]
     facts |= {name: float(cell.get(name) or 0) for name in ("seconds", "time")}
     return Judgement(ask, status, verdict, rule=cell["rule"], detail=detail, **facts)
 
@@ -246,7 +248,7 @@ def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
     return Verdict(None if slot == "" else slot, margin, scores, likely, mass)
 
 
-def _count_orders(judgements: Sequence[Judgement]) -> list[Judgement]:
+def _set_order_counts(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Set `Ask.orders` to the number of orders (for one answer: arrangements) in which the file has
     the comparison; used for older files, which do not state it."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
@@ -298,7 +300,7 @@ def read_votes(source: OpenSource) -> SourceBuilder:
     files = source.spec.files
     items = parse_items(source.read_other_file(files[ITEMS_KEY])) if ITEMS_KEY in files else []
     votes = _parse_rows(source.rows, "vote", "", _parse_vote)
-    missing = _without_items([vote.ask.item for vote in votes], items)
+    missing = _make_missing_items([vote.ask.item for vote in votes], items)
     builder = SourceBuilder([*items, *missing], votes)
     if missing:
         builder.notes.append(
@@ -318,7 +320,7 @@ def _parse_vote(row: Row) -> Judgement:
     cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS} | {"rule": "vote"}
     cell |= {"status": cell["status"] or "ok", "prompt": cell["prompt"] or "vote"}
     shown = tuple(str(name) for name in decode_cell(cell["shown"]))
-    usable = _known_status(cell["status"]) in USABLE_STATUSES
+    usable = _check_status(cell["status"]) in USABLE_STATUSES
     labels = tuple(decode_cell(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
     verdict = _vote_verdict(cell, shown)
     if verdict is None and usable:
@@ -366,7 +368,7 @@ def read_shards(source: OpenSource) -> SourceBuilder:
     contents = summarise_shards(source.path)
     items_path = source.path / ITEMS_FILE
     items = parse_items(read_table(items_path)) if items_path.is_file() else []
-    missing = _without_items(list(contents.items), items)
+    missing = _make_missing_items(list(contents.items), items)
     builder = SourceBuilder([*items, *missing])
     builder.shards, builder.unknown_order = contents, contents.unknown_order
     if missing:

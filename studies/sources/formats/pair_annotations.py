@@ -13,7 +13,7 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.join import join_answers
-from studies.sources.source_format import OpenSource, has_signs, reads, tables_in
+from studies.sources.source_format import OpenSource, make_column_matcher, reads, tables_in
 
 # ---- AlpacaEval ------------------------------------------------------------------------------
 
@@ -21,7 +21,7 @@ _ANNOTATIONS: Final = {
     "instruction, output_1, output_2, preference": "output_1, output_2 and preference are "
     "AlpacaEval's annotations"
 }
-matches_annotations: Final = has_signs(_ANNOTATIONS)
+matches_annotations: Final = make_column_matcher(_ANNOTATIONS)
 _TIE_PREFERENCES: Final = (0.0, 1.5)
 
 
@@ -50,7 +50,7 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
     weighted = any(value is not None and value % 0.5 for value in preferences)
     for line, preference in zip(source.cells(), preferences, strict=True):
         names = (line.text("generator_1") or "output_1", line.text("generator_2") or "output_2")
-        if builder.skip_self_comparison(names, line.where):
+        if builder.note_self_comparison(names, line.where):
             continue
         texts = dict(zip(names, (line.text("output_1"), line.text("output_2")), strict=True))
         item = _add_instruction(builder, line, texts)
@@ -239,7 +239,9 @@ def read_prd(source: OpenSource) -> SourceBuilder:
 
 
 def _prd_tables(folder: Path) -> list[SourceTable]:
-    return [table for table in map(read_table, tables_in(folder)) if has_signs(_PRD)(table)]
+    return [
+        table for table in map(read_table, tables_in(folder)) if make_column_matcher(_PRD)(table)
+    ]
 
 
 def _add_prompt(builder: SourceBuilder, line: RowCells) -> None:
@@ -248,15 +250,15 @@ def _add_prompt(builder: SourceBuilder, line: RowCells) -> None:
         raise line.error("field 'responses': expected answers by model; correct the row")
     answers = {name: text_of(text) for name, text in responses.items()}
     facts = {name: line.text(name) for name in ("category", "reference")}
-    id, prompt = line.need_both("prompt_id", "prompt")
+    id, prompt = line.require_two_texts("prompt_id", "prompt")
     builder.add_item(id, prompt, answers, where=line.where, **facts)
 
 
 def _add_prd_verdict(builder: SourceBuilder, line: RowCells) -> bool:
     """Add the verdict or vote of a row; return whether it is a judge's verdict without a reply."""
     item = builder.add_item(line.need("prompt_id"), "", where=line.where)
-    shown = line.need_both("first", "second")
-    if builder.skip_self_comparison(shown, line.where):
+    shown = line.require_two_texts("first", "second")
+    if builder.note_self_comparison(shown, line.where):
         return False
     pick = line.pick("verdict", _VERDICTS)
     if person := line.text("annotator"):

@@ -13,7 +13,7 @@ from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, id_from_text, parse_conversation, split_conversation
-from studies.sources.source_format import OpenSource, has_signs, reads
+from studies.sources.source_format import OpenSource, make_column_matcher, reads
 
 # ---- OpenAssistant ---------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ def _split_transcripts(
 
 # ---- THEMIS ----------------------------------------------------------------------------------
 
-matches_themis: Final = has_signs(
+matches_themis: Final = make_column_matcher(
     {"_record, permutation, parsed_letter": "permutation and parsed_letter are THEMIS' records"}
 )
 

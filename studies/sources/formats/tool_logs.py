@@ -56,7 +56,7 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
     log, rules, rows = ScoreLog(), 0, _result_rows(source.rows)
     config = RowCells(source.rows.json_object or {}).inside("config")
     options = config.inside("defaultTest").inside("options")
-    judge = _provider(options.row.get("provider")) or "default grader"
+    judge = _provider_name(options.row.get("provider")) or "default grader"
     prompts = {prompt for _, prompt in map(_contestant_key, rows)}
     compared: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     for row in rows:
@@ -65,21 +65,21 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
         test = row.get("testCase") or {}
         item = log.add_item(
             f"test-{int(row.get('testIdx') or 0):05}",
-            _question(row.get("vars") or test.get("vars") or {}),
+            _question_from_variables(row.get("vars") or test.get("vars") or {}),
             {name: text_of((row.get("response") or {}).get("output"))},
             category=text_of(test.get("description")),
         )
         parts = (row.get("gradingResult") or {}).get("componentResults") or []
         judged = [part for part in parts if isinstance(part, dict) and part.get("assertion")]
         log.unscored += not judged
-        default = _provider((test.get("options") or {}).get("provider")) or judge
+        default = _provider_name((test.get("options") or {}).get("provider")) or judge
         for part in judged:
             assertion = RowCells(part["assertion"])
             kind, reply = assertion.text("type").removeprefix("not-"), text_of(part.get("reason"))
             if kind == SELECT_BEST:
                 compared[item].append((name, part))
             elif kind in MODEL_GRADED or kind.startswith(RED_TEAM):
-                by = _provider(assertion.row.get("provider")) or default
+                by = _provider_name(assertion.row.get("provider")) or default
                 asked = assertion.text("metric", "type")
                 log.add_score(item, name, by, asked, part.get("score"), reply=reply)
             else:
@@ -98,12 +98,15 @@ def _add_choice(
         return
     best = [slot for slot, (_, part) in enumerate(answers) if part.get("pass") is True]
     part = answers[best[0] if best else 0][1]
-    by, reply = _provider(part["assertion"].get("provider")) or judge, text_of(part.get("reason"))
+    by, reply = (
+        _provider_name(part["assertion"].get("provider")) or judge,
+        text_of(part.get("reason")),
+    )
     names, pick = [name for name, _ in answers], best[0] if len(best) == 1 else None
     builder.add_verdict(item, by, SELECT_BEST, names, pick, reply=reply)
 
 
-def _question(variables: Mapping[str, Any]) -> str:
+def _question_from_variables(variables: Mapping[str, Any]) -> str:
     """Return a test's variables as its question, since each contestant may have its own prompt."""
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))
@@ -119,9 +122,9 @@ def _contestant_key(row: Row) -> tuple[str, str]:
     return text_of(name) or f"provider {row.get('promptIdx')}", " ".join(text_of(label).split())
 
 
-def _provider(value: Any) -> str:
+def _provider_name(value: Any) -> str:
     if isinstance(value, dict):
-        return _provider(value.get("label") or value.get("id") or value.get("text"))
+        return _provider_name(value.get("label") or value.get("id") or value.get("text"))
     return text_of(value)
 
 
@@ -226,7 +229,7 @@ _RUN_COLUMN: Final = re.compile(r"annotation_(.+)_annotator_kind")
 _PARTS: Final = ("annotator_kind", "label", "score", "explanation", "error")
 
 
-def _names_in(table: SourceTable, pattern: re.Pattern[str]) -> list[str]:
+def _list_evaluation_names(table: SourceTable, pattern: re.Pattern[str]) -> list[str]:
     """Return the names of evaluations in a table's columns, each once."""
     matches = map(pattern.fullmatch, table.columns)
     return list(dict.fromkeys(match[1] for match in matches if match))
@@ -235,9 +238,9 @@ def _names_in(table: SourceTable, pattern: re.Pattern[str]) -> list[str]:
 def _matches_phoenix(table: SourceTable) -> str:
     if table.has("example_id", "annotations", "output"):
         return "example_id, output and annotations are runs of a Phoenix experiment"
-    if table.has("example_id", "output") and _names_in(table, _RUN_COLUMN):
+    if table.has("example_id", "output") and _list_evaluation_names(table, _RUN_COLUMN):
         return "example_id and annotation_<name>_score are runs of a Phoenix experiment"
-    if table.has("context.span_id") and _names_in(table, _SPAN_COLUMN):
+    if table.has("context.span_id") and _list_evaluation_names(table, _SPAN_COLUMN):
         return "context.span_id and eval.<name>.score are spans of Phoenix"
     first = recorded_scores.score_rows(table)[:1]
     if any({"span_id", "annotator_kind", "result"} <= row.keys() for row in first):
@@ -253,7 +256,10 @@ def read_phoenix(source: OpenSource) -> SourceBuilder:
     Annotators of kind CODE are left out.
     """
     log, table = ScoreLog(), source.rows
-    names, spans = _names_in(table, _RUN_COLUMN), _names_in(table, _SPAN_COLUMN)
+    names, spans = (
+        _list_evaluation_names(table, _RUN_COLUMN),
+        _list_evaluation_names(table, _SPAN_COLUMN),
+    )
     for line in recorded_scores.score_cells(table):
         if "annotations" in line.row:
             found = line.row.get("annotations") or ()
@@ -377,7 +383,7 @@ def _add_preference(builder: SourceBuilder, group: str, members: Sequence[RowCel
     """Add the verdict on the two answers (LangSmith's runs) of a feedback group: the higher score
     wins."""
     names = [line.text("session_id", "run_id") for line in members]
-    if len(members) != 2 or builder.skip_self_comparison(names, group):
+    if len(members) != 2 or builder.note_self_comparison(names, group):
         return
     first, second = (recorded_scores.score_of(line.row.get("score")) for line in members)
     pick: Pick = None

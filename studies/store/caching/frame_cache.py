@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from studies.files.partial_files import write_beside
+from studies.files.partial_files import replace_when_written
 from studies.frames.code_fingerprint import CodeMissing, fingerprint
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
         table = table.replace_schema_metadata(
             {**(table.schema.metadata or {}), _METADATA_KEY: _version_metadata(version)}
         )
-        with write_beside(path) as partial:
+        with replace_when_written(path) as partial:
             feather.write_feather(table, partial, compression="lz4")
 
 
@@ -88,7 +88,7 @@ def cache_value(store: Path, study: str, what: str, version: tuple[str, int], va
     path = _cache_path(store, study, "json")
     with contextlib.suppress(OSError):
         values = _read_cached_values(store, study) | {what: [_code_fingerprint(), *version, value]}
-        with write_beside(path) as partial:
+        with replace_when_written(path) as partial:
             partial.write_text(json.dumps(values), encoding="utf-8")
 
 
@@ -119,7 +119,7 @@ def _version_metadata(version: tuple[str, int]) -> bytes:
 _MAKERS: Final[list[ModuleType]] = []
 
 
-def register_maker(module: ModuleType) -> None:
+def register_cache_producer(module: ModuleType) -> None:
     """Register a module that produces cached data. Data cached before a change of its code, or of
     the code of a module it imports, is ignored."""
     if module not in _MAKERS:

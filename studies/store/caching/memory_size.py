@@ -44,17 +44,17 @@ def measure(value: object, excluded: tuple[type, ...] = ()) -> MemorySize:
 
     Objects of the `excluded` types, classes and functions are not counted.
     """
-    walk = _Walk(excluded)
+    walk = _SizeCounter(excluded)
     walk.add(value, 1.0, 0)
     return walk.size
 
 
-class _Walk:
+class _SizeCounter:
     def __init__(self, excluded: tuple[type, ...]) -> None:
         self.size = MemorySize()
         self._excluded = (*excluded, *_SHARED_TYPES)
         self._seen: set[int] = set()
-        numpy, self._pandas = _loaded("numpy"), _loaded("pandas")
+        numpy, self._pandas = _find_imported_library("numpy"), _find_imported_library("pandas")
         self._arrays = (numpy.ndarray,) if numpy else ()
         self._scalars = (
             *_SCALARS,
@@ -138,19 +138,19 @@ class _Walk:
 
     def _add_attributes(self, value: Any, weight: float, depth: int) -> None:
         self.size.small += weight * sys.getsizeof(value, 64)
-        names = _slots(type(value))  # type: ignore[arg-type]  # a class is hashable
+        names = _slot_attribute_names(type(value))  # type: ignore[arg-type]  # a class is hashable
         self._add_all((getattr(value, name, None) for name in names), weight, depth)
         self.add(getattr(value, "__dict__", None), weight, depth)
 
 
-def _loaded(library: str) -> Any:
+def _find_imported_library(library: str) -> Any:
     """Return a library if it was imported; else None, because no value can be of its types."""
     # import_module waits for a thread that is still importing the library
     return import_module(library) if library in sys.modules else None
 
 
 @lru_cache(maxsize=1024)
-def _slots(kind: type) -> list[str]:
+def _slot_attribute_names(kind: type) -> list[str]:
     found: list[str] = []
     for one in kind.__mro__:
         names = one.__dict__.get("__slots__", ())

@@ -62,7 +62,7 @@ class StoreCache:
     def bytes(self) -> int:
         """Estimated bytes of all values; a buffer shared by several values counts once."""
         with self._lock:
-            self._measure_used()
+            self._measure_used_values()
             return self._bytes
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class StoreCache:
 
         Simultaneous requests for a key wait for one computation.
         """
-        with self._turn(key):
+        with self._lock_key(key):
             entry = self._find(key, version)
             if entry is None:
                 entry = self._put(key, _CacheEntry(version, work()))
@@ -92,7 +92,7 @@ class StoreCache:
                 self._remove(key)
 
     @contextmanager
-    def _turn(self, key: CacheKey) -> Iterator[None]:
+    def _lock_key(self, key: CacheKey) -> Iterator[None]:
         with self._lock:
             turn = self._computing.setdefault(key, [threading.RLock(), 0])
             turn[1] += 1
@@ -122,7 +122,7 @@ class StoreCache:
             self._measure(key)
             self._used.add(key)
             if self._needs_measuring():
-                self._measure_used()
+                self._measure_used_values()
             while self._bytes > self._most and len(self._entries) > 1:
                 self._remove(next(iter(self._entries)))
         return entry
@@ -132,7 +132,7 @@ class StoreCache:
         shortest = 0.0 if self._bytes > self._most / 2 else REMEASURE_SECONDS
         return waited >= max(shortest, self._measuring_seconds / MEASURING_SHARE)
 
-    def _measure_used(self) -> None:
+    def _measure_used_values(self) -> None:
         began = time.monotonic()
         for key in self._used:
             self._measure(key)
@@ -142,15 +142,15 @@ class StoreCache:
 
     def _measure(self, key: CacheKey) -> None:
         entry = self._entries[key]
-        self._count(entry.size, -1)
+        self._add_to_total_bytes(entry.size, -1)
         entry.size = measure(entry.value, self._excluded)
-        self._count(entry.size, 1)
+        self._add_to_total_bytes(entry.size, 1)
 
     def _remove(self, key: CacheKey) -> None:
-        self._count(self._entries.pop(key).size, -1)
+        self._add_to_total_bytes(self._entries.pop(key).size, -1)
         self._used.discard(key)
 
-    def _count(self, size: MemorySize, sign: int) -> None:
+    def _add_to_total_bytes(self, size: MemorySize, sign: int) -> None:
         self._bytes += sign * int(size.small)
         for address, held in size.buffers.items():
             known = self._buffers.setdefault(address, [held, 0])

@@ -26,7 +26,7 @@ REFUSABLE_SETS: Final = tuple(
 _MOVE_ATTEMPTS: Final = "UPDATE attempts SET key=? WHERE key=?"
 
 
-def key_without(key: str, parameters: Collection[str]) -> str:
+def key_without_parameters(key: str, parameters: Collection[str]) -> str:
     """Return the key of a planned call that is sent without some of its parameters."""
     if not parameters:
         return key
@@ -36,7 +36,7 @@ def key_without(key: str, parameters: Collection[str]) -> str:
 
 def is_key_of_call(key: str, planned: str) -> bool:
     """Whether `key` is the key `planned` of a call, or an adapted key of the same call."""
-    return any(key == key_without(planned, names) for names in REFUSABLE_SETS)
+    return any(key == key_without_parameters(planned, names) for names in REFUSABLE_SETS)
 
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
@@ -51,7 +51,7 @@ def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]
     `without`; return the new key. If `without` is empty, the planned key is restored."""
     row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
     planned = key if row is None else str(row[0])
-    adapted = key_without(planned, without)
+    adapted = key_without_parameters(planned, without)
     if adapted == key:
         return key
     connection.execute("UPDATE plan SET key=? WHERE key=?", (adapted, key))

@@ -10,7 +10,7 @@ from studies.domain import AnswerCheck, Item
 from studies.files.items import parse_stored_item
 from studies.store.rows import STUDY_ID
 from studies.store.store_file import StoreFile
-from studies.texts.injection import suspect_places
+from studies.texts.injection import list_suspect_places
 
 ITEMS_OF_STUDY: Final = f"FROM study_items s JOIN items i USING(sha) WHERE s.study={STUDY_ID}"
 FactsByItem = dict[str, dict[str, Any]]
@@ -59,7 +59,7 @@ class ItemQueries(StoreFile):
 def _parse_item_facts(narrow: str, whole: str | None) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(narrow)
     if whole is not None:
-        facts["suspects"] = suspect_places(parse_stored_item(json.loads(whole)))
+        facts["suspects"] = list_suspect_places(parse_stored_item(json.loads(whole)))
     return facts
 
 

@@ -52,7 +52,7 @@ class PlanQueries(StoreFile):
         )
         return {key for (key,) in rows}
 
-    def answered_among(self, keys: Sequence[str]) -> set[str]:
+    def answered_keys_among(self, keys: Sequence[str]) -> set[str]:
         """Return those of the planned `keys` that have a judgement other than an error, in any
         study, also if it is stored under an adapted key (of a call without refused parameters)."""
         found: set[str] = set()
@@ -151,7 +151,7 @@ def count_asks_by_status(
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "
-        f"AND j.status IN ({_marks(statuses)}) AND j.seq<=? GROUP BY 1",
+        f"AND j.status IN ({_sql_placeholders(statuses)}) AND j.seq<=? GROUP BY 1",
         (study, *statuses, until),
     )
     return dict(rows.fetchall())
@@ -162,7 +162,7 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
     rows = store.read(
         f"SELECT judge, count(*) FROM plan p WHERE study={STUDY_ID} "
         "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
-        f"AND j.status NOT IN ({_marks(again)})) GROUP BY judge",
+        f"AND j.status NOT IN ({_sql_placeholders(again)})) GROUP BY judge",
         (study, *again),
     )
     return dict(rows.fetchall())
@@ -249,5 +249,5 @@ def count_parts(store: PlanQueries, study: str) -> list[int]:
     return [int(items), len(judges), len(people), len(prompts)]
 
 
-def _marks(values: Collection[object]) -> str:
+def _sql_placeholders(values: Collection[object]) -> str:
     return ",".join("?" * len(values))

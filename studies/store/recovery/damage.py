@@ -53,10 +53,10 @@ def check_file(path: Path) -> None:
 def _find_fault(path: Path) -> StoreUnusable | None:
     """Return the first fault of a file; None if it has no fault or is open in this process."""
     with PLAIN_READ:
-        return None if is_open_here(path) else _read_fault(path)
+        return None if is_open_here(path) else _find_fault_in_closed_file(path)
 
 
-def _read_fault(path: Path) -> StoreUnusable | None:
+def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
     try:
         size = path.stat().st_size
         header = read_header(path) if size else None
@@ -67,7 +67,7 @@ def _read_fault(path: Path) -> StoreUnusable | None:
     if not size:
         return StoreDamaged(path, "the file is empty (0 bytes); a new store needs a new name")
     if header is None:
-        return _not_a_database(path)
+        return _not_a_database_error(path)
     if foreign := find_foreign_wal(path, header):
         log = wal_path(path).name
         return StoreDamaged(path, f"the write-ahead log {log} is another store's ({foreign})")
@@ -80,7 +80,7 @@ def _read_fault(path: Path) -> StoreUnusable | None:
     return None
 
 
-def _not_a_database(path: Path) -> StoreUnusable:
+def _not_a_database_error(path: Path) -> StoreUnusable:
     return StoreUnusable(
         f"cannot open the store {path}: file is not a database; choose another file with --store. "
         f"If it was a store, its header is damaged: restore a backup, or run python -m studies "

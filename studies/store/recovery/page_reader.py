@@ -39,7 +39,7 @@ class BTreePage(NamedTuple):
     bad_cells: int
 
     @property
-    def holds_table(self) -> bool:
+    def is_table_page(self) -> bool:
         """Whether the page belongs to a table with row ids, not to an index."""
         return self.kind in (TABLE_NODE, TABLE_LEAF)
 
@@ -133,28 +133,28 @@ class PageFile:
             children.append(struct.unpack_from(">I", content, start + 8)[0])
         found: list[Row] = []
         if kind != TABLE_NODE:
-            found = list(self._rows(content, kind, pointers, pointers_at + 2 * cells))
+            found = list(self._read_rows_of_page(content, kind, pointers, pointers_at + 2 * cells))
         bad = cells - len(found) if kind != TABLE_NODE else 0
         return BTreePage(kind, tuple(children), tuple(found), bad)
 
-    def _rows(
+    def _read_rows_of_page(
         self, content: bytes, kind: int, pointers: tuple[int, ...], content_at: int
     ) -> Iterator[Row]:
         for at in pointers:
             if not content_at <= at < self._usable:
                 continue
             try:
-                yield self._row(content, kind, at)
+                yield self._read_row_at(content, kind, at)
             except (Unreadable, IndexError, struct.error, UnicodeDecodeError):
                 continue
 
-    def _row(self, content: bytes, kind: int, at: int) -> Row:
+    def _read_row_at(self, content: bytes, kind: int, at: int) -> Row:
         if kind == INDEX_NODE:
             at += 4
-        size, at = _varint(content, at)
+        size, at = _read_varint(content, at)
         rowid: int | None = None
         if kind == TABLE_LEAF:
-            unsigned, at = _varint(content, at)
+            unsigned, at = _read_varint(content, at)
             rowid = unsigned - (1 << 64) if unsigned >> 63 else unsigned
         local = self._local_bytes(size, kind)
         if at + local > self._usable or size > self.count * self.page_size:
@@ -162,8 +162,8 @@ class PageFile:
         payload = content[at : at + local]
         if local < size:
             (following,) = struct.unpack_from(">I", content, at + local)
-            payload += self._overflow(following, size - local)
-        return Row(rowid, _values(payload))
+            payload += self._read_overflow_pages(following, size - local)
+        return Row(rowid, _parse_record_values(payload))
 
     def _local_bytes(self, size: int, kind: int) -> int:
         """Return how many bytes of a payload are on the page itself, not on overflow pages."""
@@ -175,7 +175,7 @@ class PageFile:
         fitting = least + (size - least) % (usable - 4)
         return fitting if fitting <= most else least
 
-    def _overflow(self, number: int, size: int) -> bytes:
+    def _read_overflow_pages(self, number: int, size: int) -> bytes:
         parts: list[bytes] = []
         while size > 0:
             content = self.page(number)
@@ -185,7 +185,7 @@ class PageFile:
         return b"".join(parts)
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
+def _read_varint(content: bytes, at: int) -> tuple[int, int]:
     """Read a variable-length integer; return the integer and the index after it."""
     value = 0
     for place in range(at, at + 8):
@@ -196,16 +196,16 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
     return value << 8 | content[at + 8], at + 9
 
 
-def _values(payload: bytes) -> tuple[Any, ...]:
+def _parse_record_values(payload: bytes) -> tuple[Any, ...]:
     """Return the values of a record; raise Unreadable if their lengths do not fit its size."""
-    header_size, at = _varint(payload, 0)
+    header_size, at = _read_varint(payload, 0)
     body = header_size
     values: list[Any] = []
     if header_size > len(payload):
         raise Unreadable("a record of the database file is shorter than its header")
     while at < header_size:
-        code, at = _varint(payload, at)
-        value, length = _value(payload, body, code)
+        code, at = _read_varint(payload, at)
+        value, length = _parse_record_value(payload, body, code)
         values.append(value)
         body += length
     if at != header_size or body != len(payload):
@@ -213,7 +213,7 @@ def _values(payload: bytes) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
+def _parse_record_value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
     """Return one value of a record, and its length in bytes."""
     if code >= 12:
         length = (code - 12) // 2

@@ -78,7 +78,7 @@ class PageTrees:
             page = self.pages.btree_page(number)
         except Unreadable:
             return None
-        if page.holds_table != (shape.has_rowid and not shape.is_index):
+        if page.is_table_page != (shape.has_rowid and not shape.is_index):
             return None  # a page of another tree
         self._seen.add(number)
         return page

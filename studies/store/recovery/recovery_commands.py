@@ -36,15 +36,16 @@ def repair(options: argparse.Namespace) -> None:
         raise StoreUnusable(f"there is no store at {source}; name the damaged SQLite file")
     if not source.stat().st_size:
         raise StoreUnusable(
-            f"{source} is empty (0 bytes): there is nothing to copy; {_backups(source)}"
+            f"{source} is empty (0 bytes): there is nothing to copy; "
+            f"{_describe_last_backup(source)}"
         )
-    if _is_whole(source):
+    if _is_undamaged(source):
         print(f"{escape_control(str(source))}: no damage found; nothing was written")
         return
-    _print_report(source, repair_store(source, options.out or _new_name(source)))
+    _print_report(source, repair_store(source, options.out or _choose_repaired_path(source)))
 
 
-def _is_whole(source: Path) -> bool:
+def _is_undamaged(source: Path) -> bool:
     """Whether a store passes all checks, also the page-by-page check that opening may skip."""
     try:
         check_file(source)
@@ -63,18 +64,18 @@ def _print_report(source: Path, report: RepairReport) -> None:
     print(
         f"written: {escape_control(str(report.target))} (checked; {escape_control(str(source))} is "
         f"unchanged). Use it with --store. Texts inside readable rows cannot be checked. "
-        f"{_backups(source)}"
+        f"{_describe_last_backup(source)}"
     )
 
 
-def _backups(source: Path) -> str:
+def _describe_last_backup(source: Path) -> str:
     found = sorted(backup_folder(source).glob("*.db"))
     return (
         f"Last backup: {found[-1]}" if found else f"There are no backups in {backup_folder(source)}"
     )
 
 
-def _new_name(source: Path) -> Path:
+def _choose_repaired_path(source: Path) -> Path:
     target = source.with_name(f"{source.stem}-repaired{source.suffix}")
     number = 2
     while target.exists():

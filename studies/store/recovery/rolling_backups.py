@@ -17,7 +17,7 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreUnusable
-from studies.files.partial_files import delete_leftovers, write_beside
+from studies.files.partial_files import delete_leftovers, replace_when_written
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
@@ -45,7 +45,7 @@ def backups_to_keep() -> int:
 def write_backup(store: Path, target: Path) -> None:
     """Copy a store to a temporary file, check the copy and rename it to `target`."""
     try:
-        with write_beside(target) as partial:
+        with replace_when_written(target) as partial:
             copy_store(store, partial)
             if damage := find_damage(partial):
                 raise StoreUnusable(
@@ -101,14 +101,14 @@ def backup_daily(store: Path) -> Path | None:
 
 def store_bytes(store: Path) -> int:
     """Return the size of a store together with its write-ahead log, in bytes."""
-    return sum(path.stat().st_size for path in _files(store))
+    return sum(path.stat().st_size for path in _store_and_log_files(store))
 
 
 def last_change(store: Path) -> float:
-    return max(path.stat().st_mtime for path in _files(store))
+    return max(path.stat().st_mtime for path in _store_and_log_files(store))
 
 
-def _files(store: Path) -> list[Path]:
+def _store_and_log_files(store: Path) -> list[Path]:
     log = store.with_name(store.name + "-wal")
     return [path for path in (store, log) if path.exists()]
 
@@ -131,23 +131,25 @@ class DailyBackupThread:
         self._stop = threading.Event()
         self._reported = ""
         """Day of the last logged error."""
-        self._thread = threading.Thread(target=self._check, name="daily-backup", daemon=True)
+        self._thread = threading.Thread(
+            target=self._back_up_regularly, name="daily-backup", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
         self._stop.set()
         self._thread.join(60)
 
-    def _check(self) -> None:
+    def _back_up_regularly(self) -> None:
         pause = self._first
         while not self._stop.wait(pause):
             pause = self._every
             try:
                 backup_daily(self._store)
             except (OSError, StoreUnusable) as error:
-                self._report(error)
+                self._log_error_once_a_day(error)
 
-    def _report(self, error: Exception) -> None:
+    def _log_error_once_a_day(self, error: Exception) -> None:
         today = time.strftime("%Y-%m-%d")
         if self._reported != today:
             self._reported = today

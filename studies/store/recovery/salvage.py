@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import StoreUnusable
-from studies.files.partial_files import write_beside
+from studies.files.partial_files import replace_when_written
 from studies.spec.study import Study, dump_study
 from studies.store import database
 from studies.store.recovery.damage import find_bad_page
@@ -92,7 +92,7 @@ def repair_store(source: Path, target: Path) -> RepairReport:
     wal, note = find_usable_log(source)
     notes = [note] if note else []
     try:
-        with write_beside(target) as partial:
+        with replace_when_written(target) as partial:
             database.create_store(partial)
             with (
                 PageFile(source, wal) as pages,

@@ -80,7 +80,7 @@ def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
                 return None
             found = list(_read_frames(file, page_size, head[16:24]))
             if verify:
-                found = found[: _count_valid(file, head, found, page_size, _MAGICS[magic])]
+                found = found[: _count_valid_frames(file, head, found, page_size, _MAGICS[magic])]
     except OSError:
         return None
     last = max((n for n, frame in enumerate(found, 1) if frame.committed_pages), default=0)
@@ -103,7 +103,7 @@ def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFr
         offset += FRAME_HEADER_BYTES + page_size
 
 
-def _count_valid(
+def _count_valid_frames(
     file: BinaryIO, head: bytes, frames: list[WalFrame], page_size: int, order: str
 ) -> int:
     """Return the number of pages in the log before the first with a wrong checksum; `order` is the
@@ -135,20 +135,20 @@ def find_foreign_wal(store: Path, header: FileHeader) -> str:
     """Return the evidence that the log beside a store belongs to another store; else ""."""
     log = wal_path(store)
     wal = read_wal(log)
-    if wal is None or not _compare(store, header, wal):
+    if wal is None or not _compare_log_with_store(store, header, wal):
         return ""
     wal = read_wal(log, verify=True)  # an incomplete end of the log is no evidence
-    return _compare(store, header, wal) if wal else ""
+    return _compare_log_with_store(store, header, wal) if wal else ""
 
 
-def _compare(store: Path, header: FileHeader, wal: Wal) -> str:
+def _compare_log_with_store(store: Path, header: FileHeader, wal: Wal) -> str:
     if wal.page_size != header.page_size:
         return f"pages of {wal.page_size} bytes, not {header.page_size}"
     with wal.path.open("rb") as log, store.open("rb") as file:
         firsts = [_header_at(log, frame) for frame in wal.frames if frame.page == 1]
         if firsts:
             return _compare_first_pages(header, firsts)
-        return _compare_sizes(header, wal) or _compare_kinds(wal, log, file)
+        return _compare_page_counts(header, wal) or _compare_page_kinds(wal, log, file)
 
 
 def _header_at(log: BinaryIO, frame: WalFrame) -> FileHeader | None:
@@ -169,23 +169,23 @@ def _compare_first_pages(header: FileHeader, found: list[FileHeader | None]) -> 
     return ""
 
 
-def _compare_sizes(header: FileHeader, wal: Wal) -> str:
+def _compare_page_counts(header: FileHeader, wal: Wal) -> str:
     sizes = {frame.committed_pages for frame in wal.frames if frame.committed_pages}
     if header.pages and sizes != {header.pages}:
         return f"{max(sizes):,} pages, not {header.pages:,}"
     return ""
 
 
-def _compare_kinds(wal: Wal, log: BinaryIO, file: BinaryIO) -> str:
+def _compare_page_kinds(wal: Wal, log: BinaryIO, file: BinaryIO) -> str:
     for page, offset in wal.latest().items():
         log.seek(offset)
         file.seek((page - 1) * wal.page_size)
         new, old = log.read(1), file.read(1)
-        if old and _kind(new) != _kind(old):
+        if old and _btree_page_kind(new) != _btree_page_kind(old):
             return f"page {page} is of another kind"
     return ""
 
 
-def _kind(first_byte: bytes) -> int:
+def _btree_page_kind(first_byte: bytes) -> int:
     """Return the kind of a b-tree page, which is its first byte; 0 for other pages."""
     return first_byte[0] if first_byte and first_byte[0] in BTREE_KINDS else 0

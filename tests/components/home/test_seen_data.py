@@ -14,7 +14,7 @@ from components.home.seen_data import (
     SCORES,
     VERDICTS,
     read_uploads,
-    seen_html,
+    uploads_html,
 )
 from components.study import jobs
 from studies.errors import EvenhandError
@@ -54,14 +54,14 @@ def see(folder: Path, text: str, name: str = "table.csv"):
 def test_each_kind_is_recognised_with_its_size_and_its_next_step(tmp_path, text, kind, fact, opens):
     seen = see(tmp_path, text)
     assert (seen.kind, seen.facts[kind]) == (kind, fact)
-    html = seen_html(seen)
+    html = uploads_html(seen)
     assert opens in html and html.count('aria-pressed="true"') == 1
     assert says(html, "No call") == (kind != ANSWERS)
 
 
 def test_answers_name_the_number_of_calls(tmp_path):
     seen = see(tmp_path, ANSWER_TABLE)
-    assert seen.calls and says(seen_html(seen), f"{seen.calls} calls")
+    assert seen.calls and says(uploads_html(seen), f"{seen.calls} calls")
 
 
 def test_an_unnamed_judge_is_asked_for_and_a_named_one_is_not(tmp_path):
@@ -72,13 +72,13 @@ def test_an_unnamed_judge_is_asked_for_and_a_named_one_is_not(tmp_path):
 def test_another_kind_can_be_chosen_and_taken_back(tmp_path):
     seen = see(tmp_path, PAIRS)
     other = replace(seen, chosen=SCORES)
-    assert "Name the columns" in seen_html(other) and not other.opens_results
-    assert seen_html(replace(other, chosen=VERDICTS)) == seen_html(seen)
+    assert "Name the columns" in uploads_html(other) and not other.opens_results
+    assert uploads_html(replace(other, chosen=VERDICTS)) == uploads_html(seen)
 
 
 def test_a_table_of_unknown_columns_offers_to_name_them(tmp_path):
     seen = see(tmp_path, "x,y\n1,2\n3,4\n")
-    html = seen_html(seen)
+    html = uploads_html(seen)
     assert not seen.facts and html.count("not seen") == len(KINDS) and "Name the columns" in html
 
 

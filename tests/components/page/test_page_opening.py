@@ -11,7 +11,7 @@ import gradio as gr
 import pytest
 
 from components.inspect.url_selection import Selection
-from components.page.page_opening import read_ahead, show_preview
+from components.page.page_opening import compute_overview_ahead, show_preview
 from components.page.page_tab import create_page
 from judges.engine.engine import Engine
 from studies.store.store import Store
@@ -45,7 +45,7 @@ def handlers(store: Store) -> Iterator[dict[str, Any]]:
 
 def test_the_drawn_overview_is_shown_until_the_study_changes(store: Store) -> None:
     assert show_preview(store, None, ADDRESS) is None
-    read_ahead(store, ADDRESS)
+    compute_overview_ahead(store, ADDRESS)
     until(lambda: show_preview(store, None, ADDRESS) is not None)
     shown = show_preview(store, None, {**ADDRESS, "view": "Overview", "__theme": "dark"})
     assert shown is not None and shown.count("eh-panel") >= 3 and "always first" in shown
@@ -61,7 +61,7 @@ def test_the_drawn_overview_is_shown_until_the_study_changes(store: Store) -> No
 
 
 def test_the_overview_of_a_study_that_runs_is_not_shown_as_complete(store: Store) -> None:
-    read_ahead(store, ADDRESS)
+    compute_overview_ahead(store, ADDRESS)
     until(lambda: show_preview(store, None, ADDRESS) is not None)
     run = SimpleNamespace(finished=threading.Event())
     engine: Any = SimpleNamespace(latest_run=lambda name: run if name == "opened" else None)

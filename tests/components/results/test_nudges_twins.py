@@ -15,7 +15,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.contrasts import comparison
 from components.results.nudges import tab, twin_panels
-from components.results.nudges.twin_pairs import family_pairs
+from components.results.nudges.twin_pairs import load_twin_examples
 from components.results.overview import tab as summary_tab
 from components.study.plan.demo_studies import DEMO_FOLDER, TWINS_STUDY
 from judges.twins.make_twins import add_twins
@@ -59,7 +59,7 @@ def test_the_preference_for_padding_is_named_in_nudges_and_summary(study: Filter
     assert (chosen.count("padded"), len(chosen)) == (99, 128)
     words = ("equally right answers", "the longer one wins", "77\u202f%", "[69, 84]")
     assert says(tab.finding(study)[1], *words)
-    assert says(str(summary_tab.draw_padding(study)), *words, "Nudges")
+    assert says(str(summary_tab.draw_longer_answer_line(study)), *words, "Nudges")
 
 
 def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(study) -> None:
@@ -83,16 +83,16 @@ def test_the_floor_is_one_band_through_all_rows_and_that_of_openings_is_dashed(s
 
 def test_pairs_mark_the_added_words_and_link_to_their_calls(study: FilteredStudy) -> None:
     effect = next(one for one in study.twin_effects if one.family == "longer-3")
-    found = family_pairs(study, effect)
+    found = load_twin_examples(study, effect)
     assert found.total == 64 and found.select["contestant"] == "precise ≈ longer-3"
     kinds = {kind for _, kind in found.pairs[0].words}
     assert kinds == {"", "added"} and found.pairs[0].verdict.startswith("Chosen: the twin")
-    html = str(twin_panels.draw_pairs(study))
+    html = str(twin_panels.draw_twin_examples(study))
     assert html.count("eh-twin-box open") == 1 and "<mark>" in html
 
 
 def test_all_families_show_what_could_have_been_found(study: FilteredStudy) -> None:
-    html = str(twin_panels.draw_families(study))
+    html = str(twin_panels.draw_effects_of_all_families(study))
     assert html.count("<tr>") == 1 + 16 + 3 and "25" in html
 
 
@@ -116,7 +116,10 @@ def test_compare_with_shows_the_difference_in_each_family_of_twins(store: Store)
         *CONTROLS,
     ]
     assert RECORDS["longer"].name in html
-    lines = {one.name: line for one, line in comparison.find_pair(filtered, "b").family("Nudges")}
+    lines = {
+        one.name: line
+        for one, line in comparison.pair_with_filtered_side(filtered, "b").family("Nudges")
+    }
     values = {(e.judge, e.family): e.beyond_floor.value for e in filtered.twin_effects}
     gap = values["a", "longer-3"] - values["b", "longer-3"]
     assert lines["Twin longer-3"].raw.value == pytest.approx(gap)
@@ -133,7 +136,7 @@ def test_the_examples_of_a_family_make_no_pandas_row_for_each_verdict(
     )
     effect = next(one for one in study.twin_effects if one.family == "longer-3")
     made.clear()
-    found = family_pairs(study, effect)
+    found = load_twin_examples(study, effect)
     assert found.total == 64 and len(made) < 64
 
 
@@ -147,4 +150,6 @@ def test_the_summary_names_the_change_that_nudges_name_and_its_unit(study):
 def test_a_control_that_loses_has_an_interval_without_0(study):
     for one in study.twin_effects:
         if one.family in CONTROLS and loses(one):
-            assert not re.search(r"[\[ ]0[\],]", twin_panels._bounds(one.adjusted)), one.family
+            assert not re.search(
+                r"[\[ ]0[\],]", twin_panels._format_effect_interval(one.adjusted)
+            ), one.family

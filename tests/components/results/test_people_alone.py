@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows
 from components.filtering.raters import Raters
 from components.results.bias.computed import load_bias
-from components.results.controls.mark_selection import mark_selection
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.ranking.computed import load_ranking
 from components.results.wins.panels import study_win_rates
 from studies.store.store import Store
@@ -44,12 +44,12 @@ def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None
 def test_agreement_still_sees_each_of_them(store: Store) -> None:
     voices = Raters(FilteredStudy(store, "votes"))
     assert set(voices.rows["judge"].astype(str)) == {"human:ann", "human:bob"}
-    assert voices.has_people and voices.in_view == []
+    assert voices.has_people and voices.rater_names_in_view == []
 
 
 def test_a_mark_opens_the_votes_of_all(store: Store) -> None:
     scene = FilteredStudy(store, "votes")
-    opened = mark_selection(scene, {"judge": "people", "contestant": "x"})
+    opened = inspect_filters_for_mark(scene, {"judge": "people", "contestant": "x"})
     assert (opened.judge, opened.contestant) == ("", "x")
 
 

@@ -13,11 +13,11 @@ from components.results.bias.computed import (
     Bias,
     BiasCounts,
     bias_from_frame,
-    count_alternatives,
+    count_model_sets,
     load_bias,
 )
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.option_tests import order_test_family
+from components.results.bias.option_tests import count_order_tests
 from components.results.bias.sentences import (
     bias_finding,
     flip_sentence,
@@ -147,7 +147,7 @@ def test_a_lean_that_missing_verdicts_could_reverse_is_no_preference():
         (row,) = flip_leans(bias_from_frame(missing_second_choices(seed)))
         assert not row.is_significant
         raw += row.p < 0.05
-        if row.may_be_missing:
+        if row.hinges_on_missing_verdicts:
             assert "could make" in flip_sentence(row)
     assert raw >= studies / 2  # the test on the pairs read alone is wrong more often than not
 
@@ -164,17 +164,17 @@ def test_a_choice_of_models_multiplies_p_by_the_number_of_such_choices():
     rows += [row for k in range(40) for row in pair(f"q{k}", 0, 1, x="c", y="d")]
     frame = build(rows)
     chosen = Filter(contestants=("a", "b"))
-    assert count_alternatives(frame, chosen) == 6  # pairs of four models
-    counts = BiasCounts(chosen.apply(frame), count_alternatives(frame, chosen))
+    assert count_model_sets(frame, chosen) == 6  # pairs of four models
+    counts = BiasCounts(chosen.apply(frame), count_model_sets(frame, chosen))
     (row,) = flip_leans(Bias(counts, chosen))
     assert row.p == pytest.approx(6 * 2 / 2**8 / 0.1)
 
 
 def test_the_table_of_tests_is_adjusted_over_all_rows_whatever_the_filter():
     counts = BiasCounts(null_study(1))
-    assert order_test_family(Bias(counts)) == 4
-    assert order_test_family(Bias(counts, Filter(judge="j1"))) == 4
-    assert order_test_family(Bias(counts, Filter(judge="j1", category="c2"))) == 24
+    assert count_order_tests(Bias(counts)) == 4
+    assert count_order_tests(Bias(counts, Filter(judge="j1"))) == 4
+    assert count_order_tests(Bias(counts, Filter(judge="j1", category="c2"))) == 24
 
 
 def test_repeats_without_an_order_effect_are_not_laid_to_the_order():

@@ -10,7 +10,11 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import Markup
 from components.results import results_tab
-from components.results.controls.results_parts_tab import OUTPUTS, parse_request, split_values
+from components.results.controls.results_parts_tab import (
+    OUTPUTS,
+    parse_request,
+    split_request_values,
+)
 from components.results.view.result_view import (
     Body,
     Control,
@@ -45,7 +49,7 @@ def test_a_request_names_everything_that_the_address_can_hold():
     assert list(tab.starts)[:3] == ["view", "judge", "prompt"]
     chosen = tab.starts | {"view": "Remedies", "cost": "Dollars"}
     values = parse_request(tab, json.dumps(list(chosen.values())), {"scores": {"a": {"b": 1.0}}})
-    view, _, controls = split_values(tab, values)
+    view, _, controls = split_request_values(tab, values)
     assert view == "Remedies" and controls["cost"] == "Dollars"
     assert controls["scores"] == {"a": {"b": 1.0}}
     for wrong in (chosen | {"view": "Nowhere"}, chosen | {"cost": 3}, {"view": "Remedies"}):

@@ -14,7 +14,7 @@ import gradio as gr
 import pytest
 
 from components.server import gradio_private
-from components.server.file_references import remote_file
+from components.server.file_references import find_remote_file
 from tests.attacks.attack_list import OWN, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
 from tests.components.server.strangers import Stranger
@@ -155,18 +155,20 @@ def test_an_upload_is_accepted_and_every_scheme_refused(
     path: str, url: str | None, refused: bool
 ) -> None:
     file = {"path": path, "url": url, "meta": META}
-    assert bool(remote_file([0, {"deep": [file]}])) is refused
+    assert bool(find_remote_file([0, {"deep": [file]}])) is refused
 
 
 def test_a_text_that_is_no_file_is_accepted() -> None:
-    assert remote_file(["http://a.example", {"path": "http://a.example"}, {"meta": META}]) == ""
+    assert (
+        find_remote_file(["http://a.example", {"path": "http://a.example"}, {"meta": META}]) == ""
+    )
 
 
 def test_a_file_nested_ten_thousand_deep_is_found() -> None:
     value: Any = {"path": "http://127.0.0.1/", "meta": META}
     for _ in range(10_000):
         value = [value]
-    assert remote_file(value) == "http://127.0.0.1/"
+    assert find_remote_file(value) == "http://127.0.0.1/"
 
 
 def test_a_file_that_a_handler_returns_by_its_address_is_not_fetched(

@@ -16,7 +16,7 @@ from components.vote.ballot_html import answer_html, ballots_text
 from components.vote.organiser import (
     SAMPLING_CHOICES,
     VotingControls,
-    controls_from,
+    controls_from_rules,
     show_validity,
     show_voters,
 )
@@ -322,8 +322,8 @@ def test_rules_go_through_the_controls_unchanged() -> None:
         VotingRules(),
         VotingRules("verify", "flipped", 5, 0.25, 40, False, True, "answers"),
     ):
-        assert controls_from(rules).to_voting() == rules
-    assert isinstance(controls_from(VotingRules()), VotingControls)
+        assert controls_from_rules(rules).to_voting() == rules
+    assert isinstance(controls_from_rules(VotingRules()), VotingControls)
 
 
 def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:

@@ -11,7 +11,7 @@ from judges.planning.plan import (
     save_plan,
 )
 from studies.spec.study import study_from_mapping
-from studies.store.queries.adapted_requests import key_without
+from studies.store.queries.adapted_requests import key_without_parameters
 from studies.store.queries.run_costs import attempt_totals, attempt_totals_of_run
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan, write_items
@@ -26,7 +26,9 @@ def test_a_reply_without_a_parameter_has_another_key_than_one_with_it(store, tmp
         plan = study_plan(tmp_path, [endpoint(server.base_url, seed=3)], items=4, concurrency=1)
         run = run_through(plan, store)
     keys = planned_keys(plan)
-    assert {j.ask.key for j in judgements(store)} == {key_without(k, ["temperature"]) for k in keys}
+    assert {j.ask.key for j in judgements(store)} == {
+        key_without_parameters(k, ["temperature"]) for k in keys
+    }
     assert not {j.ask.key for j in judgements(store)} & set(keys)
     assert store.counts("small") == {"planned": 4, "ok": 4}
     assert all("asked without temperature" in j.detail for j in judgements(store))
@@ -56,7 +58,7 @@ def test_a_plan_made_again_loses_no_answer_and_forecasts_no_call(store, tmp_path
         run_through(study_plan(tmp_path, [judge], items=4), store)
     more = study_plan(tmp_path, [judge], items=6)
     assert count_lost_answers(more, store) == 0
-    assert store.answered_among(planned_keys(more)) == set(
+    assert store.answered_keys_among(planned_keys(more)) == set(
         planned_keys(study_plan(tmp_path, [judge], items=4))
     )
 

@@ -114,7 +114,7 @@ async def use_endpoint(
                 if not outcome.get("neutral") or attempts == max_attempts:
                     break
                 backoff = min(30, 0.5 * 2 ** (attempts - 1)) * (0.5 + rng.random() / 2)
-                held = outcome.get("limited") and limiter.holds_refused_calls
+                held = outcome.get("limited") and limiter.makes_all_calls_wait
                 await asyncio.sleep(0 if held else outcome.get("wait") or backoff)
             if loop.time() >= seconds:
                 return

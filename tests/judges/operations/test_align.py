@@ -15,7 +15,7 @@ from judges.__main__ import main
 from judges.judge_errors import PlanError, PromptError
 from judges.operations.align_prompt import build_candidates, candidate_plan, prepare_task
 from judges.operations.learn_cases import choose_examples, example_messages
-from judges.operations.prompt_candidates import as_literal, read_candidate, read_rules
+from judges.operations.prompt_candidates import disable_variables, read_candidate, read_rules
 from judges.planning.plan import asks_of, load_stored_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.people.label_split import stored_split
@@ -317,7 +317,7 @@ def test_at_most_five_rules_count() -> None:
 def test_literals_are_no_variables() -> None:
     prompt = parse_prompt(
         "name: t\nprotocol: describe\nmessages:\n- user: "
-        + json.dumps(as_literal("$first {question} {{answer}} $unknown 5 $"))
+        + json.dumps(disable_variables("$first {question} {{answer}} $unknown 5 $"))
     )
     assert prompt.variables == frozenset()
 

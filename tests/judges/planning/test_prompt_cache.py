@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from judges.planning.forecast import cached_from, common_start, make_forecast, order_for_cache
+from judges.planning.forecast import (
+    common_prefix_length,
+    make_forecast,
+    min_cached_tokens,
+    order_for_cache,
+)
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.domain import Ask, JudgeSpec, Price
 from studies.spec.study import study_from_mapping
@@ -56,12 +61,12 @@ def test_a_block_keeps_its_asks_and_the_random_order_of_its_items(tmp_path):
 
 def test_a_discount_is_known_from_the_preset_or_from_the_price():
     url = "http://127.0.0.1:9/v1"
-    assert cached_from(JudgeSpec("j", "gpt", "https://api.openai.com/v1")) == 1024
-    assert cached_from(JudgeSpec("j", "m", "https://api.deepseek.com/v1")) == 64
-    assert cached_from(JudgeSpec("j", "m", url, price=Price(2, 8, cache_read=0.5))) == 1024
-    assert cached_from(JudgeSpec("j", "m", url, price=Price(2, 8))) is None
-    assert cached_from(JudgeSpec("j", "m", url, price=Price(2, 8, cache_read=2))) is None
-    assert cached_from(JudgeSpec("j", "simulated")) is None
+    assert min_cached_tokens(JudgeSpec("j", "gpt", "https://api.openai.com/v1")) == 1024
+    assert min_cached_tokens(JudgeSpec("j", "m", "https://api.deepseek.com/v1")) == 64
+    assert min_cached_tokens(JudgeSpec("j", "m", url, price=Price(2, 8, cache_read=0.5))) == 1024
+    assert min_cached_tokens(JudgeSpec("j", "m", url, price=Price(2, 8))) is None
+    assert min_cached_tokens(JudgeSpec("j", "m", url, price=Price(2, 8, cache_read=2))) is None
+    assert min_cached_tokens(JudgeSpec("j", "simulated")) is None
 
 
 def test_cached_tokens_are_in_the_forecast_and_in_the_bill(store, tmp_path):
@@ -100,7 +105,7 @@ def test_calls_with_the_same_start_are_not_made_at_the_same_moment(store, tmp_pa
 
 
 def test_common_start_counts_the_characters_in_which_two_texts_agree():
-    assert common_start("abcd", "abxd") == 2
-    assert common_start("", "a") == 0
-    assert common_start("same", "same") == 4
-    assert common_start("same and more", "same") == 4
+    assert common_prefix_length("abcd", "abxd") == 2
+    assert common_prefix_length("", "a") == 0
+    assert common_prefix_length("same", "same") == 4
+    assert common_prefix_length("same and more", "same") == 4

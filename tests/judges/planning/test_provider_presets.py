@@ -9,7 +9,7 @@ from judges.__main__ import main
 from judges.judge_errors import PlanError
 from judges.models.interface import (
     drop_parameter,
-    known_refusals,
+    known_refused_parameters,
     parse_request_quota,
     rate_headers_of,
 )
@@ -69,7 +69,7 @@ def test_azure_needs_the_address_of_its_resource():
         parse(provider="azure")
     judge = parse(provider="azure", base_url="https://me.openai.azure.com/openai/v1", model="o3")
     assert judge.api_key_env == "AZURE_OPENAI_API_KEY"
-    assert known_refusals(judge) == {"max_tokens", "temperature", "top_p"}
+    assert known_refused_parameters(judge) == {"max_tokens", "temperature", "top_p"}
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones():
@@ -92,7 +92,7 @@ def test_models_that_reason_have_more_time_unless_the_study_sets_it(model, secon
 
 def test_known_refusals_depend_on_provider_and_model():
     def refused(model: str, **values: str) -> set[str]:
-        return known_refusals(parse(model=model, **values))
+        return known_refused_parameters(parse(model=model, **values))
 
     assert refused("o3", provider="openai") == {"max_tokens", "temperature", "top_p"}
     assert refused("gpt-4o", provider="openai") == {"max_tokens"}
@@ -107,7 +107,7 @@ def test_presets_change_no_planned_key(tmp_path):
     (ask, *_) = asks_of(study_plan(tmp_path, [judge]))
     assert ask.call.parameters == {"max_tokens": 4096, "temperature": 0.0}
     sent = ask.call
-    for parameter in known_refusals(ask.call.judge):
+    for parameter in known_refused_parameters(ask.call.judge):
         sent = drop_parameter(sent, parameter) or sent
     assert sent.parameters == {"max_completion_tokens": 4096}
 

@@ -22,10 +22,10 @@ from judges.security.key_consents import (
     Consents,
     Pair,
     TypedKey,
-    keys_for,
     listed_pairs,
     origin_of,
-    read_typed,
+    parse_typed_keys,
+    typed_keys_of_judges,
     user_consents,
 )
 from judges.security.key_store import KEY_MASK, SecretKey
@@ -89,24 +89,28 @@ def test_an_origin_is_scheme_host_and_port(url, origin):
 
 
 def test_a_typed_key_is_for_the_host_it_was_typed_for_whatever_the_judge_is_called(each_mode):
-    typed = read_typed(json.dumps({"gpt": {"key": f" {CANARY} ", "url": "https://a.example/v1"}}))
-    assert keys_for([JudgeSpec("gpt", "m", "https://A.example:443/v2")], typed) == {"gpt": CANARY}
+    typed = parse_typed_keys(
+        json.dumps({"gpt": {"key": f" {CANARY} ", "url": "https://a.example/v1"}})
+    )
+    assert typed_keys_of_judges([JudgeSpec("gpt", "m", "https://A.example:443/v2")], typed) == {
+        "gpt": CANARY
+    }
     for other in ("https://b.example/v1", "http://a.example/v1", "https://a.example:8443/v1", ""):
         with attempt(LEAK, each_mode, f"the same judge at {other!r}"):
             with pytest.raises(KeyRefused, match=pattern("typed", "a.example, not")) as refused:
-                keys_for([JudgeSpec("gpt", "m", other)], typed)
+                typed_keys_of_judges([JudgeSpec("gpt", "m", other)], typed)
             assert CANARY[:8] not in str(refused.value) + repr(typed)
-    assert keys_for([JudgeSpec("other", "m", "https://a.example/v1")], typed) == {}
+    assert typed_keys_of_judges([JudgeSpec("other", "m", "https://a.example/v1")], typed) == {}
 
 
 @pytest.mark.parametrize("sent", ["", None, "[]", "{", '{"a": "k"}', '{"a": {"key": ""}}'])
 def test_what_is_no_typed_key_is_none(sent):
-    assert read_typed(sent) == {}
+    assert parse_typed_keys(sent) == {}
 
 
 def test_a_key_without_a_valid_address_goes_nowhere():
     with pytest.raises(KeyRefused):
-        keys_for([JudgeSpec("gpt", "m", "nowhere")], {"gpt": TypedKey(CANARY, "")})
+        typed_keys_of_judges([JudgeSpec("gpt", "m", "nowhere")], {"gpt": TypedKey(CANARY, "")})
 
 
 # ---- consents -------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from studies.texts.twin_families import (
     FAMILIES,
     PRESET_FAMILIES,
     QUICK,
+    add_floors_and_controls,
     split_twin,
     twin_name,
-    with_floors_and_controls,
 )
 
 ENGLISH = (
@@ -197,8 +197,8 @@ def test_twins_of_a_study_are_counted_with_the_skipped_ones():
 
 
 def test_floors_and_controls_are_added_by_themselves():
-    assert with_floors_and_controls(("crowd",), "duel") == ("sham", "prefix", "crowd", *CONTROLS)
-    assert with_floors_and_controls(("twice",), "substitution")[:2] == ("repeat", "sham")
+    assert add_floors_and_controls(("crowd",), "duel") == ("sham", "prefix", "crowd", *CONTROLS)
+    assert add_floors_and_controls(("twice",), "substitution")[:2] == ("repeat", "sham")
     assert len(QUICK) == 6 and set(PRESET_FAMILIES["full"]) | set(CONTROLS) | {
         "repeat", "sham", "prefix",
     } == set(FAMILIES)  # fmt: skip

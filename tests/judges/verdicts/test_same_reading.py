@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from judges.operations.image_descriptions import without_thoughts
+from judges.operations.image_descriptions import remove_think_blocks
 from studies.sources.detection.mapping_guess import _ANSWER_WORD, _contestant_in_name
-from studies.sources.hub_files import front_of
+from studies.sources.hub_files import extract_front_matter
 from studies.spec.records_folder import _VARIABLE_PATTERN
 
 THOUGHTS = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
@@ -33,11 +33,15 @@ def front_before(card: str) -> str | None:
 
 CASES: dict[str, tuple[Callable[[str], object], Callable[[str], object], list[str]]] = {
     "thoughts": (
-        without_thoughts,
+        remove_think_blocks,
         lambda text: THOUGHTS.sub("", text).strip(),
         ["<think>", "</think>", " ", "\n", "a", "\x1f"],
     ),
-    "front": (front_of, front_before, ["---", "\n", "\r", " ", "a", "--", "\x0b", "\n---\n"]),
+    "front": (
+        extract_front_matter,
+        front_before,
+        ["---", "\n", "\r", " ", "a", "--", "\x0b", "\n---\n"],
+    ),
     "variables": (
         lambda text: [name for name, closed in _VARIABLE_PATTERN.findall(text) if closed],
         VARIABLE.findall,

@@ -10,9 +10,9 @@ from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
     alignment_section,
-    candidate_data,
+    candidate_as_json,
 )
-from metrics.summary.alignment.alignment_text import render_result
+from metrics.summary.alignment.alignment_text import render_candidate_comparison
 from metrics.summary.alignment.candidate_table import compare_candidates
 from metrics.summary.alignment.learn_mistakes import judge_mistakes
 from metrics.summary.alignment.prompt_advice import advise
@@ -147,10 +147,10 @@ def test_columns_that_do_not_apply_are_absent() -> None:
     inputs = AlignmentInputs(split, {"pass": labels}, (result,))
     table = compare_candidates(frame, "j", "p0", ["p1"])
     assert table is not None
-    head = render_result(inputs, result, table, advise(table)).splitlines()[0]
+    head = render_candidate_comparison(inputs, result, table, advise(table)).splitlines()[0]
     assert head.split("  ")[0] == "prompt" and says(head, "length", "calls", "tokens")
     assert "flips" not in head and "first" not in head and "twin" not in head
-    data = candidate_data(table.lines[1], result)
+    data = candidate_as_json(table.lines[1], result)
     assert not {"flips", "first_share", "twins", "twin_changes", "distance"} & set(data)
     section = alignment_section(frame, inputs)["judges"]["j"]["p0"]
     assert "by_position" not in section["mistakes"] and section["mistakes"]["by_label"]

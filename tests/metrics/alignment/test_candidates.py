@@ -11,10 +11,10 @@ import pytest
 from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
-    candidate_data,
-    candidate_result,
+    candidate_as_json,
+    compare_latest_candidates,
 )
-from metrics.summary.alignment.alignment_text import render_result
+from metrics.summary.alignment.alignment_text import render_candidate_comparison
 from metrics.summary.alignment.candidate_table import compare_candidates
 from metrics.summary.alignment.learn_mistakes import judge_mistakes
 from metrics.summary.alignment.prompt_advice import advise, items_needed
@@ -131,19 +131,21 @@ def test_twins_and_calls_stand_in_the_printed_table_and_in_the_json() -> None:
     by_prompt = {p: [one for one in effects if one.prompt == p] for p in ("p0", "p1")}
     result = LookResult(looks[0], frame, {("j", "p1"): 88.0}, by_prompt, twins)
     inputs = AlignmentInputs(LabelSplit(7, (), (), looks), {}, (result,))
-    found = candidate_result(inputs, "j", "p0")
+    found = compare_latest_candidates(inputs, "j", "p0")
     assert found is not None
     _, table, advice = found
     assert table is not None and advice.advice == "do not adopt"
-    printed = render_result(inputs, *found)
+    printed = render_candidate_comparison(inputs, *found)
     assert (
         says(printed, "calls", "tokens", "largest twin effect") and "adds twins (crowd)" in printed
     )
-    assert "largest twin" not in render_result(inputs, replace(result, twins={}), table, advice)
-    section = candidate_data(table.lines[1], result)
+    assert "largest twin" not in render_candidate_comparison(
+        inputs, replace(result, twins={}), table, advice
+    )
+    section = candidate_as_json(table.lines[1], result)
     assert section["calls"] == 120 and section["worse"] == ["twins.crowd"]
     assert set(section["twin_changes"]) == set(section["twins"]) - set(CONTROLS)
-    assert "twin_changes" not in candidate_data(table.lines[0], result)
+    assert "twin_changes" not in candidate_as_json(table.lines[0], result)
 
 
 def test_a_candidate_that_only_adds_bias_is_not_adopted_and_its_bias_is_named() -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.bias.bias_matrix import measures_for, position_table
+from components.results.bias.bias_matrix import list_matrix_measures, position_table
 from components.results.cards.measure_table import card_measures, show_measures
 from components.results.cards.report_card import ReportCard
 from components.results.contrasts.measure_families import FAMILIES
@@ -142,7 +142,7 @@ def test_a_new_measure_is_on_the_cards_of_page_and_library(
 ) -> None:
     frame = few_items(demos.frame(PAIRS_STUDY))
     raters = UnsavedRaters(UnsavedStudy("s", judgements=frame))
-    card = ReportCard(raters, raters.in_view[0])
+    card = ReportCard(raters, raters.rater_names_in_view[0])
     (line,) = [one for one in card_measures(card) if one.record is new_measure]
     assert line.estimate.value == pytest.approx((card.rows["repeat"] == 0).mean())
     assert (line.label, line.description) == ("First calls", new_measure.description)
@@ -157,7 +157,7 @@ def test_a_new_measure_is_on_the_cards_of_page_and_library(
 def test_a_card_takes_names_and_links_from_the_records(demos: Store) -> None:
     frame = few_items(demos.frame(OPTIONS_STUDY))
     raters = UnsavedRaters(UnsavedStudy("s", judgements=frame))
-    card = ReportCard(raters, raters.in_view[0])
+    card = ReportCard(raters, raters.rater_names_in_view[0])
     lines = card_measures(card)
     unlisted = {"accuracy", "own_family"}  # shown only where they are known
     assert {one.key for one in records.listed("card", 5)} - unlisted <= {
@@ -186,7 +186,7 @@ def test_a_new_measure_is_in_json_matrix_and_paper(
     summary = summarise_frame(frame, quick=True)
     value = summary["position_pooled"]["first_calls"]["value"]
     assert value == pytest.approx((frame["repeat"] == 0).mean())
-    assert "First calls" in measures_for(2)
+    assert "First calls" in list_matrix_measures(2)
     table = position_table(FilteredStudy(demos, PAIRS_STUDY))
     assert table is not None and "First calls" in table.head
     assert "| First calls | % of replies to a call that is no repeat." in "\n".join(

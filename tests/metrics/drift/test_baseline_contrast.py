@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from metrics.drift.baseline_contrast import LOOKS, SHARE, contrast_p, item_weights
+from metrics.drift.baseline_contrast import LOOKS, SHARE, baseline_p_value, item_weights
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
 from tests.samples import ALL
@@ -19,7 +19,7 @@ def test_p_values_are_valid_for_every_baseline_that_could_have_been() -> None:
     drawn = []
     for baseline in product(*bags):
         chance = prod(bag[score] / 4 for bag, score in zip(bags, baseline, strict=True))
-        drawn.append((contrast_p(bags, list(baseline)), chance))
+        drawn.append((baseline_p_value(bags, list(baseline)), chance))
     assert sum(chance for _, chance in drawn) == pytest.approx(1)
     for level in sorted({p for p, _ in drawn}):
         assert sum(chance for p, chance in drawn if p <= level) <= level + 1e-12
@@ -27,9 +27,9 @@ def test_p_values_are_valid_for_every_baseline_that_could_have_been() -> None:
 
 def test_ten_stable_items_that_all_changed_are_one_case_in_a_million() -> None:
     # In each of ten items the baseline is the one high night of four.
-    assert contrast_p([{60: 1, 0: 3}] * 10, [60] * 10) == pytest.approx(0.25**10)
-    assert contrast_p([{60: 1, 0: 3}] * 10, [0] * 10) == pytest.approx(1)
-    assert contrast_p([{60: 4}] * 10, [60] * 10) == 1.0
+    assert baseline_p_value([{60: 1, 0: 3}] * 10, [60] * 10) == pytest.approx(0.25**10)
+    assert baseline_p_value([{60: 1, 0: 3}] * 10, [0] * 10) == pytest.approx(1)
+    assert baseline_p_value([{60: 4}] * 10, [60] * 10) == 1.0
 
 
 def test_an_item_that_varies_or_improved_weighs_little() -> None:

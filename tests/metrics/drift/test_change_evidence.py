@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from metrics.drift.change_evidence import HORIZON, SHIFTS, ChangeEvidence, start_weight
-from metrics.drift.exchangeable_tail import lower_tail
+from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import first_alarm
 
@@ -19,7 +19,9 @@ def test_one_earlier_night_gives_mcnemars_exact_test() -> None:
     # 7 items changed for the worse, 2 for the better: P(at most 2 better of 9).
     bags = [{0: 1, 60: 1}] * 9 + [{60: 2}] * 20
     tonight = [0] * 7 + [60] * 2 + [60] * 20
-    assert lower_tail(bags, tonight) == pytest.approx(sum(comb(9, k) for k in range(3)) / 2**9)
+    assert lower_tail_probability(bags, tonight) == pytest.approx(
+        sum(comb(9, k) for k in range(3)) / 2**9
+    )
 
 
 def test_the_tail_is_that_of_all_draws() -> None:
@@ -29,8 +31,8 @@ def test_the_tail_is_that_of_all_draws() -> None:
     for draw in product(*([value for value, n in bag.items() for _ in range(n)] for bag in bags)):
         total += 1
         hits += sum(draw) <= sum(tonight)
-    assert lower_tail(bags, tonight) == pytest.approx(hits / total)
-    assert lower_tail([{60: 3}], [60]) == 1.0
+    assert lower_tail_probability(bags, tonight) == pytest.approx(hits / total)
+    assert lower_tail_probability([{60: 3}], [60]) == 1.0
 
 
 def test_a_bet_is_fair_and_the_starts_share_one_unit() -> None:

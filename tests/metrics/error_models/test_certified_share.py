@@ -8,12 +8,12 @@ from scipy import stats
 
 from metrics.error_models.certified_share import (
     CertifiedShare,
+    certify_judge_share,
     certify_share,
-    judge_certificate,
     labels_needed,
     upper_error_limit,
 )
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from tests.metrics.frames import build, pair
 
 MARGINS = (1.0, 2.0)
@@ -64,8 +64,8 @@ def test_a_study_with_known_answers_has_a_certificate() -> None:
         for k in range(40)
         for row in pair(f"q{k}", *((0, 1) if k < 35 else (0, 0)), better="x", judge="j")
     ]
-    study = study_remedies(build(rows))
-    found = judge_certificate(study.grid, [0])
+    study = build_remedy_study(build(rows))
+    found = certify_judge_share(study.grid, [0])
     assert (found.margin, found.error.n) == (1.0, 35)
     assert found.share.value == pytest.approx(35 / 40)
 

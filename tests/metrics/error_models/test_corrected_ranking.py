@@ -12,7 +12,7 @@ from metrics.error_models.corrected_ranking import (
     CorrectedRanking,
     corrected_ranking,
     corrected_ranking_section,
-    rank_with_errors,
+    rank_corrected_for_errors,
 )
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, bradley_terry_ratings, fit_leaderboards
 from metrics.remedies.known_winners import DESIGN
@@ -144,7 +144,7 @@ def coverage(labelled: int, errors: tuple[float, float], studies: int) -> tuple[
     gap, ranks = Tally(), 0
     for seed in range(studies):
         rng = np.random.default_rng([labelled, round(100 * errors[0]), seed])
-        found = rank_with_errors(*simulated(rng, 200, labelled, errors))
+        found = rank_corrected_for_errors(*simulated(rng, 200, labelled, errors))
         if found.refused:
             continue
         sign = 1 if "c" in found.gaps.get("a", {}) else -1

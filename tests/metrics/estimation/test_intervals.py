@@ -26,7 +26,7 @@ from metrics.estimation.multiple_comparisons import (
     simultaneous_interval,
     t_quantile_from_normal,
 )
-from metrics.estimation.rare_events import unseen_share
+from metrics.estimation.rare_events import upper_limit_of_unseen_share
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_mean_of_independent_values_has_the_t_interval():
 def test_a_paired_difference_keeps_what_both_share_out_of_the_interval():
     # Both differ by exactly 1 on each item, whatever the item: no spread is left.
     got = paired_difference([5, 3, 9], [4, 2, 8], list("abc"), bounds=(-10, 10))
-    half = 11 * unseen_share(3)
+    half = 11 * upper_limit_of_unseen_share(3)
     assert (got.value, got.low, got.high) == pytest.approx((1, 1 - half, 1 + half))
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from metrics.agreement.pairwise_agreement import agreement_matrix
 from metrics.estimation.contrasts import paired_contrasts
 from metrics.estimation.intervals import mean_estimate, modified_wilson_bounds, wilson_bounds
-from metrics.estimation.rare_events import Z95, tango_bounds, unseen_share
+from metrics.estimation.rare_events import Z95, tango_bounds, upper_limit_of_unseen_share
 from metrics.position.position_measures import (
     CONSISTENCY,
     CONSISTENCY_KAPPA,
@@ -39,7 +39,7 @@ def two_judges(items: int):
 
 def test_ten_pairs_without_discordance():
     assert tango_bounds(0, 0, 10) == pytest.approx((-0.27753, 0.27753), abs=1e-5)
-    assert unseen_share(10) == pytest.approx(Z95**2 / (10 + Z95**2))
+    assert upper_limit_of_unseen_share(10) == pytest.approx(Z95**2 / (10 + Z95**2))
 
 
 def test_score_limits_invert_the_score_test():
@@ -63,7 +63,7 @@ def test_score_limits_mirror_and_stay_inside_one():
 def test_a_difference_without_spread_has_an_interval(items):
     measures = [CONSISTENCY, FIRST_SHARE, CONSISTENCY_KAPPA, FAIRNESS]
     for one in paired_contrasts(two_judges(items), ["judge"], measures, rng()):
-        assert one.raw.high - one.raw.low > unseen_share(items) / 2, one.measure
+        assert one.raw.high - one.raw.low > upper_limit_of_unseen_share(items) / 2, one.measure
         assert one.adjusted.low < one.raw.low
 
 
@@ -113,7 +113,7 @@ def test_a_perfect_grade_has_an_interval():
     for name, one in grade_estimates(frame).items():
         assert (one.value, one.high) == (pytest.approx(1), pytest.approx(1)), name
         assert one.low < 0.5, name
-    assert grade_measure().of(frame).low == pytest.approx(1 - unseen_share(2))
+    assert grade_measure().of(frame).low == pytest.approx(1 - upper_limit_of_unseen_share(2))
 
 
 def test_the_modified_wilson_limits_are_the_published_ones():

@@ -12,10 +12,10 @@ from metrics.labels.pass_fail import (
     UNKNOWN,
     Confusion,
     PassFailRows,
-    errors_differ,
+    equal_errors_p_value,
     pass_fail_rates,
 )
-from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from tests.page_words import says
 from tests.samples import ALL, sample
 
@@ -113,7 +113,7 @@ def test_prediction_powered_rate_covers_and_is_narrower_than_labels_alone():
     inside, narrower = 0, 0
     for _ in range(300):
         rows = simulate(rng, 0.6, 0.9, 0.9, 150, 1500)
-        found, labels = power_tuned_rate(rows), pass_fail_rates(rows).base_rate
+        found, labels = prediction_powered_rate(rows), pass_fail_rates(rows).base_rate
         inside += found.low <= 0.6 <= found.high
         narrower += found.high - found.low < labels.high - labels.low
     assert inside / 300 >= 0.91 and narrower > 290
@@ -123,11 +123,11 @@ def test_errors_that_depend_on_the_contestant_are_found():
     one, like, unlike = (
         rows_of(*counts) for counts in ((80, 10, 20, 40), (82, 9, 18, 41), (50, 30, 50, 20))
     )
-    assert errors_differ([one, like]) > 0.2
-    assert errors_differ([one, unlike]) < 0.001
-    assert errors_differ([rows_of(1, 0, 0, 0)]) is None
+    assert equal_errors_p_value([one, like]) > 0.2
+    assert equal_errors_p_value([one, unlike]) < 0.001
+    assert equal_errors_p_value([rows_of(1, 0, 0, 0)]) is None
     by_fisher = [stats.fisher_exact(t)[1] for t in ([[80, 20], [50, 50]], [[10, 40], [30, 20]])]
-    assert errors_differ([one, unlike]) == pytest.approx(2 * min(by_fisher))
+    assert equal_errors_p_value([one, unlike]) == pytest.approx(2 * min(by_fisher))
 
 
 @pytest.mark.parametrize("times", [2, 5])
@@ -137,7 +137,7 @@ def test_repeated_verdicts_on_an_answer_are_no_further_evidence(times):
         PassFailRows.from_values(*(np.repeat(x, times) for x in (r.verdict, r.label, r.item)))
         for r in rows
     ]
-    assert errors_differ(repeated) == pytest.approx(errors_differ(rows))
+    assert equal_errors_p_value(repeated) == pytest.approx(equal_errors_p_value(rows))
 
 
 def judged_alike(rng, answers, verdicts, spread):
@@ -155,7 +155,9 @@ def judged_alike(rng, answers, verdicts, spread):
 
 def share_called_different(answers, verdicts, spread, studies):
     rng = np.random.default_rng([12, answers, verdicts])
-    found = [errors_differ(judged_alike(rng, answers, verdicts, spread)) for _ in range(studies)]
+    found = [
+        equal_errors_p_value(judged_alike(rng, answers, verdicts, spread)) for _ in range(studies)
+    ]
     return np.mean([p is not None and p < 0.05 for p in found])
 
 
@@ -186,7 +188,7 @@ def labelled_items(rng, items, answers, labelled):
 def test_prediction_powered_rate_covers_with_few_labelled_items(items, answers, labelled):
     rng, studies = np.random.default_rng([32, items]), 200
     drawn = (labelled_items(rng, items, answers, labelled) for _ in range(studies))
-    found = [power_tuned_rate(rows) for rows in drawn]
+    found = [prediction_powered_rate(rows) for rows in drawn]
     inside = np.mean([one.low <= 0.6 <= one.high for one in found])
     assert inside >= 0.95 - 2.5 * (0.95 * 0.05 / studies) ** 0.5
 

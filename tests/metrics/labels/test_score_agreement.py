@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from metrics.estimation.intervals import Floats
-from metrics.estimation.rare_events import unseen_share
+from metrics.estimation.rare_events import upper_limit_of_unseen_share
 from metrics.labels.scores.score_agreement import quadratic_kappa, score_agreement
 
 
@@ -72,7 +72,7 @@ def test_the_interval_of_a_rank_correlation_covers():
 def test_no_error_in_eight_answers_proves_no_perfect_judge():
     # Unseen errors: at most Wilson's limit for 0 of 8, each as far as the scale allows (1 to 5).
     label = np.array([1, 2, 3, 4, 5, 3, 2, 4])
-    found, unseen = score_agreement(label, label, range(8)), unseen_share(8)
+    found, unseen = score_agreement(label, label, range(8)), upper_limit_of_unseen_share(8)
     assert (found.mae.low, found.mae.high) == pytest.approx((0, 4 * unseen))
     assert (found.bias.low, found.bias.high) == pytest.approx((-4 * unseen, 4 * unseen))
     for one in (found.spearman, found.kendall, found.quadratic_kappa):

@@ -25,7 +25,7 @@ def test_the_published_table_of_a_hundred_pairs():
     (table,) = build_order_tables(patterns(ORACLE), []).values()
     assert (table.pairs, table.flips) == (100, 24)
     assert (table.toward_first, table.toward_second) == (16, 8)
-    assert (table.first_twice, table.second_twice) == (12, 5)
+    assert (table.first_slot_twice, table.second_slot_twice) == (12, 5)
     assert table.tests()["sign"].p == pytest.approx(0.151590, abs=1e-6)
     assert table.tests()["mcnemar"].statistic == pytest.approx(2.66667, abs=1e-5)
 

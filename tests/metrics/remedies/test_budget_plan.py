@@ -9,7 +9,7 @@ import pytest
 
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.recommendation import held_out_credits
-from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.summary.remedy_tables import render_remedies
 from metrics.summary.summary import to_plain_data
@@ -23,7 +23,7 @@ PRICES = {("j0", "p"): 0.001, ("j1", "p"): 0.02}
 
 
 def plan_of(judges: list[HardJudge], prices: dict, items: int = 600, seed: int = 3) -> BudgetPlan:
-    study = study_remedies(simulate(judges, items, np.random.default_rng(seed)))
+    study = build_remedy_study(simulate(judges, items, np.random.default_rng(seed)))
     found = plan_budget(study, prices)
     assert found is not None
     return found
@@ -68,7 +68,7 @@ def test_a_local_judge_pays_for_any_number() -> None:
 
 def test_without_known_answers_there_is_no_plan() -> None:
     frame = simulate([CHEAP], 20, np.random.default_rng(0)).assign(truth=np.int8(-2))
-    assert plan_budget(study_remedies(frame), {}) is None
+    assert plan_budget(build_remedy_study(frame), {}) is None
 
 
 @pytest.mark.extra
@@ -119,7 +119,7 @@ def draw_study(seed: int) -> tuple[RemedyStudy, dict]:
         else HardJudge(rng.uniform(0, 0.6), rng.choice([0.5, 0.6, 0.8]), rng.choice([0.0, 0.3]))
         for _ in range(rng.integers(1, 4))
     ]
-    study = study_remedies(simulate(judges, int(rng.integers(30, 150)), rng))
+    study = build_remedy_study(simulate(judges, int(rng.integers(30, 150)), rng))
     kind = rng.integers(4)
     cost = [0.0, 0.01, None, 0.0][kind]
     if cost is None:
@@ -171,7 +171,7 @@ def test_a_free_judge_without_signal_is_asked_once() -> None:
 
 
 def test_a_free_judge_that_a_remedy_helps_gets_the_remedy() -> None:
-    study = study_remedies(simulate([GradedJudge(0.9, 0.8)], 400, np.random.default_rng(5)))
+    study = build_remedy_study(simulate([GradedJudge(0.9, 0.8)], 400, np.random.default_rng(5)))
     plan = plan_budget(study, {("j0", "p"): 0.0})
     chosen = study.advice(0).chosen
     assert plan is not None and chosen is not None

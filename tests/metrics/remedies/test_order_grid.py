@@ -7,10 +7,10 @@ import pytest
 
 from metrics.remedies.order_grid import build_order_grid
 from metrics.remedies.recommendation import points
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from metrics.remedies.rotation_rules import rotation_tables
-from metrics.remedies.rule_names import words_of_id
-from metrics.remedies.rule_sets import own_rules
+from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_sets import rules_of_cell
 from metrics.remedies.rule_table import estimate_rules
 from tests.metrics.frames import build, pair, rotated
 
@@ -25,7 +25,7 @@ def test_verdicts_are_in_terms_of_the_first_by_name():
 
 def test_an_unusable_reply_is_missing_and_never_a_tie():
     frame = build(pair("q", 0, None, better="x") + pair("r", 0, 1, better="x"))
-    study = study_remedies(frame)
+    study = build_remedy_study(frame)
     assert np.isnan(build_order_grid(frame).verdicts[0, 1, 0])
     assert study.grid.size == 1
     assert dict(study.left_out) == {"no truth": 0, "incomplete": 1}
@@ -34,7 +34,7 @@ def test_an_unusable_reply_is_missing_and_never_a_tie():
 def test_a_judge_with_few_complete_comparisons_does_not_shrink_the_table():
     good = [row for k in range(4) for row in pair(f"q{k}", 0, 1, better="x")]
     thin = pair("q0", 0, 1, better="x", judge="thin")
-    study = study_remedies(build(good + thin))
+    study = build_remedy_study(build(good + thin))
     assert study.grid.size == 4
     assert study.incomplete_cells == (("thin", "p"),)
 
@@ -97,8 +97,8 @@ def test_rules_with_few_stored_replies_have_their_own_comparisons():
     for k in range(6):
         for repeat in (1, 2):
             rows += pair(f"q{k}", k % 2, 1, better="x", repeat=repeat, noise=True)
-    study = study_remedies(build(rows))
-    lines = estimate_rules(study.grid, own_rules(study.grid, 0), np.random.default_rng(0))
+    study = build_remedy_study(build(rows))
+    lines = estimate_rules(study.grid, rules_of_cell(study.grid, 0), np.random.default_rng(0))
     found = {line.rule.id: line for line in lines}
     assert found["pool"].agreement.n == 30 and found["pool"].complete
     assert found["repeats(3)"].agreement.n == 6 and not found["repeats(3)"].complete
@@ -142,4 +142,4 @@ def test_points_have_a_sign_unless_they_are_zero():
     ],
 )
 def test_words_of_rules(id, title):
-    assert words_of_id(id, ["a", "b"]).title == title
+    assert rule_words_of_id(id, ["a", "b"]).title == title

@@ -10,9 +10,9 @@ import pytest
 from metrics.__main__ import main, render_tables
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.order_identity import order_patterns
-from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import votes_curve
-from metrics.remedies.rule_sets import jury_rules, own_rules
+from metrics.remedies.rule_sets import jury_rules, rules_of_cell
 from metrics.remedies.rule_table import estimate_rules
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame
@@ -26,7 +26,7 @@ BARD_JURY = ("gpt-4", "gpt-3.5-turbo", "bard")
 
 @pytest.fixture(scope="module")
 def study() -> RemedyStudy:
-    return study_remedies(prd())
+    return build_remedy_study(prd())
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_differences_to_one_call(section, rule, low, high):
 
 def test_the_jury_against_both_orders_of_the_best_judge(study):
     cells = [study.index(name) for name in BARD_JURY]
-    pool = next(rule for rule in own_rules(study.grid, cells[0]) if rule.id == "pool")
+    pool = next(rule for rule in rules_of_cell(study.grid, cells[0]) if rule.id == "pool")
     both = next(rule for rule in jury_rules(study.grid, cells) if rule.id == "jury-both")
     _, line = estimate_rules(study.grid, [pool, both], np.random.default_rng(7))
     assert line.difference.value == pytest.approx(0.017, abs=5e-4)

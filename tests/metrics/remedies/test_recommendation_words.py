@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from metrics.remedies.recommendation import detection_rate, gain_text, power_text
-from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -24,7 +24,7 @@ def drawn_study(items: int, ties: float, right: float, seed: int = 2) -> RemedyS
             hit = draw.random() < right
             picks.append("tie" if draw.random() < ties else better ^ order ^ (not hit))
         rows += pair(f"q{k}", *picks, better="xy"[better])
-    return study_remedies(build(rows))
+    return build_remedy_study(build(rows))
 
 
 def test_a_gain_is_written_with_its_interval_and_as_that_of_the_choice() -> None:

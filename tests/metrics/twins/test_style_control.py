@@ -20,7 +20,7 @@ from metrics.twins.style_control import (
     style_of_judge,
     style_section,
 )
-from studies.texts.style_features import STYLE_FEATURES, style_counts
+from studies.texts.style_features import STYLE_FEATURES, count_style_marks
 from tests.metrics.frames import build
 
 MODELS = ("m1", "m2", "m3", "m4")
@@ -57,8 +57,8 @@ def _gap(styles: dict, a: str, b: str) -> float:
 
 def test_style_is_counted_without_code():
     text = "# Head\n\n- **one** two\n- three\n1. four\n\n```\n# no\n- no **no**\n```\n__five__ a*b"
-    assert style_counts(text)[1:] == (1, 3, 2)
-    assert style_counts("two words") == (2, 0, 0, 0)
+    assert count_style_marks(text)[1:] == (1, 3, 2)
+    assert count_style_marks("two words") == (2, 0, 0, 0)
 
 
 def test_the_fit_equals_that_of_another_solver():

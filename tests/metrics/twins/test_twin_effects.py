@@ -10,13 +10,13 @@ import pytest
 
 from metrics.catalogue import records
 from metrics.drift.night_scores import RESISTANCE, Stream, score_night
-from metrics.estimation.contrasts import adjust_family
+from metrics.estimation.contrasts import adjust_contrast_family
 from metrics.summary.summary import summarise_frame
 from metrics.twins.twin_effects import (
     INDIFFERENT,
     NOT_SHOWN,
     SHOWN,
-    compared_twins,
+    compare_twins_of_sides,
     twin_effects,
 )
 from metrics.twins.twin_sentence import BLIND, control_sentence, headline, points
@@ -247,16 +247,16 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
     rest = frame.iloc[:0]
     effects = {(e.judge, e.family): e.beyond_floor for e in twin_effects(frame, rest)}
     sides = ("j", ""), ("k", "")
-    totals = compared_twins(frame, rest, *sides)
-    turned = compared_twins(frame, rest, *sides[::-1])
+    totals = compare_twins_of_sides(frame, rest, *sides)
+    turned = compare_twins_of_sides(frame, rest, *sides[::-1])
     for found, sign in ((totals, 1), (turned, -1)):
-        lines = adjust_family(list(found.values()), np.random.default_rng(0))
+        lines = adjust_contrast_family(list(found.values()), np.random.default_rng(0))
         for name, line in zip(found, lines, strict=True):
             gap = effects["j", name].value - effects["k", name].value
             assert line.raw.value == pytest.approx(sign * gap)
             low, high = sorted((sign * line.adjusted.low, sign * line.adjusted.high))
             assert (low > 0) == (name == "longer-3") and high > 0
-    assert compared_twins(frame, rest, ("j", ""), ("nobody", "")) == {}
+    assert compare_twins_of_sides(frame, rest, ("j", ""), ("nobody", "")) == {}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.twins.twin_sentence import clear_digits
+from metrics.twins.twin_sentence import digits_to_show_sign
 from studies.domain import Estimate
 
 
@@ -14,4 +14,4 @@ from studies.domain import Estimate
 )
 def test_an_end_near_0_is_printed_with_the_decimals_that_tell(low, high, digits) -> None:
     one = Estimate(-0.14, low, high, 78, 39)
-    assert clear_digits(one, 0, 100) == digits
+    assert digits_to_show_sign(one, 0, 100) == digits

@@ -41,19 +41,22 @@ def test_label_probabilities_split_into_content_and_position():
     rows = pair("q", 0, 0)
     rows[0]["p"], rows[1]["p"] = [0.8, 0.2], [0.6, 0.4]
     one, two = math.log(4), math.log(1.5)
-    table = label_effect.probability_table(build(rows))
+    table = label_effect.content_and_position_table(build(rows))
     assert table["content"].iloc[0] == pytest.approx((one - two) / 2, abs=1e-6)
     assert table["position"].iloc[0] == pytest.approx((one + two) / 2, abs=1e-6)
-    assert label_effect.probability_split(build(rows))["position"].value == pytest.approx(
-        (one + two) / 2, abs=1e-6
-    )
+    assert label_effect.mean_content_and_position_terms(build(rows))[
+        "position"
+    ].value == pytest.approx((one + two) / 2, abs=1e-6)
 
 
 def test_probabilities_of_one_order_or_none_say_why():
     rows = pair("q", 0, None)
     rows[0]["p"] = [0.8, 0.2]
     for frame in (build(rows), build(pair("q", 0, 0)), build([])):
-        assert "no label probabilities" in label_effect.probability_split(frame)["position"].note
+        assert (
+            "no label probabilities"
+            in label_effect.mean_content_and_position_terms(frame)["position"].note
+        )
 
 
 def test_the_longer_answer_is_counted_where_lengths_differ():

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 from metrics.remedies.effective_votes import effective_votes
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from metrics.win_rates.jury import effective_judges, verdict_correlation
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.precision_plan import precision_plan
@@ -167,7 +167,7 @@ def test_equal_judges_are_worth_one_and_independent_errors_all():
     assert effective_judges(jury_frame(0.8, shared=True)).value == pytest.approx(1.0)
     for correct in (0.5, 0.8, 0.92):
         frame = jury_frame(correct, shared=False)
-        worth, study = effective_judges(frame), study_remedies(frame)
+        worth, study = effective_judges(frame), build_remedy_study(frame)
         assert worth == effective_votes(study.grid, range(3)), "one function"
         assert 2.5 < worth.value <= 3 and worth.low < worth.value <= worth.high <= 3
         # Judges that are mostly right agree, although they share no error.

@@ -11,7 +11,7 @@ import pytest
 from metrics.estimation.planning.power import design_effect
 from metrics.estimation.planning.variance_components import (
     VarianceComponents,
-    measure_noise_limit,
+    count_interaction_as_noise,
     variance_components,
 )
 from metrics.win_rates.planned_width import (
@@ -62,7 +62,7 @@ def test_the_limit_of_the_noise_keeps_the_variance_of_the_study():
     facets = {"item": 10, "judge": 2, "prompt": 1, "order": 2}
     finest = frozenset(["item", "judge", "order"])
     found = VarianceComponents(facets, {ITEM: 0.1, finest: 0.05}, None, repeats=4.0)
-    limit = measure_noise_limit(found)
+    limit = count_interaction_as_noise(found)
     assert limit.error_variance() == pytest.approx(found.error_variance())
     assert limit.effects[finest] == 0 and limit.repeat == pytest.approx(0.2)
 

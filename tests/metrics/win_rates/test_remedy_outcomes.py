@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from metrics.win_rates import counting_rules, win_rates
-from metrics.win_rates.remedy_outcomes import rule_in_force
+from metrics.win_rates.remedy_outcomes import applicable_rule
 from studies.frames.frame import SEP
 from tests.metrics.frames import build, pair
 from tests.metrics.remedies.known_judges import GradedJudge, HardJudge, simulate
@@ -26,7 +26,7 @@ def points_by_comparison(rows):
 
 def expected_points(frame, rule):
     """The same from the decisions of the rule in the table of remedies."""
-    study = study_remedies(frame)
+    study = build_remedy_study(frame)
     rows = frame.iloc[study.grid.row]
     decisions = rule.decisions
     credit = decisions.first + (1 - decisions.decided) / 2
@@ -35,7 +35,7 @@ def expected_points(frame, rule):
 
 
 def table_rule(frame, id):
-    study = study_remedies(frame)
+    study = build_remedy_study(frame)
     return next(rule for rule in study.judge_rules(0) if rule.id == id)
 
 
@@ -69,10 +69,10 @@ def test_juries_decide_as_in_the_table(id):
 
 def test_a_jury_needs_two_of_its_judges_in_the_rows():
     frame = build(pair("q", 0, "tie") + pair("q", 1, 0, judge="other"))
-    assert rule_in_force("jury-both|j|other", frame) == "jury-both|j|other"
+    assert applicable_rule("jury-both|j|other", frame) == "jury-both|j|other"
     alone = frame[frame["judge"] == "j"]
-    assert rule_in_force("jury-both|j|other", alone) == "majority"
-    assert rule_in_force("jury|j|other", alone) == "pooled"
+    assert applicable_rule("jury-both|j|other", alone) == "majority"
+    assert applicable_rule("jury|j|other", alone) == "pooled"
     assert win_rates.win_rate(alone, "jury-both|j|other")["x"].value == 1.0
 
 
@@ -81,7 +81,7 @@ def test_a_prompt_rule_counts_only_that_prompt():
     assert win_rates.win_rate(frame)["x"].value == 0.5
     assert win_rates.win_rate(frame, "prompt:other")["x"].value == 0.0
     assert win_rates.win_rate(frame, "prompt:other+pool")["x"].value == 0.0
-    assert rule_in_force("prompt:missing", frame) == "pooled"
+    assert applicable_rule("prompt:missing", frame) == "pooled"
 
 
 def test_missing_replies_fall_back_to_the_stored_ones():

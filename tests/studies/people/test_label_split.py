@@ -15,9 +15,9 @@ from studies.people.label_split import (
 )
 from studies.people.study_labels import (
     StudyLabels,
+    keep_labelled_answers,
     label_answers,
     read_labels,
-    with_known_answers,
 )
 from studies.store.store import Store
 from studies.texts.twin_families import twin_name
@@ -163,7 +163,7 @@ def test_labels_of_scores_are_means_and_never_disputed() -> None:
 def test_held_out_answers_keep_their_labels_and_nothing_else() -> None:
     got = answer_labels({"q1": [("fail", "ann")]}, {}, "pass")
     item = Item("q1", "?", {"x": "1", "y": "2"}, labels=(AnswerLabel("y", "pass"),))
-    kept = with_known_answers(item, got)
+    kept = keep_labelled_answers(item, got)
     assert dict(kept.responses) == {"x": "1"}
     assert kept.labels == (AnswerLabel("x", "fail"),)
 

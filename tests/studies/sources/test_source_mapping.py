@@ -12,7 +12,12 @@ from studies.files.tables import read_table
 from studies.sources.detection.detect import matching_formats
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.load import load_source
-from studies.sources.registry import DETECTION_ORDER, SOURCE_FORMATS, format_table, write_table
+from studies.sources.registry import (
+    DETECTION_ORDER,
+    SOURCE_FORMATS,
+    render_table_of_formats,
+    write_table,
+)
 from studies.spec.study import DataSpec
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, said, table, verdicts
@@ -207,9 +212,9 @@ def test_a_split_is_for_the_hub(tmp_path: Path) -> None:
 def test_the_docs_list_every_format_with_what_it_reads() -> None:
     """The table is made from the registry: a format that is added needs its line in the docs."""
     docs = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
-    assert format_table() in docs, "run python -m studies.sources.registry"
+    assert render_table_of_formats() in docs, "run python -m studies.sources.registry"
     assert tuple(SOURCE_FORMATS) == DETECTION_ORDER
-    assert all(f"| `{name}` | " in format_table() for name in SOURCE_FORMATS)
+    assert all(f"| `{name}` | " in render_table_of_formats() for name in SOURCE_FORMATS)
 
 
 def test_every_format_has_a_test_that_names_it() -> None:
@@ -225,4 +230,4 @@ def test_the_table_in_the_docs_is_replaced_as_a_whole(tmp_path: Path) -> None:
     docs = tmp_path / "formats.md"
     docs.write_text("# Files\n\n| `--format` | old |\n|---|---|\n| `x` | y |\n\nNext.\n")
     write_table(docs)
-    assert docs.read_text() == f"# Files\n\n{format_table()}\nNext.\n"
+    assert docs.read_text() == f"# Files\n\n{render_table_of_formats()}\nNext.\n"

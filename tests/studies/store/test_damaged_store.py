@@ -331,6 +331,6 @@ def _write_at_random(chance: random.Random, connection: sqlite3.Connection) -> N
 def test_all_four_kinds_of_pages_are_told_apart() -> None:
     """The file format of SQLite (sqlite.org/fileformat2.html, "B-tree Pages"): interior and leaf
     pages of an index begin with 2 and 10, those of a table with 5 and 13."""
-    kinds = [wal_check._kind(bytes([first])) for first in (2, 10, 5, 13)]
+    kinds = [wal_check._btree_page_kind(bytes([first])) for first in (2, 10, 5, 13)]
     assert len(set(kinds)) == 4 and 0 not in kinds
-    assert [wal_check._kind(text) for text in (b"", b"\0", b"\1", b"\x0b")] == [0] * 4
+    assert [wal_check._btree_page_kind(text) for text in (b"", b"\0", b"\1", b"\x0b")] == [0] * 4

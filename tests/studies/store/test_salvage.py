@@ -18,7 +18,7 @@ import pytest
 
 from studies.__main__ import main as studies
 from studies.errors import StoreUnusable
-from studies.files.partial_files import delete_leftovers, write_beside
+from studies.files.partial_files import delete_leftovers, replace_when_written
 from studies.spec.study import Study
 from studies.store import database
 from studies.store.recovery import damage, rolling_backups
@@ -427,13 +427,13 @@ def test_a_file_that_a_running_process_writes_is_not_swept(tmp_path: Path) -> No
     other = tmp_path / "notes.part"
     for path in (mine, theirs, other):
         path.touch()
-    with write_beside(tmp_path / "c.db") as partial:
+    with replace_when_written(tmp_path / "c.db") as partial:
         partial.write_bytes(b"whole")
         delete_leftovers(tmp_path)
         assert partial.exists() and not mine.exists(), "of an earlier process with our number"
         assert theirs.exists() and other.exists()
     assert (tmp_path / "c.db").read_bytes() == b"whole"
-    with pytest.raises(ZeroDivisionError), write_beside(tmp_path / "c.db") as partial:
+    with pytest.raises(ZeroDivisionError), replace_when_written(tmp_path / "c.db") as partial:
         partial.write_bytes(bytes(1 // 0))
     assert (tmp_path / "c.db").read_bytes() == b"whole", "what was there stays after an error"
 

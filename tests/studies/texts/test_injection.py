@@ -21,7 +21,7 @@ from studies.texts.injection import (
     find_spans,
     find_suspects,
     is_suspect,
-    suspect_places,
+    list_suspect_places,
 )
 from tests.attacks.attack_log import attempt
 from tests.growth import STEP, is_linear
@@ -238,7 +238,7 @@ def test_an_item_says_whose_text_it_is():
         (INSTRUCTION, ("marker",)),
         ("y", ("override",)),
     ]
-    assert suspect_places(item) == [INSTRUCTION, "y"] == item_facts(item)["suspects"]
+    assert list_suspect_places(item) == [INSTRUCTION, "y"] == item_facts(item)["suspects"]
     assert "Ignore all previous" in find_suspects(item)[1].quote
 
 

@@ -125,7 +125,7 @@ def has_comparisons(filtered: FilteredStudy) -> bool:
     return not verdict_kinds(filtered).only_points
 
 
-def has_only_points(filtered: FilteredStudy) -> bool:
+def has_only_single_answers(filtered: FilteredStudy) -> bool:
     """Whether the study has judgements, and all of them are pass/fail verdicts or scores of single
     answers."""
     return len(filtered.unfiltered_frame) > 0 and verdict_kinds(filtered).only_points

@@ -23,7 +23,7 @@ from components.html.matrix_heads import MatrixColumn
 from components.html.panel import notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.scales import ColourScale
-from components.html.tables.forest_cells import fit_axis, fit_share_axis, steps_from
+from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import SCORE
 from components.results.pass_fail.panels import html
@@ -190,7 +190,7 @@ def order_tables(results: ScoreResults) -> Markup:
             )
         parts += [
             html.paragraphs(texts),
-            places_table(order),
+            listed_option_table(order),
             _shift_table("Options in the order", order.shift),
         ]
     if criteria is not None:
@@ -203,12 +203,12 @@ def order_tables(results: ScoreResults) -> Markup:
         parts += [
             html.paragraphs(texts),
             _shift_table("Criteria in the order", criteria.overall.shift),
-            _place_table(criteria.by_place),
+            _criterion_place_table(criteria.by_place),
         ]
     return wrap(*parts)
 
 
-def places_table(order: OptionOrder) -> Markup:
+def listed_option_table(order: OptionOrder) -> Markup:
     """HTML table of the share of verdicts for the option listed first, second, …, with the share
     expected without an order effect; empty if the positions are unknown."""
     if not order.places:
@@ -227,7 +227,9 @@ def places_table(order: OptionOrder) -> Markup:
 
 
 def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
-    axis = fit_axis(shifts.values(), steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
+    axis = fit_axis(
+        shifts.values(), tick_steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,)
+    )
     text = (
         "Mean score in this order minus mean score in the other orders, scale points, "
         f"95{NARROW_SPACE}% CI"
@@ -239,7 +241,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     return page_table(head, columns, [ValueRow(*one) for one in shifts.items()], head)
 
 
-def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
+def _criterion_place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
     """HTML table with one row per criterion: its mean level when listed first in the rubric minus
     its mean level in other places; likewise for second place, third place, …"""
     columns = [

@@ -74,7 +74,7 @@ def draw_labels(filtered: FilteredStudy) -> Markup | None:
     return score_tables.agreement_table(results) if labelled else None
 
 
-def draw_against(filtered: FilteredStudy) -> Markup | None:
+def draw_contradictions(filtered: FilteredStudy) -> Markup | None:
     """Draw the contradictions between scores and comparisons; None if no judge gave both."""
     return score_tables.contradictions_table(load_scores(filtered))
 
@@ -112,8 +112,8 @@ def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel(LABELS_TITLE, "", made) if made else None
 
 
-def report_against(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_against(filtered) if load_scores(filtered).shown else None
+def report_contradictions(filtered: FilteredStudy) -> ReportPanel | None:
+    made = draw_contradictions(filtered) if load_scores(filtered).shown else None
     return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, made) if made else None
 
 
@@ -160,11 +160,11 @@ LABELS: Final = Panel(
 )
 AGAINST: Final = Panel(
     "score_contradictions",
-    draw_against,
+    draw_contradictions,
     (Body("score_contradictions", "eh-score-contradictions", clickable=True),),
     AGAINST_TITLE,
     AGAINST_SUBTITLE,
-    report=report_against,
+    report=report_contradictions,
     json_keys=("score_contradictions.*.*",),
 )
 JUDGES: Final = Panel(

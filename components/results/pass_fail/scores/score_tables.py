@@ -17,7 +17,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.rate_tables import ORDER_CAPTION, ORDER_COLUMNS, judge_table
 from components.results.pass_fail.scores.computed import ScoreResults, load_scores
-from components.results.view.paper_table import PaperTable, slice_text
+from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue.records import RECORDS
 from metrics.estimation.intervals import unknown_estimate
 from metrics.labels.scores.intransitive_triples import IntransitiveTriples
@@ -126,11 +126,11 @@ def contradictions_table(results: ScoreResults) -> Markup | None:
     return wrap(page_table("Judge", CONTRADICTION_COLUMNS, rows, label)) if rows else None
 
 
-def _circular(found: ScoreContradictions) -> Estimate:
+def _circular_triple_share(found: ScoreContradictions) -> Estimate:
     return found.triples.share if found.triples else unknown_estimate(NO_TRIPLES)
 
 
-def _circular_by_chance(found: ScoreContradictions) -> Estimate | Markup:
+def _circular_share_by_chance(found: ScoreContradictions) -> Estimate | Markup:
     triples: IntransitiveTriples | None = found.triples
     if triples is None:
         return unknown_estimate(NO_TRIPLES)
@@ -142,8 +142,8 @@ CONTRADICTION_COLUMNS: Final = (
     TypedColumn("Pairs contradicted, %", attrgetter("share"), n=True),
     TypedColumn("Pairs with equal scores", attrgetter("equal_scores")),
     TypedColumn("Tied comparisons", attrgetter("ties")),
-    TypedColumn("Circular triples, %", _circular, n=True, tip=CIRCULAR_TIP),
-    TypedColumn("Circular triples by chance, %", _circular_by_chance),
+    TypedColumn("Circular triples, %", _circular_triple_share, n=True, tip=CIRCULAR_TIP),
+    TypedColumn("Circular triples by chance, %", _circular_share_by_chance),
 )
 
 
@@ -183,15 +183,18 @@ def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Scores on {filtered.name} against labels. MAE: mean |score − label|; bias: mean of score "
         "− label; within one: % of scores at most one step from the label; rank correlations "
-        f"(Spearman, Kendall's τ-b); quadratic κ. {slice_text(filtered)} 95 % intervals over "
-        "items; n: labelled scores."
+        f"(Spearman, Kendall's τ-b); quadratic κ. {describe_items_and_filters(filtered)} "
+        "95 % intervals over items; n: labelled scores."
     )
-    rows = [ValueRow(name, one) for name, one in _agreements(filtered, load_scores(filtered))]
+    rows = [
+        ValueRow(name, one)
+        for name, one in _list_agreements_by_judge(filtered, load_scores(filtered))
+    ]
     head = typed_columns.paper_head("Judge", PAPER_COLUMNS)
     return PaperTable("Scores", caption, head, typed_columns.paper_rows(PAPER_COLUMNS, rows))
 
 
-def _agreements(
+def _list_agreements_by_judge(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
     names = row_names(filtered.machines)
@@ -207,8 +210,9 @@ def _agreements(
 def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the options' order on scores, one row for each judge and prompt."""
     caption = (
-        f"Order of the score options on {filtered.name}. {ORDER_CAPTION} {slice_text(filtered)} "
-        "95 % intervals over items; n: answers judged in several orders."
+        f"Order of the score options on {filtered.name}. {ORDER_CAPTION} "
+        f"{describe_items_and_filters(filtered)} 95 % intervals over items; n: answers judged in "
+        "several orders."
     )
     found = load_scores(filtered).order
     return judge_table(filtered, "Score order", caption, ORDER_COLUMNS, found)
@@ -220,8 +224,8 @@ def criteria_order_table(filtered: FilteredStudy) -> PaperTable | None:
         f"Order of the criteria on {filtered.name}. Changed: % of answers whose overall score "
         "depends on the order of the criteria. Noise: % of scores that change when repeated in "
         "the same order. First: mean score of a criterion when listed first minus its mean "
-        f"score when listed later, in scale points. {slice_text(filtered)} 95 % intervals over "
-        "items; n: answers judged in several orders."
+        f"score when listed later, in scale points. {describe_items_and_filters(filtered)} "
+        "95 % intervals over items; n: answers judged in several orders."
     )
     found = load_scores(filtered).criteria
     return judge_table(filtered, "Criteria order", caption, CRITERIA_ORDER_COLUMNS, found)

@@ -40,7 +40,7 @@ def records_html(preview: StudyPreview, state: FormState) -> Markup:
     parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
-        parts.append(_join_report(found) if found else _coverage(preview))
+        parts.append(_join_report(found) if found else _answer_coverage_table(preview))
         parts.append(_skipped_notice(preview))
         item = item_html(preview, state)
         parts.append(html.one_item(item) if item else EMPTY)
@@ -104,7 +104,7 @@ def _join_report(found: JoinReport) -> Markup:
     return html.join_report(found, table, examples)
 
 
-def _coverage(preview: StudyPreview) -> Markup:
+def _answer_coverage_table(preview: StudyPreview) -> Markup:
     """HTML table of found, missing and empty answers per model; empty if all answers are found."""
     named = preview.lenient_study.raw(*STUDY.contestants)
     names = named if isinstance(named, list) and named else preview.contestants[:20]
@@ -150,8 +150,8 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
         (
             item.instruction,
             [
-                (verdict_chip(slot), name, _answer(item, name))
-                for slot, name in enumerate(_first_showing(preview, item))
+                (verdict_chip(slot), name, _answer_or_placeholder(item, name))
+                for slot, name in enumerate(_first_shown_order(preview, item))
             ],
         )
         for item in items[first : first + PAGE_SIZE]
@@ -164,22 +164,22 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
     return html.comparisons(shown, first, len(items), mixed, orders, PAGE_SIZE, _MAX_TEXT)
 
 
-def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:
+def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
     """Models in the order of the first call on an item; without a plan, the first two by name."""
     if preview.plan is None:
         return tuple(sorted(name for name, text in item.responses.items() if text.strip()))[:2]
-    found = next(_presentations(preview.plan, item), None)
+    found = next(_iterate_presentations(preview.plan, item), None)
     return found.shown if found else ()
 
 
 def planned_orders(plan: Plan) -> int:
     """Number of orders in which a comparison is judged, taken from the first item with a
     comparison; 0 if there is none."""
-    found = (next(_presentations(plan, item), None) for item in plan.items)
+    found = (next(_iterate_presentations(plan, item), None) for item in plan.items)
     return next((one.orders for one in found if one), 0)
 
 
-def _presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
+def _iterate_presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
     names = tuple(resolve_contestants(plan.study, plan.items))
     study = replace(plan.study, contestants=names)
     answered = {name for name, text in item.responses.items() if text.strip()} | {REFERENCE}
@@ -192,7 +192,7 @@ def _presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
     yield from (one for one in shown if one.item is item)
 
 
-def _answer(item: Item, name: str) -> str:
+def _answer_or_placeholder(item: Item, name: str) -> str:
     if name == UNRELATED:
         return "an answer to another question"
     return item.reference if name == REFERENCE else item.responses.get(name, "")
@@ -205,10 +205,10 @@ def item_html(preview: StudyPreview, state: FormState) -> Markup:
         return EMPTY
     at = min(state.item, n - 1)
     item = preview.items[at]
-    return html.item(item, at, n, *_images(preview, item))
+    return html.item(item, at, n, *_images_and_description(preview, item))
 
 
-def _images(preview: StudyPreview, item: Item) -> tuple[Any, str]:
+def _images_and_description(preview: StudyPreview, item: Item) -> tuple[Any, str]:
     """HTML of an item's images (None without images), and a text on their description."""
     if not item.images:
         return None, ""

@@ -91,11 +91,11 @@ def filter_text(study: LenientStudy) -> str:
     if not isinstance(where, Mapping):
         return ""
     return "; ".join(
-        f"{k}={','.join(_yaml_word(v) for v in as_list(vs))}" for k, vs in where.items()
+        f"{k}={','.join(_format_yaml_value(v) for v in as_list(vs))}" for k, vs in where.items()
     )
 
 
-def _yaml_word(value: Any) -> str:
+def _format_yaml_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

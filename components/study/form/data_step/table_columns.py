@@ -18,7 +18,7 @@ from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.verdicts.verdict import RecordedReplyReader
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import EvenhandError
-from studies.files.table_formats.nested_columns import expand_columns, nested_names
+from studies.files.table_formats.nested_columns import expand_columns, list_nested_paths
 from studies.files.tables import SourceTable, is_table_file, read_table, text_of
 from studies.files.upload_names import hide_hashes
 from studies.sources.detection.detect import matching_formats
@@ -55,7 +55,7 @@ def source_table(study: LenientStudy) -> SourceTable | None:
 
 def column_names(table: SourceTable) -> list[str]:
     """Names that can be mapped: the table's columns, and fields inside nested columns."""
-    return [*table.columns, *nested_names(table)][:_MAX_COLUMNS]
+    return [*table.columns, *list_nested_paths(table)][:_MAX_COLUMNS]
 
 
 def guessed_mapping(study: LenientStudy) -> dict[str, str]:
@@ -96,13 +96,16 @@ def mapping_form(preview: StudyPreview) -> Markup:
     study, mapping = preview.lenient_study, current_mapping(preview, table)
     roles = has_roles(preview)
     return html.mapping_form(
-        [_column(table, column, mapping.get(column, "")) for column in column_names(table)],
+        [
+            _describe_column(table, column, mapping.get(column, ""))
+            for column in column_names(table)
+        ],
         saved=bool(study.raw(*DATA.mapping)),
         guess=guess_mapping(table.columns, table.rows),
         roles=roles,
         reading=str(study.raw(*DATA.read) or ""),
         formats=_reply_formats(set(mapping.values())),
-        shown=EMPTY if roles else _comparisons(study, table, mapping),
+        shown=EMPTY if roles else _first_comparisons_html(study, table, mapping),
     )
 
 
@@ -115,7 +118,7 @@ def _reply_formats(fields: set[str]) -> list[tuple[str, str]]:
     return [("", default), *((name, name) for name in RecordedReplyReader.formats)]
 
 
-def _column(
+def _describe_column(
     table: SourceTable, column: str, field: str
 ) -> tuple[str, str, str, list[tuple[str, str]]]:
     """Name of a column, its field, an example of its texts, and the fields it can be mapped to."""
@@ -133,22 +136,24 @@ def _column(
     return column, field, truncate(example, 60), options
 
 
-def _comparisons(study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]) -> Markup:
+def _first_comparisons_html(
+    study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]
+) -> Markup:
     """HTML of the first three comparisons read with a mapping, or the reason why there are none."""
     try:
-        found = _read_start(study, table, mapping)
+        found = _read_first_rows(study, table, mapping)
     except EvenhandError as error:
         text = hide_hashes(str(error))
         return notice_html("warn", "These columns cannot be read yet.", text[:400])
     items = {item.id: item for item in found.items}
     if found.judgements:
-        shown = [_judgement(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
+        shown = [_describe_judgement(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
     else:
         shown = [(item, list(item.responses.items()), "") for item in found.items[:SHOWN]]
     return html.first_comparisons(shown, bool(found.judgements), _MAX_TEXT)
 
 
-def _read_start(
+def _read_first_rows(
     study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]
 ) -> LoadedSource:
     spec = read_data_spec(study)
@@ -157,7 +162,7 @@ def _read_start(
     return read_source(mapped, source_path(spec, study.folder), study.folder, start)
 
 
-def _judgement(
+def _describe_judgement(
     judgement: Judgement, item: Item | None
 ) -> tuple[Item | None, list[tuple[str, str | None]], str]:
     """Item, answers in the order shown, and the verdict in words."""

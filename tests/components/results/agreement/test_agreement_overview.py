@@ -38,7 +38,7 @@ from components.results.agreement.people_tables import (
     show_distances,
     show_replacements,
 )
-from components.results.controls.mark_selection import mark_selection
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
@@ -147,7 +147,7 @@ def test_a_cell_of_the_matrix_opens_exactly_what_the_two_disagree_on(voted, kind
     assert "people" in html and "nan" not in html
     # people against first and first against people are the same question.
     for mark in ({"row": "first", "unlike": "people"}, {"row": "people", "unlike": "first"}):
-        chosen = mark_selection(scene, mark)
+        chosen = inspect_filters_for_mark(scene, mark)
         assert (chosen.judge, chosen.prompt, chosen.unlike) == ("first", "p", "people")
     all_of = index_comparisons(voted.frame("voted"))
     # In every pair `first` names y in one order, or decides where people tie.

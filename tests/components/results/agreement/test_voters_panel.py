@@ -31,7 +31,7 @@ from components.results.agreement.voters_panel import (
     targeted_votes_note,
     voters_subtitle,
 )
-from components.results.controls.mark_selection import mark_selection
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from studies.domain import Verdict
 from studies.exchange.recorded_studies import save_recorded_study
@@ -117,7 +117,7 @@ def test_flagged_people_stay_and_the_numbers_without_them_stand_beside(voted):
 def test_a_name_opens_that_persons_votes(voted):
     html = show_voters(agreement(voted, "s"))
     assert "&quot;judge&quot;: &quot;human:ann&quot;" in html
-    chosen = mark_selection(FilteredStudy(voted, "s"), {"judge": "human:ann"})
+    chosen = inspect_filters_for_mark(FilteredStudy(voted, "s"), {"judge": "human:ann"})
     assert chosen.judge == "human:ann"
     # 30 pairs; three of them in both orders are still one comparison each.
     assert len(filter_comparisons(index_comparisons(voted.frame("s")), chosen)) == 30

@@ -12,12 +12,17 @@ from components.filtering.filters import Filter, machine_rows, row_names
 from components.html.format import join_names
 from components.results.bias import panels as bias_view
 from components.results.bias import sentences
-from components.results.bias.bias_matrix import BY_PROMPT, MEASURES, bias_matrix_html, measures_for
+from components.results.bias.bias_matrix import (
+    BY_PROMPT,
+    MEASURES,
+    bias_matrix_html,
+    list_matrix_measures,
+)
 from components.results.bias.computed import bias_from_frame, load_bias
 from components.results.bias.flip_leans import FlipLean, LeaningCategory, flip_leans
 from components.results.bias.pair_tests import (
     PAIR_TEST_NAMES,
-    format_p,
+    format_p_value,
     order_tests_html,
     pair_test_rows,
 )
@@ -132,11 +137,11 @@ def test_a_judge_that_flips_as_often_without_repeats_is_named_beside_the_one_tha
 
     # Flips of PRD: both flip 63 % of 800 pairs, and only one of them nearly always one way.
     rows = [row("vicuna", 178, 323, 0.18), row("bard", 498, 7, -0.61), row("gpt", 120, 126, 0.0)]
-    said = sentences._deciding_sentence(rows, "judge")
+    said = sentences._order_decides_sentence(rows, "judge")
     assert says(said, "For bard", "order decides", "most pairs", "over 50 points")
     assert says(said, "vicuna flips", "too", "without repeats", "noise")
     assert "gpt" not in said
-    alone = sentences._deciding_sentence(rows[1:], "judge")
+    alone = sentences._order_decides_sentence(rows[1:], "judge")
     assert says(alone, "For bard", "order decides") and not says(alone, "too")
 
 
@@ -146,7 +151,7 @@ def test_one_judge_alone_is_named(judged):
     assert says(title, "flips 100") and says(title, "40 of 40 flips", "shown first")
 
 
-@pytest.mark.parametrize("measure", measures_for(2))
+@pytest.mark.parametrize("measure", list_matrix_measures(2))
 def test_every_measure_has_a_matrix_with_both_judges(judged, measure):
     frame = judged.frame(NAME)
     html = bias_matrix_html(bias_from_frame(frame), measure, frame=machine_rows(frame))
@@ -213,11 +218,11 @@ def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
 
 
 def test_every_measure_knows_for_what_it_is():
-    assert measures_for(2)[0] == "Consistency"
-    assert measures_for(4)[0] == "Position entropy"
-    assert "Grade" not in measures_for(2)
-    assert "Position term" not in measures_for(4)
-    assert set(MEASURES) == set(measures_for(2)) | set(measures_for(4))
+    assert list_matrix_measures(2)[0] == "Consistency"
+    assert list_matrix_measures(4)[0] == "Position entropy"
+    assert "Grade" not in list_matrix_measures(2)
+    assert "Position term" not in list_matrix_measures(4)
+    assert set(MEASURES) == set(list_matrix_measures(2)) | set(list_matrix_measures(4))
 
 
 def test_slots_of_a_first_slot_judge_are_all_first(judged):
@@ -249,7 +254,7 @@ def test_order_tests_are_adjusted_and_say_when_there_is_nothing_to_test(judged):
     ("p", "text"), [(None, "–"), (0.0004, "< .001"), (0.031, ".031"), (1.0, "1"), (0.9996, "1")]
 )
 def test_p_is_written_as_papers_write_it(p, text):
-    assert format_p(p) == text
+    assert format_p_value(p) == text
 
 
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
@@ -297,9 +302,9 @@ def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
 
 
 def test_a_part_of_the_judges_is_named_in_words():
-    assert sentences._some_of(2, 2, "judge") == "both judges"
-    assert sentences._some_of(3, 3, "prompt") == "all three prompts"
-    assert says(sentences._some_of(1, 2, "judge"), "one of", "two judges")
+    assert sentences._format_part_of_rows(2, 2, "judge") == "both judges"
+    assert sentences._format_part_of_rows(3, 3, "prompt") == "all three prompts"
+    assert says(sentences._format_part_of_rows(1, 2, "judge"), "one of", "two judges")
     rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
     _, lead = bias_finding(bias_from_frame(build(rows)))
     assert says(lead, "Both judges flip", "noise")

@@ -8,7 +8,7 @@ import pytest
 
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from components.results.bias import option_tests as evenness
-from components.results.bias.bias_matrix import BY_PROMPT, bias_matrix_html, measures_for
+from components.results.bias.bias_matrix import BY_PROMPT, bias_matrix_html, list_matrix_measures
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.option_tests import Evenness
 from studies.domain import Estimate
@@ -73,8 +73,8 @@ def test_the_mark_needs_the_band_and_the_adjusted_test(entropy, p, text, strengt
 
 
 def test_entropy_is_the_first_measure_among_several_options():
-    assert measures_for(OPTIONS)[0] == "Position entropy"
-    assert measures_for(2)[0] == "Consistency"
+    assert list_matrix_measures(OPTIONS)[0] == "Position entropy"
+    assert list_matrix_measures(2)[0] == "Consistency"
 
 
 def test_every_position_has_its_label():

@@ -14,7 +14,7 @@ from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import CardSentence, card_sentences
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import build_remedy_study
 from tests.metrics.frames import build, pair
 from tests.metrics.position.test_accuracy_lead import judges_with_ties
 from tests.page_words import says
@@ -22,7 +22,7 @@ from tests.page_words import says
 
 def cards_of(frame: pd.DataFrame) -> dict[str, ReportCard]:
     raters = UnsavedRaters(UnsavedStudy("s", judgements=frame), "design")
-    return {rater: ReportCard(raters, rater) for rater in raters.in_view}
+    return {rater: ReportCard(raters, rater) for rater in raters.rater_names_in_view}
 
 
 def sentences_of(card: ReportCard) -> list[CardSentence]:
@@ -35,7 +35,7 @@ def test_card_key_figure_and_legend_have_the_same_chance():
     bias = load_bias(UnsavedStudy("s", judgements=frame))
     ties = (frame["pick"] == -1).mean()
     chance = card.facts["chance_right"]
-    assert chance == pytest.approx((1 - ties) / 2) == bias.right_chance
+    assert chance == pytest.approx((1 - ties) / 2) == bias.accuracy_by_chance
     drawn = {line.label: line.chance for line in card_measures(card)}
     assert drawn["Accuracy"] == chance
     text = f"chance {100 * chance:.0f} %"
@@ -66,7 +66,7 @@ def test_advice_is_that_of_the_remedies():
                 picks.append("tie" if draw.random() < ties else slot)
             rows += pair(f"q{k}", *picks, judge=judge, better="xy"[better])
     frame = build(rows)
-    study = study_remedies(frame)
+    study = build_remedy_study(frame)
     for name, card in cards_of(frame).items():
         assert card.facts["lean_p"] < 0.05
         advice = study.advice(study.index(name))

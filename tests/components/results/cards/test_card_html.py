@@ -89,7 +89,7 @@ def test_its_own_familys_answers_are_held_against_the_peoples(store):
     six_items("kin").save(
         store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
     )
-    own, people, names = card(store, "kin", "good").own_family
+    own, people, names = card(store, "kin", "good").own_family_win_rates
     # x gets 10 of 12 verdicts and half of two ties; of 18 votes 15 go to x, one is a tie.
     assert names == ["x"]
     assert own.value == pytest.approx(11 / 12)

@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
 from components.results.contrasts import comparison, sides
-from components.results.contrasts.comparison import pair_sides as find_pair
+from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
 from components.results.contrasts.panels import contrast_finding, show_categories, show_family
@@ -42,7 +42,7 @@ def scene(store) -> FilteredStudy:
 
 
 def test_the_steadiest_and_the_least_steady_open_a_study(scene):
-    pair = find_pair(scene, "", "")
+    pair = pair_with_filtered_side(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("steady", "shaky")
     assert says(contrast_finding(pair, "Behaviour")[0], "steady", "50", "consistent", "shaky")
 
@@ -50,7 +50,9 @@ def test_the_steadiest_and_the_least_steady_open_a_study(scene):
 def test_a_difference_is_left_minus_right_with_both_values(scene):
     lines = {
         one.name: line
-        for one, line in known_differences(find_pair(scene, "", "").family("Behaviour"))
+        for one, line in known_differences(
+            pair_with_filtered_side(scene, "", "").family("Behaviour")
+        )
     }
     got = lines["Consistency"]
     assert (got.left_value, got.right_value, got.raw.value) == (1.0, 0.5, 0.5)
@@ -66,11 +68,15 @@ def test_a_difference_is_left_minus_right_with_both_values(scene):
 def test_turned_round_every_difference_turns(scene):
     there = {
         one.name: line
-        for one, line in known_differences(find_pair(scene, "", "").family("Position"))
+        for one, line in known_differences(
+            pair_with_filtered_side(scene, "", "").family("Position")
+        )
     }
     back = {
         o.name: c
-        for o, c in known_differences(find_pair(scene, "shaky", "steady").family("Position"))
+        for o, c in known_differences(
+            pair_with_filtered_side(scene, "shaky", "steady").family("Position")
+        )
     }
     assert there.keys() == back.keys()
     for label, line in there.items():
@@ -78,7 +84,7 @@ def test_turned_round_every_difference_turns(scene):
 
 
 def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
-    html = show_family(find_pair(scene, "", ""), "Behaviour")
+    html = show_family(pair_with_filtered_side(scene, "", ""), "Behaviour")
     ties = html[html.index("Ties<") :]
     assert no_difference_badge() in ties[: ties.index("</tr>")]
     first = html[html.index("Consistency<") :]
@@ -86,7 +92,7 @@ def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
 
 
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
-    said = text(show_family(find_pair(scene, "", ""), "Quality"))
+    said = text(show_family(pair_with_filtered_side(scene, "", ""), "Quality"))
     assert says(said, "Not", AGREEMENT.name, "no better answer")
     assert "Consistency" in said
 
@@ -97,7 +103,7 @@ def test_the_same_items_only(store):
     for k in range(10):
         sheet.both(f"q{k}", "steady", "xx").both(f"q{k + 5}", "shaky", "xy" if k < 3 else "xx")
     sheet.save(store)
-    pair = find_pair(FilteredStudy(store, "half"), "steady", "shaky")
+    pair = pair_with_filtered_side(FilteredStudy(store, "half"), "steady", "shaky")
     (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
     assert pair.common_count == 5
     assert (line.left_value, line.right_value) == (1.0, pytest.approx(0.4))
@@ -108,7 +114,7 @@ def test_the_same_items_only(store):
 
 
 def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(scene):
-    pair = find_pair(scene, "", "")
+    pair = pair_with_filtered_side(scene, "", "")
     enough, few = pair.by_category(CONSISTENCY)
     assert {line.left[1]: line.raw.value for _, line in enough} == {"hard": 10 / 12, "easy": 0.0}
     assert [(line.left[1], line.raw.low) for _, line in few] == [("rare", None)]
@@ -117,7 +123,7 @@ def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(sce
 
 
 def test_items_that_differ_most_come_first_with_their_counts(scene):
-    pair = find_pair(scene, "", "")
+    pair = pair_with_filtered_side(scene, "", "")
     items = item_differences(pair, CONSISTENCY)
     assert len(items) == 20
     assert [one.item for one in items[:10]] == [f"q{k:02}" for k in range(10)]
@@ -126,17 +132,20 @@ def test_items_that_differ_most_come_first_with_their_counts(scene):
 
 
 def test_win_rates_are_a_family_of_the_contestants(scene):
-    lines = known_differences(find_pair(scene, "", "").family("Win rates"))
+    lines = known_differences(pair_with_filtered_side(scene, "", "").family("Win rates"))
     # steady gives x everything; shaky 30 of 40.
     assert {one.name: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
     assert says(
-        contrast_finding(find_pair(scene, "", ""), "Win rates")[0], "steady gives", "25", "shaky"
+        contrast_finding(pair_with_filtered_side(scene, "", ""), "Win rates")[0],
+        "steady gives",
+        "25",
+        "shaky",
     )
 
 
 def test_people_are_the_yardstick_where_there_are_any(store):
     six_items().save(store)
-    pair = find_pair(FilteredStudy(store, "voted"), "good", "first")
+    pair = pair_with_filtered_side(FilteredStudy(store, "voted"), "good", "first")
     lines = {one.name: line for one, line in known_differences(pair.family("Quality"))}
     # On the five pairs with a majority, all calls of `good` are right and half of those of `first`.
     assert lines[AGREEMENT.name].raw.value == pytest.approx(1 - 1 / 2)
@@ -148,7 +157,7 @@ def test_a_judge_is_compared_with_itself_under_two_prompts(store):
         sheet.both(f"q{k}", "j", "xx", "calm").both(f"q{k}", "j", "xy", "hasty")
     sheet.save(store)
     scene = FilteredStudy(store, "prompts")
-    pair = find_pair(scene, "", "")
+    pair = pair_with_filtered_side(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("calm", "hasty")
     assert says(contrast_finding(pair, "Behaviour")[0], "calm", "100", "consistent", "hasty")
 
@@ -162,7 +171,7 @@ def test_images_against_a_description_are_two_studies(store):
         save(store, sees, rows, judge_sees=sees)
     known = sides.sides_in_other_studies(FilteredStudy(store, "context"))
     assert list(known) == ["j, images (images)"]
-    pair = find_pair(FilteredStudy(store, "context"), "j", "j, images (images)")
+    pair = pair_with_filtered_side(FilteredStudy(store, "context"), "j", "j, images (images)")
     (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
     assert line.raw.value == -1.0
 
@@ -170,8 +179,12 @@ def test_images_against_a_description_are_two_studies(store):
 def test_one_judge_has_no_contrast_and_says_why(store):
     Sheet("alone").both("q", "j", "xx").save(store)
     alone = FilteredStudy(store, "alone")
-    assert comparison.compare_state(alone, "j").visible is False
-    assert says(contrast_finding(find_pair(alone, "", ""), "Position")[1], "two judges", "prompts")
+    assert comparison.compare_menu_state(alone, "j").visible is False
+    assert says(
+        contrast_finding(pair_with_filtered_side(alone, "", ""), "Position")[1],
+        "two judges",
+        "prompts",
+    )
 
 
 @pytest.mark.parametrize("view", ["Summary", "Position", "Nudges", "Agreement", "Ranking"])
@@ -179,7 +192,7 @@ def test_every_view_compares_its_measures_with_the_chosen_judge(scene, view):
     html = comparison.comparison_html(scene, "shaky", view)
     assert says(html, "steady minus shaky") and "nan" not in html.lower()
     chosen = replace(scene, filter=Filter(judge="shaky"))
-    pair = comparison.find_pair(chosen, "steady")
+    pair = comparison.pair_with_filtered_side(chosen, "steady")
     assert (pair.left.name, pair.right.name) == ("shaky", "steady")
 
 
@@ -189,14 +202,20 @@ def test_silence_sameness_and_strangers_are_told_apart(store):
         sheet.both(f"q{k}", "a", "xx").both(f"r{k}", "b", "xx").both(f"q{k}", "mute", "??")
     sheet.save(store)
     scene = FilteredStudy(store, "odd")
-    assert says(find_pair(scene, "a", "b").problem, "no item", "common")
-    assert says(find_pair(scene, "a", "mute").problem, "No usable verdict", "mute")
-    assert says(find_pair(scene, "a", "a").problem, "selected", "B")
+    assert says(pair_with_filtered_side(scene, "a", "b").problem, "no item", "common")
+    assert says(pair_with_filtered_side(scene, "a", "mute").problem, "No usable verdict", "mute")
+    assert says(pair_with_filtered_side(scene, "a", "a").problem, "selected", "B")
     nobody = FilteredStudy(store, "odd", Filter(category="nowhere"))
-    assert "passes the filters" in find_pair(nobody, "a", "b").problem
+    assert "passes the filters" in pair_with_filtered_side(nobody, "a", "b").problem
 
 
 def test_an_address_with_two_sides_is_a_filter_and_the_control(scene):
-    assert comparison.address_of(scene, "shaky", "gone") == {"judge": "shaky", "compare": "steady"}
-    assert comparison.address_of(scene, "", "") == {"judge": "steady", "compare": "shaky"}
-    assert comparison.compare_state(scene, "gone").value == ""
+    assert comparison.address_for_two_sides(scene, "shaky", "gone") == {
+        "judge": "shaky",
+        "compare": "steady",
+    }
+    assert comparison.address_for_two_sides(scene, "", "") == {
+        "judge": "steady",
+        "compare": "shaky",
+    }
+    assert comparison.compare_menu_state(scene, "gone").value == ""

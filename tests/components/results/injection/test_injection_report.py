@@ -10,9 +10,9 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
 from components.results.nudges.injection_effect import (
-    count_rules,
+    compare_without_suspects,
+    count_texts_by_rule,
     injection_section,
-    with_and_without,
 )
 from components.share.report import report_html
 from metrics.position.position_measures import first_share
@@ -28,11 +28,11 @@ def scene(store):
 
 def test_every_rule_is_counted_by_the_texts_it_found(scene):
     # One text, y's answer to q1: it says "ignore …" and "choose this answer".
-    assert count_rules(scene) == {"override": 1, "demand": 1}
+    assert count_texts_by_rule(scene) == {"override": 1, "demand": 1}
 
 
 def test_both_numbers_stand_side_by_side(scene):
-    numbers = {(one.measure_name, one.subject): one for one in with_and_without(scene)}
+    numbers = {(one.measure_name, one.subject): one for one in compare_without_suspects(scene)}
     y = numbers["Win rate", "y"]
     # y wins 4 of 8; without q1, where it wins both, 2 of 6.
     assert (y.with_suspects.value, y.with_suspects.n) == (0.5, 8)

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.inspect.load_comparison import load_view
-from components.results.controls.mark_selection import mark_selection
+from components.inspect.load_comparison import load_inspected_study
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
 from components.results.pass_fail import pass_fail_panels as pass_fail_tab
 from components.results.pass_fail.computed import load_pass_fail
@@ -21,9 +21,9 @@ from components.results.pass_fail.panels import (
     AREAS,
     ERRORS,
     MAX_ROWS,
-    area_note,
+    describe_box_sizes,
     differs,
-    order_panel,
+    option_order_panel,
 )
 from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
@@ -86,8 +86,8 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
     marks = [json.loads(unescape(text)) for text in found]
     assert {mark["checked"] for mark in marks} == {name for name, _, _ in AREAS}
     for mark in marks:
-        selection = mark_selection(filtered, mark)
-        assert load_view(store, selection).total == CELLS[mark["checked"]]
+        selection = inspect_filters_for_mark(filtered, mark)
+        assert load_inspected_study(store, selection).total == CELLS[mark["checked"]]
     wrong = re.findall(r'class="b16"[^>]*data-select="([^"]+)"', areas)
     assert len(wrong) == 2 and all("pass_bad" in one or "fail_good" in one for one in wrong)
 
@@ -112,7 +112,10 @@ def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
         for text in re.findall(r'data-select="([^"]+)"', html)
     ]
     assert len(marks) == MAX_ROWS + 1 + 1  # some of the seven, all of them, and the false fail
-    totals = [load_view(store, mark_selection(filtered, mark)).total for mark in marks]
+    totals = [
+        load_inspected_study(store, inspect_filters_for_mark(filtered, mark)).total
+        for mark in marks
+    ]
     assert totals == [1] * MAX_ROWS + [7, 1]
 
 
@@ -153,7 +156,7 @@ def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> 
     results = load_pass_fail(filtered)
     whole = pass_by_order(filtered.machines, results.cell)
     assert results.shift == whole and whole.shift.value is not None
-    html = str(order_panel(results))
+    html = str(option_order_panel(results))
     marks = [
         json.loads(unescape(text))
         for text in re.findall(r'class="eh-shift[^>]*data-select="([^"]+)"', html)
@@ -161,8 +164,11 @@ def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> 
     groups = {(c, g) for c, parts in results.shift_parts.items() for g in parts}
     assert len(marks) == 1 + len(groups) and len(groups) > 3 and ALL_ANSWERS in html
     assert f"{100 * whole.shift.value:+.1f}".replace("-", "−") in html
-    totals = [load_view(store, mark_selection(filtered, mark)).total for mark in marks]
-    assert totals[0] == load_view(store, mark_selection(filtered, {})).total
+    totals = [
+        load_inspected_study(store, inspect_filters_for_mark(filtered, mark)).total
+        for mark in marks
+    ]
+    assert totals[0] == load_inspected_study(store, inspect_filters_for_mark(filtered, {})).total
     assert all(0 < total <= totals[0] for total in totals[1:])
     by_category = [n for mark, n in zip(marks, totals, strict=True) if "category" in mark]
     assert sum(by_category) == totals[0]
@@ -184,4 +190,4 @@ def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
     names = ("pass_good", "fail_good", "pass_bad", "fail_bad")
     table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
     results = SimpleNamespace(shown=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
-    assert says(area_note(results), "small", "enlarged") is enlarged
+    assert says(describe_box_sizes(results), "small", "enlarged") is enlarged

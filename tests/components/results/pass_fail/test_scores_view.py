@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.inspect.load_comparison import load_view
+from components.inspect.load_comparison import load_inspected_study
 from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
 from components.results.agreement import tab as agreement_tab
-from components.results.controls.mark_selection import mark_selection
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import panels, score_tables
@@ -130,8 +130,8 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
 
 def test_a_click_opens_all_arrangements_of_an_answer_in_inspect(store: Store) -> None:
     filtered = FilteredStudy(store, "rubrics")
-    chosen = mark_selection(filtered, {"judge": "sim", "prompt": "rubric"})
-    shown = load_view(store, chosen)
+    chosen = inspect_filters_for_mark(filtered, {"judge": "sim", "prompt": "rubric"})
+    shown = load_inspected_study(store, chosen)
     assert shown.total == 2 * ITEMS, "one line for each answer"
 
 
@@ -163,7 +163,7 @@ def test_rubrics_come_back_from_an_export(store: Store, form: str, tmp_path: Pat
 
 def test_inspect_shows_the_arrangements_of_one_answer_side_by_side(store: Store) -> None:
     key = next(one.ask.key for one in store.judgements("rubrics"))
-    opened = load_view(store, Selection(study="rubrics", key=key)).opened
+    opened = load_inspected_study(store, Selection(study="rubrics", key=key)).opened
     assert opened is not None and len(opened.orders) == 9
     html = str(replies_html(opened))
     assert "in 9 arrangements" in html

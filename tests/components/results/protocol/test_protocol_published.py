@@ -18,7 +18,7 @@ def test_the_tables_of_grade_score_contradict_themselves_as_often_as_counted_by_
     # Iourovitski 2024, tables, counted by hand: 15 of 80 above the harmonic mean of their parts, 7
     # above both; the worst is
     # GPT-4 with prompt 3, .9169 from .6984 and .7220: 2·.6984·.7220/(.6984 + .7220) = .7100.
-    found = paper_tables.grade_caveat()
+    found = paper_tables.count_grade_caveats()
     assert (found.cells, found.above_parts, found.above_both) == (80, 15, 7)
     (model, prompt, added), worst = found.worst
     assert (paper_tables.short_model(model), prompt, added) == ("gpt-4", "grade-debias", 0)
@@ -52,10 +52,10 @@ def test_the_notice_is_made_from_the_numbers(tmp_path, monkeypatch):
 
 
 def test_table_5_follows_from_its_counts_and_gets_intervals():
-    assert len(paper_tables.creation_levels()) == 19
+    assert len(paper_tables.read_creation_levels()) == 19
     reward, rate = paper_tables.reproduction_error()
     assert reward < 0.008 and rate < 0.005
-    best = paper_tables.creation_levels()[0]
+    best = paper_tables.read_creation_levels()[0]
     # 9·100 + 400·50 − 163·50 − 59·100 = 6,850 over 1,529 readable; the second moment by hand.
     points = [100] * 9 + [50] * 400 + [0] * 898 + [-50] * 163 + [-100] * 59
     mean = sum(points) / 1529
@@ -75,14 +75,14 @@ def test_table_7_says_itself_where_seeing_does_not_help():
     assert "Always tie" in html and says(html, "paper", "not print")
     # GPT-4o with images, both orders: 281 of 305 items within one level.
     row = next(
-        r for r in paper_tables.creation_alignment()
+        r for r in paper_tables.read_creation_alignment()
         if (r.judge, r.sees, r.dual, r.model) == ("GPT-4o", "images", True, "overall")
     )  # fmt: skip
     assert row.consistency.value == pytest.approx(281 / 305, abs=5e-5)
 
 
 def test_pooling_the_items_gives_every_printed_overall_value():
-    rows = paper_tables.creation_alignment()
+    rows = paper_tables.read_creation_alignment()
     for whole in (row for row in rows if row.model == "overall"):
         parts = [
             row for row in rows

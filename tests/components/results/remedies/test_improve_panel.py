@@ -16,7 +16,7 @@ from components.filtering.filters import Filter
 from components.html.templates import macros
 from components.results.bias.computed import load_bias
 from components.results.overview.run_outcome import next_steps
-from components.results.remedies.improve_actions import act_on_prompt
+from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.improve_panel import TEMPLATE, build_card, draw_improve
 from components.results.remedies.tab import IMPROVED, NAME, VIEW
 from components.results.view.steps_and_menus import NextStep
@@ -58,15 +58,15 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     assert says(card, "shown second", "100.0")  # mistakes before anything is tried
     assert stored_split(weak_store, "small") is None, "drawing stores nothing"
 
-    writer, _ = act_on_prompt(shown, {"improve": "write"})
+    writer, _ = perform_card_action(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
     assert "A higher number" in str(draw_improve(shown))
     back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
     fields = {"rules": "- A higher number of q is better.", "criteria": ""}
-    act_on_prompt(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
-    name, _ = act_on_prompt(shown, {"improve": "try", "fields": fields})
+    perform_card_action(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
+    name, _ = perform_card_action(shown, {"improve": "try", "fields": fields})
     split = stored_split(weak_store, "small")
     assert split is not None and len(split.looks) == 1, "a look without replies is replaced"
     run_through(load_stored_plan(weak_store, name), weak_store)
@@ -86,18 +86,18 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 
     assert "Adopt as brief-letters@2" in view()
     kind = "rules" if '"kind": "rules"' in drawn.replace("&#34;", '"') else "both"
-    _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
+    _, told = perform_card_action(shown, {"improve": "adopt", "kind": kind})
     assert "brief-letters@2" in told
     versions = [tmp_path / "prompts" / f"brief-letters-v{n}.yaml" for n in (2, 3)]
     assert versions[0].exists()
     drawn = view()
     assert says(drawn, "Adopted as", "@2") and says(drawn, "earlier text", "brief-letters@3")
-    _, told = act_on_prompt(shown, {"improve": "undo", "kind": kind})
+    _, told = perform_card_action(shown, {"improve": "undo", "kind": kind})
     assert "brief-letters@3" in told
     assert load_prompt(str(versions[1])).messages == load_prompt("brief-letters").messages
     assert versions[0].exists() and "Adopt as brief-letters@4" in view()
     with pytest.raises(PlanError, match="nothing to undo"):
-        act_on_prompt(shown, {"improve": "undo", "kind": kind})
+        perform_card_action(shown, {"improve": "undo", "kind": kind})
 
 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
@@ -116,10 +116,10 @@ def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
 def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     rules = "<script>alert(1)</script> is never better."
-    act_on_prompt(shown, {"improve": "try", "fields": {"rules": rules}})
+    perform_card_action(shown, {"improve": "try", "fields": {"rules": rules}})
     assert "<script>" not in str(draw_improve(shown))
     with pytest.raises(PlanError, match="not asked"):
-        act_on_prompt(shown, {"improve": "adopt", "kind": "magic"})
+        perform_card_action(shown, {"improve": "adopt", "kind": "magic"})
 
 
 @pytest.fixture
@@ -140,15 +140,15 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     assert says(card, "60 answers", "have a label")
     assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
     fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
-    name, _ = act_on_prompt(shown, {"improve": "try", "fields": fields})
+    name, _ = perform_card_action(shown, {"improve": "try", "fields": fields})
     run_through(load_stored_plan(lenient_store, name), lenient_store)
     drawn = str(render_view(lenient_store, "small", NAME, Filter(), VIEW.first_values)["improve"])
     assert says(drawn, "Adopt pass-fail+", "points") and says(drawn, "agreement", "labels")
     assert "Length, points" in drawn and "Flips" not in drawn and "First position" not in drawn
     kind = re.findall(r"Adopt pass-fail\+(\w+)", drawn)[0]
-    _, told = act_on_prompt(shown, {"improve": "adopt", "kind": kind})
+    _, told = perform_card_action(shown, {"improve": "adopt", "kind": kind})
     assert "pass-fail@2" in told and (tmp_path / "prompts" / "pass-fail-v2.yaml").exists()
-    _, told = act_on_prompt(shown, {"improve": "undo", "kind": kind})
+    _, told = perform_card_action(shown, {"improve": "undo", "kind": kind})
     assert "pass-fail@3" in told
 
 

@@ -33,8 +33,8 @@ from components.results.remedies.charts_svg import (
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.panels import (
     MAX_TICKS,
-    answer_text,
     axis_ticks,
+    best_rule_sentence,
     budget_html,
     budget_title,
     other_judges_panel,
@@ -375,7 +375,7 @@ def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, ju
     prices = {(judge, "prd"): 0.0}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     title, _ = remedy_finding(view)
-    answer = answer_text(view.plan, 40.0, view.all_comparisons)
+    answer = best_rule_sentence(view.plan, 40.0, view.all_comparisons)
     alone = view.advice.chosen is not None and len(view.advice.chosen.rule.members) == 1
     if view.advice.chosen is None:
         assert title.startswith("No remedy was shown")
@@ -409,11 +409,11 @@ def test_texts_of_the_risk_chart_do_not_cover_each_other(prd, judge):
 
 
 def test_dollars_are_off_with_a_reason(prd, simulated):
-    assert load_remedies(shown(prd, "vicuna-13b")).no_dollars == (
+    assert load_remedies(shown(prd, "vicuna-13b")).no_dollars_reason == (
         "no price is known for vicuna-13b"
     )
     local = load_remedies(FilteredStudy(simulated, "one judge"))
-    assert not local.priced and "cost nothing" in local.no_dollars
+    assert not local.priced and "cost nothing" in local.no_dollars_reason
     assert "eh-no-dollars" in frontier_chart(local, by_dollars=False)
 
 

@@ -209,7 +209,7 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
     made = [
         *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_levels(scene),
         wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
-        *(str(protocol_view.draw_creation(scene, split, "Reward"))
+        *(str(protocol_view.draw_creation_tables(scene, split, "Reward"))
           for split in ("Categories", "Tasks")),
         *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES),
     ]  # fmt: skip
@@ -224,7 +224,7 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
 
 def test_the_plan_to_narrow_the_interval_is_a_sentence_with_its_key(won):
     filtered = FilteredStudy(won, NAME)
-    plan = precision_panel.leader_plan(filtered)
+    plan = precision_panel.plan_leader_precision(filtered)
     said = precision_panel.precision_sentence(plan)
     assert said.startswith("Twice the ") and says(said, "narrows", "win rate", plan.contestant)
     assert "twice the repeats" in said.lower()

@@ -63,6 +63,6 @@ def derive_again(board: Path, fully: bool = ALL) -> None:
             record_tree.read_records(board, name) for name in record_tree.study_folders(board)
         ]
         title = record_tree.read_json(board / board_files.BOARD_FILE)["title"]
-        board_files.write_derived(board, title, records)
+        board_files.write_derived_files(board, title, records)
     except record_tree.BoardError:
         record_tree.write_manifest(board)

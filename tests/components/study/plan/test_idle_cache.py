@@ -37,7 +37,7 @@ def count_alive(mark: str) -> int:
 def leave(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the time pass after which unused records are deleted."""
     monkeypatch.setattr(RECORDS, "clock", lambda: time.monotonic() + PUBLIC_SECONDS + 1)
-    RECORDS.forget_idle()
+    RECORDS.delete_idle_values()
 
 
 def test_the_records_of_a_visitor_who_left_are_deleted(
@@ -87,7 +87,7 @@ def test_what_is_used_stays_and_what_is_not_is_deleted(monkeypatch: pytest.Monke
 
     for seconds in (0.0, 0.6, 1.2):
         now[0] = seconds * PUBLIC_SECONDS
-        cache.forget_idle()
+        cache.delete_idle_values()
         use("used")
         if not seconds:
             use("left")
@@ -112,7 +112,7 @@ def test_one_thread_deletes_and_ends_with_the_last_value(monkeypatch: pytest.Mon
     for key in ("a", "b"):
         cache.compute_once(key, 1, lambda: 1)
     assert len(started) == 1
-    cache._forget_again()
+    cache._delete_and_reschedule()
     assert (len(cache), len(started)) == (0, 1)
     cache.compute_once("a", 1, lambda: 1)
     assert len(started) == 2

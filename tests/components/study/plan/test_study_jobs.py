@@ -16,7 +16,7 @@ from components.study.form.more_settings import allow_key, more_settings
 from components.study.form_html import render_judges, render_notices, render_records
 from components.study.jobs import (
     describe_images,
-    fetch_private,
+    fetch_private_dataset,
     judge_models,
     open_recorded_verdicts,
     prepare_run,
@@ -33,7 +33,7 @@ from judges.security.key_consents import (
     Pair,
     TypedKey,
     origin_of,
-    read_typed,
+    parse_typed_keys,
     user_consents,
 )
 from studies.errors import EvenhandError
@@ -96,7 +96,7 @@ def test_a_key_typed_for_another_host_is_not_sent_and_the_page_says_why():
 
 def test_a_judge_cannot_take_the_token_that_was_typed_for_the_hub():
     with JudgeServer() as server:
-        typed = read_typed(json.dumps({"@hub": {"key": CANARY, "url": HUB_URL}}))
+        typed = parse_typed_keys(json.dumps({"@hub": {"key": CANARY, "url": HUB_URL}}))
         text = endpoint_study(server.base_url, name="@hub")
         told = test_judge(text, Path(), "@hub", typed, NO_CONSENTS)
         assert server.bill.totals.calls == 0
@@ -267,8 +267,8 @@ def test_without_a_judge_that_sees_the_page_says_what_is_missing():
 
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
-    assert "Hugging Face token" in fetch_private(text, store, {}).notice_html
-    assert says(fetch_private(START_YAML, store, TOKEN).notice_html, "not", "Hub dataset")
+    assert "Hugging Face token" in fetch_private_dataset(text, store, {}).notice_html
+    assert says(fetch_private_dataset(START_YAML, store, TOKEN).notice_html, "not", "Hub dataset")
 
 
 RESULT = {

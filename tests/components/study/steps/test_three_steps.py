@@ -302,7 +302,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
     judge = {"name": "s", "model": "simulated", "accuracy": 0.8, "seed": 1}
     plan = run_text(store, put_value(text, ("judges",), [judge]))
     bias = bias_from_frame(store.frame("My study"))
-    assert bias.right_chance == 0.5  # precise and padded are right, flawed and offtopic wrong
+    assert bias.accuracy_by_chance == 0.5  # precise and padded are right, flawed and offtopic wrong
     assert 0.7 < bias.whole("accuracy").value < 0.95
     item = plan.items[0]
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])

@@ -117,7 +117,7 @@ def test_a_refusal_in_one_process_holds_the_calls_of_another(tmp_path):
         each.refresh(1001.0)
     assert pace.cooldown_end == 1005.0
     assert pace.estimate.rate == pytest.approx(17.0)
-    assert pace.opens_at(1001.0) == 1005.0
+    assert pace.reserve_next_start(1001.0) == 1005.0
     assert other.estimate.rate is None and other.cooldown_end == 0.0
 
 
