@@ -805,8 +805,9 @@
   // Once hidden, the loading screen must not come back, as it would when Home is opened.
   const endLoading = () => { const screen = document.querySelector("#eh-loading"); if (screen && !screen.getClientRects().length) screen.remove(); };
   for (const event of ["pointerdown", "keydown"]) document.addEventListener(event, endLoading, true);
+  if (document.querySelector("#eh-loading")) new ResizeObserver(endLoading).observe(document.querySelector("#eh-loading"));
   // Home is drawn when it is opened, not while the page opens another tab.
-  evenhand.showHome = () => { if (!evenhand.blind && !document.querySelector("#eh-loading:is(.other-tab, .with-content)")) document.querySelector("#eh-show-studies")?.click(); };
+  evenhand.showHome = () => { if (!evenhand.blind && !document.querySelector("#eh-loading:is(.other-tab, .with-content:not(.at-home))")) document.querySelector("#eh-show-studies")?.click(); };
   // Inspect lists the comparisons of a study when its tab is opened.
   evenhand.listComparisons = () => { if (!evenhand.blind) document.querySelector("#eh-show-inspect")?.click(); };
   evenhand.followed = (study) => { followedStudy = study || ""; document.body.classList.remove("eh-following"); };

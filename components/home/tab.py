@@ -60,9 +60,11 @@ def build() -> HomeTab:
     with gr.Row(elem_classes="eh-hero"):
         with gr.Column(scale=5):
             ClickableHTML(finding_html(TITLE, LEAD), elem_id="eh-home-title")
-            words = "Try a judge live: 20 questions, 40 calls, free"
             tab.again = gr.Button(
-                words, variant="primary", elem_classes="eh-fit eh-big", elem_id="eh-again"
+                str(study_list.html.live_words()),
+                variant="primary",
+                elem_classes="eh-fit eh-big",
+                elem_id="eh-again",
             )
             ClickableHTML(study_list.html.below_demo(TOUR_OFFER))
         with gr.Column(scale=6, elem_classes="eh-panel"):
@@ -104,6 +106,21 @@ def opening_outputs(tab: HomeTab) -> list[Any]:
 def show_home(store: Store, engine: Engine) -> list[Any]:
     shown = study_list.studies_html(store, active_studies(store, engine))
     return [*demo_parts(store), shown, study_list.examples_html(store, claims_html(store))]
+
+
+def opens_home(address: Mapping[str, str]) -> bool:
+    """Whether a page with these query parameters opens with the Home tab."""
+    tab = address.get("tab", "")
+    return set(address) <= {"__theme", "tab", "study"} and (
+        tab == "home" or not (tab or "study" in address)
+    )
+
+
+def preview_html(store: Store, engine: Engine) -> Markup | None:
+    """HTML of Home until the page's controls are ready; None while the live demo runs."""
+    if engine.active_run(live_demo_name(store)) is not None:
+        return None
+    return study_list.html.preview(finding_html(TITLE, LEAD), *show_home(store, engine))
 
 
 def bind(

@@ -111,6 +111,7 @@ def loading_html(
     on_home = home and tab in ("", "home") and not waits
     names = [theme] if theme in ("light", "dark") else []
     names += ["with-content"] if content else ["other-tab"] if waits else []
+    names += ["at-home"] if content and on_home else []
     return fill(
         '{}<div id="eh-loading" class="{}" role="status"><div class="top">'
         '{}</div><div class="all">{}<p class="state">{}</p>'
@@ -118,9 +119,11 @@ def loading_html(
         program_file(ASSETS / "loading.html"),
         " ".join(names),
         logo_html(),
-        fill('<div class="words"><h1>{}</h1><p>{}</p></div>', TITLE, LEAD) if on_home else EMPTY,
+        fill('<div class="words"><h1>{}</h1><p>{}</p></div>', TITLE, LEAD)
+        if on_home and not content
+        else EMPTY,
         LOADING,
-        "cards" if on_home else "",
+        "cards" if on_home and not content else "",
         # It cannot be clicked or focused: the page's script does not know it.
         fill(
             '<style>{}</style><div class="content" inert>{}</div>',

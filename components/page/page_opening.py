@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from components.filtering.filtered_study import FilteredStudy
+from components.home import tab as home_tab
 from components.html.markup import Markup
 from components.results import results_tab
 from components.results.overview import tab as overview_tab
@@ -52,9 +53,14 @@ def compute_overview_ahead(store: Store, requested: Mapping[str, str]) -> None:
 def show_preview(
     store: Store, engine: Engine | None, requested: Mapping[str, str]
 ) -> Markup | None:
-    """Content of the loading screen: the overview of a study's results, if the page opens with it
-    and it is already drawn; else None. Also None during a run of the study and in public mode."""
-    if isinstance(store, VisitorStore) or not overview_tab.opens_summary(requested):
+    """Content of the loading screen: Home, or the overview of a study's results, if the page opens
+    with it and it is already drawn; else None. Also None during a run of the study and in public
+    mode."""
+    if isinstance(store, VisitorStore):
+        return None
+    if engine is not None and home_tab.opens_home(requested):
+        return home_tab.preview_html(store, engine)
+    if not overview_tab.opens_summary(requested):
         return None
     name = requested["study"]
     run = engine.latest_run(name) if engine else None

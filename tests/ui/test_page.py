@@ -74,9 +74,22 @@ def test_a_visitor_without_scripts_or_patience_reads_what_the_page_is_for(browse
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(app.url)
-    assert page.locator("#eh-loading h1").is_visible()
+    assert page.locator("#eh-loading h1").first.is_visible()
     assert "even-handed" in page.locator("#eh-loading").inner_text()
     context.close()
+
+
+def test_home_is_seen_whole_while_the_page_loads(app, browser, visit):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(app.url)
+    seen = page.locator("#eh-loading .content")
+    assert seen.locator(".eh-thumb").count() == 5 and seen.locator("tbody tr").count() >= 5
+    assert seen.locator(".eh-squares i").count() == 40
+    context.close()
+    page = visit()
+    page.locator("#eh-home-examples .eh-thumb").first.wait_for()
+    until(lambda: page.locator("#eh-loading").count() == 0)  # no id twice, nothing comes back
 
 
 def test_a_drawn_summary_is_shown_while_the_page_loads(app, browser, visit):

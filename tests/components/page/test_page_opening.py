@@ -11,9 +11,11 @@ import gradio as gr
 import pytest
 
 from components.inspect.url_selection import Selection
+from components.layout.loading_screen import TITLE
 from components.page.page_opening import compute_overview_ahead, show_preview
 from components.page.page_tab import create_page
 from judges.engine.engine import Engine
+from studies.sharing.visitor_store import VisitorStore
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
 from tests.waiting import until
@@ -68,6 +70,25 @@ def test_the_overview_of_a_study_that_runs_is_not_shown_as_complete(store: Store
     assert show_preview(store, engine, ADDRESS) is None
     run.finished.set()
     assert show_preview(store, engine, ADDRESS) is not None
+
+
+def test_home_is_shown_before_its_controls_are_ready(store: Store) -> None:
+    """But to nobody whose address opens something else, nor while the live demo changes it."""
+    engine: Any = SimpleNamespace(latest_run=lambda name: None, active_run=lambda name: None)
+    for address in ({}, {"__theme": "dark"}, {"tab": "home", "study": "opened"}):
+        shown = show_preview(store, engine, address)
+        assert shown is not None and all(
+            part in shown for part in (TITLE, "My studies", "Open opened", 'id="eh-all-examples"')
+        )
+    others: list[dict[str, str]] = [
+        {"study": "opened"}, {"tab": "vote"}, {"tab": "home", "blind": "1"}, {"token": "x"},
+    ]  # fmt: skip
+    for address in others:
+        assert show_preview(store, engine, address) is None, address
+    assert show_preview(store, None, {}) is None  # a frozen study has no Home
+    assert show_preview(VisitorStore(store), engine, {}) is None
+    engine.active_run = lambda name: SimpleNamespace()
+    assert show_preview(store, engine, {}) is None
 
 
 def test_comparisons_are_listed_when_inspect_is_opened(handlers: dict[str, Any]) -> None:
