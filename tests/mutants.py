@@ -6,8 +6,11 @@ the faults that no test finds.
 A fault is one changed expression: a comparison, a negation, a number, an operator, a value that is
 not returned, or a call that is left out. Its tests are the file that mirrors the path of the
 module, then the files that name the changed function, that import the module, and that test modules
-which name the function. A test that fails or hangs finds the fault. Some survivors change nothing
-that can be seen: read them.
+which name the function. A test that fails or hangs finds the fault.
+
+At the end all tests of `make test` run once more, without faults; a probe in each function with a
+surviving fault writes down the tests that call it. A fault survives if these find nothing either.
+Some survivors change nothing that can be seen: read them.
 """
 
 from __future__ import annotations
@@ -35,9 +38,24 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = ("components", "evenhand", "judges", "metrics", "studies")
 TEST_SECONDS: Final = 300
 """Seconds after which the tests of one fault count as hanging."""
+QUICK: Final = "not long and not extra and not browser"
 MAX_TEST_FILES: Final = 16
 MAX_NAMED: Final = 12
 """Number of test files up to which naming a function says that they test it."""
+MAX_CALLING_TESTS: Final = 120
+"""Most tests, of those that call a function with a surviving fault, that are run against it."""
+PROBE_FILE: Final = "studies/fault_probe.py"
+PROBE: Final = """import os
+from pathlib import Path
+SEEN = set()
+def hit(number):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    if test and (number, test) not in SEEN:
+        SEEN.add((number, test))
+        with Path(__file__).with_name(f"fault_probe_{number}.txt").open("a") as file:
+            file.write(test + "\\n")
+"""
+"""Module of the copy, with the function that notes the test that runs at present."""
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 OPPOSITES: Final[dict[type[ast.AST], type[ast.AST]]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -204,7 +222,49 @@ def copy_tree(target: Path) -> None:
             shutil.copyfile(ROOT / name, target / name)
 
 
-def find_fault(fault: Fault, tests: list[str], folder: Path) -> str:
+def add_probe(source: str, line: int, number: int) -> str:
+    """The source with a call of the probe at the start of the innermost function around a line."""
+    around = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, FUNCTIONS) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    body = max(around, key=lambda node: node.lineno).body
+    first = body[1] if isinstance(body[0], ast.Expr) and len(body) > 1 else body[0]
+    place = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))])
+    lines = source.splitlines(keepends=True)
+    call = f'__import__("studies.fault_probe", fromlist=["hit"]).hit({number})\n'
+    return "".join([*lines[: place - 1], " " * first.col_offset, call, *lines[place - 1 :]])
+
+
+def tests_that_call(faults: list[Fault], folder: Path) -> list[list[str]]:
+    """Names of the tests that call the function of each fault, by one run of all tests in a copy
+    of the checkout."""
+    (folder / PROBE_FILE).write_text(PROBE)
+    for number, fault in sorted(enumerate(faults), key=lambda one: -one[1].line):
+        path = folder / fault.path  # from below, so that the lines above stay where they are
+        path.write_text(add_probe(path.read_text("utf-8"), fault.line, number), "utf-8")
+    run_tests(["--workers", "4", "-m", "not long and not extra"], folder, 20 * TEST_SECONDS)
+    found = []
+    for number in range(len(faults)):
+        note = (folder / PROBE_FILE).with_name(f"fault_probe_{number}.txt")
+        names = dict.fromkeys(note.read_text().splitlines()) if note.exists() else {}
+        found.append(list(names)[:MAX_CALLING_TESTS])
+    return found
+
+
+def run_tests(arguments: list[str], folder: Path, seconds: float) -> int:
+    """Exit code of pytest in a copy of the checkout."""
+    records = os.environ.get("EVENHAND_RECORDS", str(ROOT.parent / "shared" / "data"))
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    env = {**os.environ, "EVENHAND_RECORDS": records}
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, timeout=seconds, check=False
+    )
+    return done.returncode
+
+
+def find_fault(fault: Fault, tests: list[str], folder: Path, mark: str = QUICK) -> str:
     """How the tests react to a fault in a copy of the checkout: "found", "hangs", "survived"; or
     "no tests"."""
     if not tests:
@@ -212,17 +272,9 @@ def find_fault(fault: Fault, tests: list[str], folder: Path) -> str:
     path = folder / fault.path
     content = path.read_bytes()
     path.write_bytes(content[: fault.start] + fault.text.encode() + content[fault.end :])
-    records = os.environ.get("EVENHAND_RECORDS", str(ROOT.parent / "shared" / "data"))
-    command = [
-        sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
-        "-m", "not long and not extra and not browser", *tests,
-    ]  # fmt: skip
     try:
-        done = subprocess.run(
-            command, cwd=folder, env={**os.environ, "EVENHAND_RECORDS": records},
-            capture_output=True, timeout=TEST_SECONDS, check=False,
-        )  # fmt: skip
-        return "survived" if done.returncode in (0, 5) else "found"
+        code = run_tests(["-x", "-m", mark, *tests], folder, TEST_SECONDS)
+        return "survived" if code in (0, 5) else "found"
     except subprocess.TimeoutExpired:
         return "hangs"
     finally:
@@ -271,6 +323,22 @@ def main(arguments: list[str] | None = None) -> int:
             return outcome
 
         outcomes = list(pool.map(try_fault, faults))
+        left = [k for k, one in enumerate(outcomes) if one in ("survived", "no tests")]
+        if left:
+            copy_tree(Path(place) / "probes")
+            calling = tests_that_call([faults[k] for k in left], Path(place) / "probes")
+
+            def try_again(k: int, tests: list[str]) -> str:
+                folder = folders.get()
+                try:
+                    again = find_fault(faults[k], tests, folder, "not long and not extra")
+                finally:
+                    folders.put(folder)
+                print(f"{again:<10} {len(tests)} tests call it: {faults[k]}", flush=True)
+                return again
+
+            for k, again in zip(left, pool.map(try_again, left, calling), strict=True):
+                outcomes[k] = again
     found = sum(one in ("found", "hangs") for one in outcomes)
     tried = len(outcomes) - outcomes.count("not tried")
     print(f"\n{found} of {tried} faults were found ({len(faults)} chosen, seed {options.seed}).")
