@@ -32,10 +32,10 @@ class Canvas:
     def floor(self) -> float:
         return self.height - BOTTOM
 
-    def vertical(self, low: float, high: float) -> Scale:
+    def vertical_scale(self, low: float, high: float) -> Scale:
         return lambda value: TOP + (self.floor - TOP) * (high - value) / (high - low)
 
-    def horizontal(self, low: float, high: float, pad: float = 0.0) -> Scale:
+    def horizontal_scale(self, low: float, high: float, pad: float = 0.0) -> Scale:
         room = self.width - LEFT - RIGHT - 2 * pad
         return lambda value: LEFT + pad + room * (value - low) / max(high - low, 1e-9)
 

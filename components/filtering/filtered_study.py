@@ -91,13 +91,13 @@ class FilteredStudy:
         return self.filter.apply(self.unfiltered_frame)
 
     @cached_property
-    def machines(self) -> pd.DataFrame:
+    def measured_judge_rows(self) -> pd.DataFrame:
         return machine_rows(self.frame)
 
     @cached_property
     def failed(self) -> int:
         """Number of unusable replies of model judges, after filtering."""
-        return int((~self.machines["status"].isin(list(USABLE_STATUSES))).sum())
+        return int((~self.measured_judge_rows["status"].isin(list(USABLE_STATUSES))).sum())
 
     @cached_property
     def has_only_people(self) -> bool:
@@ -111,13 +111,13 @@ class FilteredStudy:
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = counting_rule(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
-            combine = applicable_rule(combine, self.machines)
+            combine = applicable_rule(combine, self.measured_judge_rows)
         return combine, cast(UnreadableRule, chosen[1])
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
         """The model judges' verdicts that enter ratings and win rates under `rule`."""
-        return outcome_rows(self.machines, *self.rule)
+        return outcome_rows(self.measured_judge_rows, *self.rule)
 
 
 def rule_clause(filtered: FilteredStudy) -> str:

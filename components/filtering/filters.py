@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.agreement.pairwise_agreement import PEOPLE
-from metrics.estimation.row_selection import pool_people, select_rows, used_categories
+from metrics.estimation.row_selection import pool_as_one_judge, select_rows, used_categories
 from metrics.win_rates.counting_rules import remedy_text
 from studies.domain import HUMAN_PREFIX
 from studies.frames.frame import SEP, SUSPECT_COLUMN
@@ -105,7 +105,7 @@ def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
     """Frame with all people as one judge if it has no model judges; else the frame unchanged."""
     if frame.empty or not _human_mask(frame).all():
         return frame
-    return pool_people(frame, PEOPLE)
+    return pool_as_one_judge(frame, PEOPLE)
 
 
 def _human_mask(frame: pd.DataFrame) -> np.ndarray:

@@ -82,13 +82,13 @@ class Raters:
         return rows.assign(judge=pd.Categorical.from_codes(code[cell], pd.Index(known)))
 
     @cached_property
-    def machines(self) -> pd.DataFrame:
+    def rows_of_model_judges(self) -> pd.DataFrame:
         return row_selection.select_rows(self.frame, ~row_selection.people_mask(self.frame))
 
     @cached_property
     def rater_names_in_view(self) -> list[str]:
         """Names of the raters with rows that pass the filters, in the order of `names`."""
-        present = set(self.machines["judge"].astype(str).unique())
+        present = set(self.rows_of_model_judges["judge"].astype(str).unique())
         return [name for name in self.names if name in present]
 
     @property
@@ -118,7 +118,7 @@ class Raters:
         """(judge, prompt) -> agreement of single calls, not filtered by judge or prompt."""
         return load_call_agreement(self.filtered)
 
-    def of(self, rater: str) -> pd.DataFrame:
+    def rows_of_rater(self, rater: str) -> pd.DataFrame:
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
 
 

@@ -24,7 +24,9 @@ class StaticCell:
     below: str = ""
 
     @classmethod
-    def of(cls, estimate: Estimate, scale: ColourScale, *lines: str) -> StaticCell | None:
+    def from_estimate(
+        cls, estimate: Estimate, scale: ColourScale, *lines: str
+    ) -> StaticCell | None:
         """Cell of an estimate, with its interval below; None if the estimate has no value."""
         if estimate.value is None:
             return None

@@ -314,7 +314,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
     asked = [study, results.request_text]
     opened = [results.marks.select(open_marked, asked, shown, **QUIET)]
     if page.interactive:
-        marks = page.interactive.run.marks
+        marks = page.interactive.run.components_with_marks
         opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)

@@ -73,7 +73,7 @@ class RunTab:
         ]  # fmt: skip
 
     @property
-    def marks(self) -> list[gr.HTML]:
+    def components_with_marks(self) -> list[gr.HTML]:
         """Components whose clicks open judgements in Inspect."""
         return [self.kpis, self.outcome, self.failures, self.replies]
 

@@ -60,7 +60,7 @@ def show_paper_table(filtered: FilteredStudy, name: str) -> Markup:
 
 def show_methods(filtered: FilteredStudy) -> Markup:
     """HTML of the methods paragraph, the command that prints the numbers, and BibTeX entries."""
-    pairs = bool((filtered.machines["options"] == 2).any())
+    pairs = bool((filtered.measured_judge_rows["options"] == 2).any())
     text = paper_text.methods_paragraph(filtered)
     command = paper_text.metrics_command(filtered, filtered.store.path.name)
     citations = bibtex(filtered.study.preset, pairs=pairs)

@@ -49,10 +49,10 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
     shown = [links.note, links.make, links.voters, links.withdraw]
 
     def make(name: str) -> list[Any]:
-        return [store.share(name), *render(store, name)]
+        return [store.create_share_link(name), *render(store, name)]
 
     def make_voter_link(name: str) -> list[Any]:
-        return [store.share(name, votes=True), *render(store, name)]
+        return [store.create_share_link(name, votes=True), *render(store, name)]
 
     def withdraw(name: str) -> list[Any]:
         store.revoke_links(name)

@@ -89,7 +89,7 @@ def _escape_latex(text: str) -> str:
 
 def methods_paragraph(filtered: FilteredStudy) -> str:
     """Methods paragraph on a study: judges, prompts, items, orders, unusable replies, intervals."""
-    study, frame = filtered.study, filtered.machines
+    study, frame = filtered.study, filtered.measured_judge_rows
     judges = sorted(str(name) for name in frame["judge"].unique())
     prompts = sorted(str(name) for name in frame["prompt"].unique())
     readable = int(frame["status"].isin(list(USABLE_STATUSES)).sum())
@@ -133,7 +133,7 @@ def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
 
 def _points_paragraph(filtered: FilteredStudy, judges: list[str], prompts: list[str]) -> str:
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
-    rows = filtered.machines
+    rows = filtered.measured_judge_rows
     start = (
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, single "
         f"answers to {count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
@@ -183,7 +183,11 @@ _OPTION_ORDER_TEXTS: Final = {
 
 
 def _orders_text(filtered: FilteredStudy) -> str:
-    options = int(filtered.machines["options"].max()) if len(filtered.machines) else 2
+    options = (
+        int(filtered.measured_judge_rows["options"].max())
+        if len(filtered.measured_judge_rows)
+        else 2
+    )
     study = filtered.study
     floor = ""
     if study.repeats > 1:
@@ -198,7 +202,7 @@ def _orders_text(filtered: FilteredStudy) -> str:
 
 
 def _failures_text(filtered: FilteredStudy) -> str:
-    counts = filtered.machines["status"].value_counts()
+    counts = filtered.measured_judge_rows["status"].value_counts()
     bad = [f"{n} {s}" for s, n in counts.items() if n and s not in USABLE_STATUSES]
     return f" ({', '.join(bad)})" if bad else ""
 

@@ -95,7 +95,9 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
         figures = bias_tab.single_answers_view(filtered).kpis
         return figures(filtered) if figures else EMPTY
     bias, by_design = load_bias(filtered), truth_source(filtered) == "design"
-    return bias_view.default_kpis_html(bias, filtered.failed, len(filtered.machines), by_design)
+    return bias_view.default_kpis_html(
+        bias, filtered.failed, len(filtered.measured_judge_rows), by_design
+    )
 
 
 def _views_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:

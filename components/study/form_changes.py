@@ -172,7 +172,7 @@ def _parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
     return made
 
 
-def _parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
+def _parse_items_per_value(_: LenientStudy, words: str) -> dict[str, int]:
     """Parse numbers of items per value of a field: "category: 2" -> {"category": 2}."""
     made = {}
     for part in words.split(","):
@@ -200,7 +200,7 @@ def _add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
 _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy, str], Any]]]] = {
     DATA.where.name: (DATA.where.path, _parse_filters),
     "filter": (DATA.where.path, _parse_filters),
-    str(DATA.per): (DATA.per.path, _parse_strata),
+    str(DATA.per): (DATA.per.path, _parse_items_per_value),
     f"{DATA.files.name}+": (DATA.files.path, _add_answer_file),
 }
 

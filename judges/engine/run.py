@@ -129,7 +129,7 @@ class Run:
 
     def limit_in_flight(self, judge: str, in_flight: int) -> None:
         """Allow at most `in_flight` simultaneous calls to this judge's endpoint from now on."""
-        self._apply_to_judge(judge, lambda state: state.limiter.lower(in_flight))
+        self._apply_to_judge(judge, lambda state: state.limiter.lower_ceiling(in_flight))
 
     def leave_out(self, judge: str) -> None:
         """Stop one judge. The other judges continue; the asks of the stopped judge stay pending for

@@ -210,7 +210,7 @@ def _judge_wait(state: JudgeState) -> JudgeWait | None:
         return JudgeWait(name, "retry", f"{worst}{others}", len(retrying), worst.attempts_made)
     if started := list(state.slow_calls.values()):
         ages = [time.monotonic() - start for start in started]
-        why = describe_slow_calls(ages, state.durations.usual)
+        why = describe_slow_calls(ages, state.durations.median_duration_seconds)
         return JudgeWait(name, "slow", why, seconds=max(ages))
     return JudgeWait(name, "elsewhere", state.wait_reason) if state.wait_reason else None
 

@@ -214,11 +214,11 @@ def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFai
 def parse_retry_after(
     headers: Mapping[str, str], wall: Callable[[], float] = time.time
 ) -> float | None:
-    """Return the seconds that the headers of a response demand before the next call; None if they
-    demand nothing.
+    """Return the seconds, at most MAX_RETRY_AFTER, that the headers of a response demand before the
+    next call; None if they demand nothing.
 
-    A date is compared with the server's own Date header, so that a wrong local clock has no effect.
-    """
+    A date is compared with the Date header of the response, so that a wrong local clock has no
+    effect; without that header, with the local clock."""
     value, seconds = headers.get("retry-after"), None
     if (ms := _parse_float(headers.get("retry-after-ms"))) is not None:
         seconds = ms / 1000

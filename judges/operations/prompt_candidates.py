@@ -226,7 +226,8 @@ def adopt_candidate(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
 
 
 def find_adopted_version(candidate: Prompt, today: Prompt, folder: Path) -> Prompt | None:
-    """Return the newest version of today's prompt if it is an adopted candidate, else None."""
+    """Return the newest version of today's prompt if its messages are those of `candidate`, else
+    None."""
     last = last_version(parse_prompt(today.yaml).name, folder)
     return last if last is not None and last.messages == candidate.messages else None
 

@@ -185,7 +185,7 @@ class VerdictGrid:
     asks: pd.DataFrame
     """One row of the frame for each call; it contains the answers shown."""
 
-    def between(self, first: str, second: str, note: str = "") -> PairAgreement:
+    def agreement_between(self, first: str, second: str, note: str = "") -> PairAgreement:
         a, b = (self.picks[self.raters.index(name)].astype(np.int64) for name in (first, second))
         both = (a != NO_CHOICE) & (b != NO_CHOICE)
         return pair_agreement(a[both], b[both], self.item[both], note)
@@ -231,7 +231,7 @@ def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]
     grid = build_verdict_grid(frame)
     table: dict[str, dict[str, PairAgreement]] = {name: {} for name in grid.raters}
     for first, second in combinations(grid.raters, 2):
-        got = grid.between(first, second)
+        got = grid.agreement_between(first, second)
         table[first][second] = table[second][first] = got
     return table
 

@@ -186,7 +186,7 @@ class _Counts:
         )
         self.to_pair = np.equal.outer(self.pair, np.arange(pairs)).astype(np.float64)
 
-    def weighted(self, weights: Floats) -> Floats:
+    def weighted_totals(self, weights: Floats) -> Floats:
         """Totals [kind, round, cell] under item weights [round, item]."""
         totals = weights @ self.sums.reshape(self.items, -1)
         return totals.reshape(len(weights), 6, -1).transpose(1, 0, 2)
@@ -275,13 +275,13 @@ def _build_ranking(
     n: int,
 ) -> CorrectedRanking:
     """Fit the whole sample and bootstrap samples of its items, and rank by max-t."""
-    whole = counts.weighted(np.ones((1, counts.items)))
+    whole = counts.weighted_totals(np.ones((1, counts.items)))
     (theta,) = _fit_by_em(counts, whole, pseudo=0.0)
     bounded = bool(np.ptp(theta) < MAX_GAP)
     if not bounded:
         (theta,) = _fit_by_em(counts, whole, pseudo=PSEUDO_COUNT)
     rng = np.random.default_rng(SEED)
-    drawn = counts.weighted(draw_item_weights(counts.items, ROUNDS, rng))
+    drawn = counts.weighted_totals(draw_item_weights(counts.items, ROUNDS, rng))
     # Error rates of few labels also vary where the sample shows no error: half an error and half a
     # right verdict with random weights (a Jeffreys prior as a Bayesian bootstrap).
     lost, right = rng.gamma(0.5, size=(2, ROUNDS, counts.rates))

@@ -37,7 +37,7 @@ class Replies:
         return int(self.group.max()) + 1
 
     @property
-    def flat(self) -> Floats:
+    def flat_counts(self) -> Floats:
         """Counts as a matrix [view and case, rater and pattern]."""
         raters, views, cases, patterns = self.counts.shape
         return self.counts.transpose(1, 2, 0, 3).reshape(views * cases, raters * patterns)
@@ -75,7 +75,7 @@ def fit_latent_truth(
     ends when no reply probability changes by more than the tolerance."""
     rounds = len(weights)
     start = np.broadcast_to(posterior, (rounds, *posterior.shape[1:]))
-    flat = data.flat
+    flat = data.flat_counts
     raters, categories = data.counts.shape[0], data.fits.shape[1]
     even = np.full((rounds, posterior.shape[1], raters, categories), 1.0 / categories)
     rates, kinds, views = _maximisation_step(

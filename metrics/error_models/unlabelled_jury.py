@@ -57,7 +57,7 @@ Json = dict[str, Any]
 @dataclass(frozen=True)
 class UnlabelledJury:
     """Estimates of a jury without labels. If the verdicts do not suffice, only `refused` (the
-    reason) and `gain` are set.
+    reason) and, if the models were fitted, `gain` are set.
 
     `gain` is the gain of log-likelihood per parameter over a model of independent replies. `better`
     is the probability, by comparison, that the contestant whose name sorts first is better.

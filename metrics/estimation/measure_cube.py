@@ -63,7 +63,7 @@ class MeasureCube:
             self._totals = _count_in_blocks(counted, evidence, self._flags)
         del self._flags  # frees memory: the flags are computed
 
-    def coarser(self, frame: pd.DataFrame, by: Sequence[str]) -> MeasureCube:
+    def with_coarser_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> MeasureCube:
         """Return the cube of the same frame and measures with larger cells: `by` names some of this
         cube's columns.
 

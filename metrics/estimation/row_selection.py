@@ -31,7 +31,7 @@ COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
 
 PERSON_COLUMN: Final = "person"
-"""Column with the person of each row, if people are pooled as one judge (`pool_people`)."""
+"""Column with the person of each row, if people are pooled as one judge (`pool_as_one_judge`)."""
 
 ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
 """Columns that identify one order of one comparison; rows with equal values in these columns are
@@ -127,7 +127,7 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
     return frame if human.all() else select_rows(frame, ~human)
 
 
-def pool_people(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+def pool_as_one_judge(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Give all rows the judge `name`, and store their former judges in the column `person`."""
     codes = np.zeros(len(frame), np.int8)
     pooled = pd.Categorical.from_codes(codes, pd.Index([name], dtype="str"))

@@ -40,8 +40,8 @@ def pass_by_order(frame: pd.DataFrame, cell: Cell) -> PassByOrder:
 def pass_by_order_groups(
     frame: pd.DataFrame, cell: Cell, column: Literal["contestant", "category"]
 ) -> dict[str, PassByOrder]:
-    """Estimate the rates of `pass_by_order` for each contestant or category; rows without a
-    category are left out."""
+    """Estimate the pass rates with pass listed first and with fail listed first, for each
+    contestant or category; rows without a category are left out."""
     answers = _answers_in_both_orders(frame, cell)
     name = "who" if column == "contestant" else column
     return {

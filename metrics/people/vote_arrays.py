@@ -68,7 +68,9 @@ class VotesByPerson:
         self.item = row_selection.item_codes(rows)
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
-    def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
+    def share_by_person(
+        self, values: Floats, selected: row_selection.Mask, note: str
+    ) -> list[Estimate]:
         """Estimate each person's mean of `values` over the selected votes, clustered by item.
         `note` is used for a person without such votes."""
         return self._estimate_share_by_person(
@@ -101,7 +103,7 @@ class VotesByPerson:
 
     @cached_property
     def first(self) -> list[Estimate]:
-        made = self.share(
+        made = self.share_by_person(
             (self.pick == 0).astype(np.float64), self.decisive_known_order, ALL_TIES_NOTE
         )
         if self.rows.empty or "orders" not in self.rows:
@@ -132,7 +134,7 @@ class VotesByPerson:
         ]
 
     @cached_property
-    def steady(self) -> list[Estimate]:
+    def consistency_by_person(self) -> list[Estimate]:
         got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["judge"]))
         found = [got.get((judge,)) for judge in self.judges]
         return [
@@ -211,7 +213,7 @@ class VotesByPerson:
         )  # fmt: skip
 
     @cached_property
-    def rest(self) -> list[float | None]:
+    def agreement_among_others(self) -> list[float | None]:
         """Mean agreement of the other people with each other, for each person; None without
         comparisons that two other people judged."""
         return [

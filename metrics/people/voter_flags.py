@@ -96,7 +96,7 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
     """Flag people whose votes change when swapped more often than the others' (Fisher's exact
     test)."""
-    seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.steady]
+    seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.consistency_by_person]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
     tables = [(k, m, hits - k, n - m) for k, m in seen]
     enough = [t[1] >= MIN_REPEATED and t[3] >= MIN_REPEATED for t in tables]

@@ -80,7 +80,7 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 def _measure_voters(people: VotesByPerson) -> list[Voter]:
     everything = np.ones(len(people.rows), bool)
-    ties = people.share((people.pick < 0).astype(np.float64), everything, "")
+    ties = people.share_by_person((people.pick < 0).astype(np.float64), everything, "")
     skill = voter_skills(people.votes, people.options[people.first_vote_rows], len(people.names))
     cast, seen = people.count(), np.bincount(people.votes.voter, minlength=len(people.names))
     return [
@@ -90,10 +90,10 @@ def _measure_voters(people: VotesByPerson) -> list[Voter]:
             int(seen[code]),
             people.first[code],
             people.bias[code],
-            people.steady[code],
+            people.consistency_by_person[code],
             ties[code],
             people.others[code],
-            people.rest[code],
+            people.agreement_among_others[code],
             skill[code],
             *people.vote_timing(code),
         )

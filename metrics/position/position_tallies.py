@@ -235,20 +235,20 @@ class PooledEntropy:
     """Numbers of options N; the totals have the slot counts of the first N, then of the next."""
 
     def __call__(self, totals: Floats) -> Floats:
-        blocks = [totals[..., a:b] for a, b in pairwise(self.edges)]
+        blocks = [totals[..., a:b] for a, b in pairwise(self.column_edges)]
         n = np.stack([block.sum(axis=-1) for block in blocks])
         each = np.nan_to_num(np.stack([normalised_entropy(block) for block in blocks]))
         return safe_divide((n * each).sum(axis=0), n.sum(axis=0))
 
     @property
-    def edges(self) -> list[int]:
+    def column_edges(self) -> list[int]:
         """First column of the slot counts of each N, and the column after the last: [0, 2, 5] for N
         = 2, 3."""
         return [0, *accumulate(self.sizes)]
 
     def sizes_in_use(self, totals: Floats) -> list[int]:
         """List the numbers of options N that have verdicts in these totals."""
-        blocks = zip(self.sizes, pairwise(self.edges), strict=True)
+        blocks = zip(self.sizes, pairwise(self.column_edges), strict=True)
         return [size for size, (a, b) in blocks if totals[a:b].any()]
 
 

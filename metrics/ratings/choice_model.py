@@ -179,7 +179,7 @@ class _ChoiceDesign:
         if "label" in kinds:
             blocks["label"] = table.label_columns()
         self.width = {kind: block.shape[2] for kind, block in blocks.items()}
-        counts, multiplicity = conditional_logit.tally_outcomes(
+        counts, multiplicity = conditional_logit.tally_by_item_kind(
             table.item,
             int(table.item.max()) + 1,
             table.setting,

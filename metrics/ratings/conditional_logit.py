@@ -156,7 +156,7 @@ def largest_first_sort_key(entry: tuple[str, Estimate]) -> tuple[float, str]:
     return -round(estimate.value or 0.0, 12), name
 
 
-def tally_outcomes(
+def tally_by_item_kind(
     item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
 ) -> tuple[sparse.csr_array, Ints]:
     """Return `tally` and `multiplicity` of a `LogitProblem`, from item, setting and outcome of each

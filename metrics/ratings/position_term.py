@@ -182,7 +182,7 @@ class PositionDesign:
             present % models,
         )
         outcome = np.rint(2 - 2 * data.outcome).astype(np.int64)  # 0 first, 1 tie, 2 second
-        counts, multiplicity = conditional_logit.tally_outcomes(
+        counts, multiplicity = conditional_logit.tally_by_item_kind(
             data.item, data.items, setting, outcome, (len(present), 3)
         )
         design, available, shares = self._alternatives(judge, first, second)

@@ -168,7 +168,7 @@ def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
         ],
         axis=1,
     )
-    counts, multiplicity = conditional_logit.tally_outcomes(
+    counts, multiplicity = conditional_logit.tally_by_item_kind(
         data.item, data.items, pair, outcome, (len(left), 3)
     )
     available = np.ones((len(left), 3), bool)
@@ -184,7 +184,7 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
     θ_j, w_i and w_j wins and t ties.
     """
     left, right, pair, outcome = _pair_outcomes(data)
-    table, multiplicity = conditional_logit.tally_outcomes(
+    table, multiplicity = conditional_logit.tally_by_item_kind(
         data.item, data.items, pair, outcome, (len(left), 3)
     )
     counts = np.asarray(multiplicity @ table).reshape(-1, 3)

@@ -66,7 +66,7 @@ class _Option:
     advised: int | None = None
 
     @property
-    def order(self) -> tuple[float, float, bool]:
+    def sort_key(self) -> tuple[float, float, bool]:
         """Sorting key: by cost, then by number of calls, then the rule "one call" first."""
         return round(self.cost, 12), self.rule.price, self.rule.id != SINGLE
 
@@ -96,7 +96,7 @@ def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Opti
     options = list(_best_by_cost(study, singles, costs))
     for cell in cells:
         options += _options_of_cell(study, cell, costs)
-    return sorted(options, key=lambda one: one.order)
+    return sorted(options, key=lambda one: one.sort_key)
 
 
 def _best_by_cost(
@@ -108,7 +108,7 @@ def _best_by_cost(
     A rule is chosen on half of the items and measured on the other half.
     """
     keys = [
-        _Option(rule, _cost_per_comparison(rule, costs), np.empty(0)).order[:2] for rule in rules
+        _Option(rule, _cost_per_comparison(rule, costs), np.empty(0)).sort_key[:2] for rule in rules
     ]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
     totals = credit_totals(study.grid, rules)

@@ -211,7 +211,7 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
 def _probability_sent_to_people(entropy: Floats, share: float) -> Floats:
     """Return the probability that each comparison is sent to people, if a `share` of them is sent
     and those with `entropy` 1 come first. `entropy` is 1 if the two verdicts differ, 0 if not, nan
-    if the comparison cannot be sent."""
+    if the comparison cannot be sent; its probability has then no meaning."""
     known = int(np.isfinite(entropy).sum())
     high = int(np.nansum(entropy))
     wanted = share * known

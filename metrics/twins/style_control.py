@@ -76,7 +76,7 @@ class StyleData:
         design[rows, self.battles.second] -= 1
         return design
 
-    def overlap(self, feature: int) -> float:
+    def unexplained_share(self, feature: int) -> float:
         """Share of the variance of a style difference that the two models do not explain."""
         style = self.styles[:, feature]
         fitted = self.models @ np.linalg.lstsq(self.models, style, rcond=None)[0]
@@ -166,7 +166,7 @@ def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
     for feature in range(len(STYLE_FEATURES)):
         if data.scale[feature] < 1e-9:
             reasons[feature] = NOT_VARIED
-        elif data.overlap(feature) < LEAST_OVERLAP:
+        elif data.unexplained_share(feature) < LEAST_OVERLAP:
             reasons[feature] = NO_OVERLAP
     used = [feature for feature in range(len(STYLE_FEATURES)) if feature not in reasons]
     fits = _fit_with_and_without_style(data, used)
@@ -215,7 +215,10 @@ def _coefficients_minus_people(data: StyleData, people: StyleData, used: Sequenc
     mine, theirs = data.select(common), people.select(common)
     if len(np.unique(mine.item_codes)) < LEAST_ITEMS:
         return {}
-    if any(theirs.overlap(k) < LEAST_OVERLAP or mine.overlap(k) < LEAST_OVERLAP for k in used):
+    if any(
+        theirs.unexplained_share(k) < LEAST_OVERLAP or mine.unexplained_share(k) < LEAST_OVERLAP
+        for k in used
+    ):
         return {}
     try:
         one, two = (fit_style(part, used, data.scale) for part in (mine, theirs))

@@ -134,7 +134,10 @@ def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
     contrasts = adjust_contrast_family(
         [group.totals_against_floor(name) for group, name in cells], np.random.default_rng(SEED)
     )
-    effects = [group.effect(name, one) for (group, name), one in zip(cells, contrasts, strict=True)]
+    effects = [
+        group.estimate_effect(name, one)
+        for (group, name), one in zip(cells, contrasts, strict=True)
+    ]
     return _add_findings(effects)
 
 
@@ -236,7 +239,7 @@ class _Group:
             return got if got.value is None else replace(got, value=got.value - 0.5)
         return replace(got, value=got.value - 0.5, low=got.low - 0.5, high=got.high - 0.5)
 
-    def effect(self, family: str, contrast: Contrast) -> TwinEffect:
+    def estimate_effect(self, family: str, contrast: Contrast) -> TwinEffect:
         """Join all estimates of a family; `contrast` is that against the floor."""
         floor = FAMILIES[family].floor
         raw, adjusted = contrast.raw, contrast.adjusted

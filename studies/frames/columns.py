@@ -79,7 +79,7 @@ class NumberListColumn:
             table = _lists_to_array([row or [] for row in lists])
         self._parts.append(table)
 
-    def table(self, width: int) -> np.ndarray | None:
+    def to_array(self, width: int) -> np.ndarray | None:
         """Return an array with the first `width` numbers of each row, filled up with NaN; None if
         no row has a number."""
         if not self._any:

@@ -204,7 +204,7 @@ def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categoric
 def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int) -> None:
     """Add scores or probabilities to the frame, one column per slot shown; no column is added if no
     row has such numbers."""
-    table = numbers.table(width)
+    table = numbers.to_array(width)
     if table is not None:
         for slot in range(width):
             frame[f"{prefix}_{slot}"] = table[:, slot]

@@ -92,14 +92,14 @@ def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np
     parsed = [arrangement_of(name) for name in labels.categories]
     codes = labels.codes.to_numpy()
     most = max((len(one.criteria) for one in parsed), default=0)
-    levels = columns.scores.table(most + 1) if most else None
+    levels = columns.scores.to_array(most + 1) if most else None
     if levels is not None:
         listed = np.asarray([len(one.criteria) for one in parsed], np.int16)[codes]
         for place in range(most):
             known = single & usable & (listed > place)
             frame[f"{LEVEL_PREFIX}{place}"] = np.where(known, levels[:, place + 1], np.nan)
     widest = max((len(one.options) * max(len(one.criteria), 1) for one in parsed), default=0)
-    shares = columns.probabilities.table(widest) if single.any() else None
+    shares = columns.probabilities.to_array(widest) if single.any() else None
     if shares is not None and np.isfinite(shares[single]).any():
         known = single & usable & np.isfinite(shares[:, 0])
         _add_expected_scores(frame, shares, known, parsed)

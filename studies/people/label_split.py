@@ -58,7 +58,7 @@ class LabelSplit:
     hold_out: tuple[str, ...]
     looks: tuple[Look, ...] = ()
 
-    def of(self, items: Iterable[str]) -> LabelSplit:
+    def select_items(self, items: Iterable[str]) -> LabelSplit:
         """Return the split of some items only, such as those with labels of one kind."""
         wanted = set(items)
         learn, held = (
@@ -129,7 +129,7 @@ def draw_split(
     side |= {question_of(items, one): "hold_out" for one in split.hold_out}
     known = {*split.learn, *split.hold_out}
     new = [one for one in labelled if one not in known]
-    own = split.of(labelled)
+    own = split.select_items(labelled)
     questions = sorted({question_of(items, one) for one in new} - set(side))
     random.Random(f"labels:{split.seed}:{len(known)}").shuffle(questions)
     count = len(own.learn) + len(own.hold_out) + len(new)
@@ -169,7 +169,7 @@ def split_labels(
     split = draw_split(store.items(name), labels.items, before, seed)
     if split != before and store.owns(name):
         write_alignment(store, name, json.dumps(asdict(split), ensure_ascii=False))
-    return labels, split.of(labels.items)
+    return labels, split.select_items(labels.items)
 
 
 def record_look(

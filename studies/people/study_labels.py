@@ -93,7 +93,7 @@ class StudyLabels:
         return tuple(dict.fromkeys(one.item for one in self.cases))
 
     @property
-    def by_people(self) -> bool:
+    def has_labels_by_people(self) -> bool:
         """Whether a label comes from votes of people."""
         return any(one.votes for one in self.cases)
 

@@ -139,7 +139,7 @@ class VisitorStore(Store):
 
     # ---- links -----------------------------------------------------------------------------
 
-    def share(self, name: str, *, votes: bool = False) -> str:
+    def create_share_link(self, name: str, *, votes: bool = False) -> str:
         """Create a link for reading this study and, with `votes`, for voting on it; return its
         token.
 
@@ -169,9 +169,9 @@ class VisitorStore(Store):
         return connection
 
     def _new_writer(self) -> StoreWriter:
-        return _VisitorWriter(self._open_writer, self._check_room)
+        return _VisitorWriter(self._open_writer, self._update_is_full)
 
-    def _check_room(self) -> None:
+    def _update_is_full(self) -> None:
         self._full = not self._has_room()
 
     def _open_writer(self) -> sqlite3.Connection:

@@ -31,7 +31,7 @@ class RowCells:
         """Return the text of the first of these columns that is not empty; "" if all are empty."""
         return next((text for column in columns if (text := text_of(self.row.get(column)))), "")
 
-    def need(self, column: str) -> str:
+    def require_text(self, column: str) -> str:
         """Return the text of a cell that must not be empty."""
         text = text_of(self.row.get(column))
         if not text.strip():
@@ -40,9 +40,9 @@ class RowCells:
 
     def require_two_texts(self, first: str, second: str) -> tuple[str, str]:
         """Return the texts of two cells, such as the names of two models, as `need` does."""
-        return self.need(first), self.need(second)
+        return self.require_text(first), self.require_text(second)
 
-    def inside(self, column: str) -> RowCells:
+    def cells_of_object(self, column: str) -> RowCells:
         """Return the cells of an object in a cell; without an object, they are all empty."""
         value = self.row.get(column)
         return RowCells(value if isinstance(value, Mapping) else {}, self.where)
@@ -113,7 +113,7 @@ class MappedCells(RowCells):
         """Return the text of a field that contains a name, an id or a reply."""
         return text_of(self.value(name))
 
-    def amount(self, name: str) -> float | None:
+    def field_number(self, name: str) -> float | None:
         """Return the number of a field; None if its cell is empty or no column is mapped to it."""
         return self.number(self.fields[name]) if name in self.fields else None
 

@@ -339,8 +339,8 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Set `orders` in all votes of the ballot's voter on its comparison to the number of these
-    votes, as each is in another order."""
+    """Count the voter's votes on the comparison of the ballot, each in another order, and store
+    the number as `orders` in each of these votes."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:

@@ -140,11 +140,16 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     def studies(self) -> list[StudySummary]:
         rows = self.read("SELECT name, recorded, updated FROM studies ORDER BY updated DESC")
         return [
-            StudySummary(name, bool(recorded), updated, partial(self._count, name, bool(recorded)))
+            StudySummary(
+                name,
+                bool(recorded),
+                updated,
+                partial(self._count_asks_by_status, name, bool(recorded)),
+            )
             for name, recorded, updated in rows.fetchall()
         ]
 
-    def _count(self, name: str, recorded: bool) -> Counter[str]:
+    def _count_asks_by_status(self, name: str, recorded: bool) -> Counter[str]:
         """Count the asks of a study by status, in a recorded study with recorded verdicts and
         votes."""
         found = Counter(self.counts_of_origin(name, "live"))

@@ -317,7 +317,7 @@ def options_preferred(seed: int) -> bool:
         return False  # the headline and the marks rest on these tests
     bias, fitted = bias_from_frame(frame), fit_option_rows(frame)
     title = option_finding(bias, fitted)[0]
-    marks = compute_evenness(frame, fitted, count_order_tests(bias), bias.error_share).values()
+    marks = compute_evenness(frame, fitted, count_order_tests(bias), bias.error_rate_share).values()
     said = "prefer" in title and not title.startswith("No ")
     return said or any(one.text.startswith("≠") for one in marks)
 

@@ -49,7 +49,7 @@ class Space:
         store = VisitorStore(bare)
         with as_visitor(visitor_from_secret(OWNER)):
             study_of(store, STUDY)
-            token = store.share(STUDY, votes=True)
+            token = store.create_share_link(STUDY, votes=True)
         store.close()
         bare.close()
         return token

@@ -97,7 +97,7 @@ class Agreement:
     def merged_order_verdicts(self) -> pd.DataFrame:
         """One verdict per pair, merged from its two orders: an answer wins if it wins in both
         orders; otherwise it is a tie. Only pairs judged in both orders are included."""
-        return merge_both_orders(self.raters.machines)
+        return merge_both_orders(self.raters.rows_of_model_judges)
 
     @cached_property
     def merged_shares(self) -> dict[str, Estimate]:
@@ -114,7 +114,9 @@ class Agreement:
                 {BOTH_ORDERS: self.merged_order_verdicts, PEOPLE: self.people_rows}, "merging"
             )
         )
-        return {name: grid.between(PEOPLE, name) for name in grid.raters if name != PEOPLE}
+        return {
+            name: grid.agreement_between(PEOPLE, name) for name in grid.raters if name != PEOPLE
+        }
 
     @cached_property
     def scores(self) -> SignedScores:
@@ -191,7 +193,7 @@ class Agreement:
         grid = build_verdict_grid(frame)
         has_people = PEOPLE in grid.raters
         found = {
-            n: grid.between(PEOPLE, n).share
+            n: grid.agreement_between(PEOPLE, n).share
             for n in self.ranked_judges
             if has_people and n in grid.raters
         }

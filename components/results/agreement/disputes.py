@@ -144,8 +144,8 @@ def count_verdicts(raters: Raters) -> list[Dispute]:
     chosen = row_selection.chosen_contestants(rows, names)
     human = row_selection.people_mask(rows)
     firsts = rows.iloc[row_selection.first_rows(case, cases)]
-    judged = _count_winners(rows, case, chosen, ~human, names, cases)
-    votes = _count_winners(rows, case, chosen, human, names, cases)
+    judged = _count_raters_by_winner(rows, case, chosen, ~human, names, cases)
+    votes = _count_raters_by_winner(rows, case, chosen, human, names, cases)
     winner = majority_choices(case[human], chosen[human], cases)
     known = _known_winners(firsts, names)
     shown = firsts["comparison"].cat
@@ -172,7 +172,7 @@ def _winner_name(code: int, names: list[str]) -> str | None:
     return names[code] if code >= 0 else TIE_NAME
 
 
-def _count_winners(
+def _count_raters_by_winner(
     rows: pd.DataFrame,
     case: Ints,
     chosen: Ints,

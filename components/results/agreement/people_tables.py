@@ -287,7 +287,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
         TableCell("Corrected, %", "num d"),
         TableCell("Votes worth", "num w"),
     ]
-    rates = win_rate(data.raters.machines)
+    rates = win_rate(data.raters.rows_of_model_judges)
     rows = [
         _corrected_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
         for name, one in table_of.items()

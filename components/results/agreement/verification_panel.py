@@ -255,7 +255,7 @@ def _list_judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, 
     the answer that follows the instruction, share of ties. Judges come first, by descending first
     share; people come last."""
     verified = one.verified
-    evidence = GroupedFrame(one.data.raters.machines, ["judge"])
+    evidence = GroupedFrame(one.data.raters.rows_of_model_judges, ["judge"])
     prefers = verified.prefers_following.by_cell(evidence)
     ties = verified.mixed_pair_ties.by_cell(evidence)
     found = [(cell[0], prefers[cell], ties[cell]) for cell in ties if ties[cell].n]
@@ -282,7 +282,7 @@ class MisjudgedPair:
 
 def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
     """Pairs with verdicts for the failing answer; the highest share of such verdicts first."""
-    rows = one.verified.mixed_pairs(one.data.raters.machines)
+    rows = one.verified.mixed_pairs(one.data.raters.rows_of_model_judges)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()
     decided: Counter[tuple[str, str]] = Counter()

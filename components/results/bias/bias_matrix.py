@@ -80,8 +80,8 @@ def bias_matrix_html(
     if shown.key == "position_term":
         cells = grid.position_term_cells(frame) if frame is not None else {}
     else:
-        cells = grid.of(shown.key)
-    consistency = grid.of("consistency")
+        cells = grid.estimates_of(shown.key)
+    consistency = grid.estimates_of("consistency")
     scale, chance = _choose_colour_scale(shown, bias.options), _chance_value(shown, bias)
     if shown.better == "high":
         found = (one for one in cells.values() if one.value is not None)
@@ -141,10 +141,12 @@ class _MatrixLayout:
         """The values of `found`, by (row, column) of the matrix."""
         return {at: found[cell] for at, cell in self.keys.items() if cell in found}
 
-    def of(self, key: str) -> dict[tuple[str, str], Estimate]:
+    def estimates_of(self, key: str) -> dict[tuple[str, str], Estimate]:
         """The measure `key` of each cell, by (row, column)."""
         if key == "lean":
-            return {cell: _negate_estimate(one) for cell, one in self.of("fairness").items()}
+            return {
+                cell: _negate_estimate(one) for cell, one in self.estimates_of("fairness").items()
+            }
         if self.names == ROW_COLUMNS:
             return self.arrange({**self.bias.by_judge(key), **self.bias.each(key)})
         return self.arrange({**self.bias.each(key), **self.bias.by_category(key)})
@@ -198,9 +200,15 @@ def _hover_lines(
 ) -> dict[tuple[str, str], list[str]]:
     """Lines of each cell's hover card: entropy, first-position share and flips together, because
     each of them alone misleads."""
-    entropy, first, flips = grid.of("entropy"), grid.of("first_share"), grid.of("conflict")
-    noise = grid.of("noise_floor")
-    grades = {part: grid.of(part) for part in GRADE_PARTS} if grid.bias.options > 2 else {}
+    entropy, first, flips = (
+        grid.estimates_of("entropy"),
+        grid.estimates_of("first_share"),
+        grid.estimates_of("conflict"),
+    )
+    noise = grid.estimates_of("noise_floor")
+    grades = (
+        {part: grid.estimates_of(part) for part in GRADE_PARTS} if grid.bias.options > 2 else {}
+    )
     found = {}
     for place, one in cells.items():
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
@@ -307,7 +315,7 @@ def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
 
 def position_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of position bias, one row for each judge and prompt."""
-    frame = filtered.machines
+    frame = filtered.measured_judge_rows
     if frame.empty or filtered.has_only_people:
         return None
     found = records.rater_profile(frame, ["judge", "prompt"])

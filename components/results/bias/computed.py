@@ -84,7 +84,7 @@ class BiasCounts(Memo):
         self.orders = int(rows["orders"].max()) if len(rows) else 0
         measures = _bias_measures(self.options)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
-        self.rows = self.cells.coarser(rows, ROW_COLUMNS)
+        self.rows = self.cells.with_coarser_cells(rows, ROW_COLUMNS)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
         self.labels = _labels_by_row(rows)
         self._memo: dict[Any, Any] = {}
@@ -127,7 +127,7 @@ class Bias(Memo):
         return self.counts.option_numbers
 
     @property
-    def error_share(self) -> float:
+    def error_rate_share(self) -> float:
         """Part of the 5 % error rate that is spent on tests under this filter (ERROR_SHARES)."""
         return self.error_rate_share_of("category" in self._selected_columns)
 
@@ -226,7 +226,7 @@ class Bias(Memo):
             if all(cell[place] == value for place, value in where)
         }
 
-    def table(self, row: CellKey) -> OrderTable:
+    def pooled_order_table(self, row: CellKey) -> OrderTable:
         """The table of verdicts in both orders for one judge and prompt, over all categories that
         pass the filter."""
         return pool_order_tables(self.tables, [cell for cell in self.tables if cell[:2] == row])

@@ -103,7 +103,7 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 
 
 def _compute_leans(bias: Bias) -> list[FlipLean]:
-    tables = {row: bias.table(row) for row in bias.names}
+    tables = {row: bias.pooled_order_table(row) for row in bias.names}
     adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
     entropy, noise = bias.each("entropy"), bias.each("noise_floor")
     effect, lean = bias.each("order_effect"), bias.each("fairness") if bias.options == 2 else {}

@@ -56,7 +56,7 @@ def count_order_tests(bias: Bias) -> int:
 @memoise_by_study
 def load_option_rows(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
     """Choice models of a filtered study, fitted once per version of the study."""
-    return fit_option_rows(filtered.machines)
+    return fit_option_rows(filtered.measured_judge_rows)
 
 
 def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
@@ -78,7 +78,7 @@ def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey,
     """p-value of the permutation test of each judge and prompt, adjusted for all such tests that a
     reader can see by changing the filters in use."""
     raw = [row.permutation.p for row in rows]
-    adjusted = holm_adjust(raw, count_order_tests(bias), bias.error_share)
+    adjusted = holm_adjust(raw, count_order_tests(bias), bias.error_rate_share)
     return {
         (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
     }
@@ -145,7 +145,9 @@ def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     """Evenness of the cells of a filtered study, computed once per version of the study."""
     bias = load_bias(filtered)
     fitted = load_option_rows(filtered)
-    return compute_evenness(filtered.machines, fitted, count_order_tests(bias), bias.error_share)
+    return compute_evenness(
+        filtered.measured_judge_rows, fitted, count_order_tests(bias), bias.error_rate_share
+    )
 
 
 def compute_evenness(
@@ -187,7 +189,7 @@ def _compute_evenness_by_cell(
     found: dict[CellKey, Evenness] = {}
     for key, part in rows.groupby(columns, observed=True, sort=False):
         cell = tuple(str(name) for name in key)
-        band, p = tested.get(cell) or _test_cell_entropy(part, options)
+        band, p = tested.get(cell) or _test_slot_evenness(part, options)
         entropy = slot_entropy(part).value
         shares = [one.value or 0.0 for one in slot_shares(part, options)]
         if entropy is None or band is None:
@@ -197,7 +199,7 @@ def _compute_evenness_by_cell(
     return found
 
 
-def _test_cell_entropy(part: pd.DataFrame, options: int) -> TestedBand:
+def _test_slot_evenness(part: pd.DataFrame, options: int) -> TestedBand:
     rng = np.random.default_rng(SEED)
     p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
     return entropy_null_band(part, rng, options, BAND_ROUNDS), p

@@ -1,4 +1,5 @@
-"""Tests for an effect of the order by judge and prompt, with p-values adjusted for their number."""
+"""Tests for an effect of the order by judge and prompt. The p-values of each kind of test are
+adjusted for the number of its tests (Holm)."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
     judge and prompt."""
     rows = []
     for (judge, prompt), name in bias.names.items():
-        table = bias.table((judge, prompt))
+        table = bias.pooled_order_table((judge, prompt))
         between = f"{count(table.toward_first)} : {count(table.toward_second)}"
         select = {"judge": judge, "prompt": prompt, "flipped": True}
         rows.append(OrderTestRow(name, table.pairs, between, table.tests(), select))

@@ -182,7 +182,7 @@ EntropySplit = dict[str, Estimate]
 def load_entropy_split(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
     """Entropy of the verdict by judge and prompt: total, due to noise, due to order; only for
     judges and prompts with repeats in every order."""
-    rows = filtered.machines
+    rows = filtered.measured_judge_rows
     if not len(rows) or not ((rows["repeat"] > 0).any()):
         return {}
     groups = rows.groupby(["judge", "prompt"], observed=True, sort=False)

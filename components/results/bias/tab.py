@@ -134,7 +134,7 @@ def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category"
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
-    frame = filtered.machines if MEASURES[measure].key == "position_term" else None
+    frame = filtered.measured_judge_rows if MEASURES[measure].key == "position_term" else None
     evenness = (
         option_tests.load_evenness(filtered)
         if bias.options > 2 and MEASURES[measure].key == "entropy" and columns == BY_PROMPT
@@ -224,7 +224,7 @@ def draw_tests(filtered: FilteredStudy) -> Markup:
         )
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
     return pair_tests.order_tests_html(
-        rows, names, between, unit, option_tests.count_order_tests(bias), bias.error_share
+        rows, names, between, unit, option_tests.count_order_tests(bias), bias.error_rate_share
     )
 
 

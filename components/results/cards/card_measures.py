@@ -83,7 +83,7 @@ class CardMeasures:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        return self.raters.of(self.rater)
+        return self.raters.rows_of_rater(self.rater)
 
     @cached_property
     def planned_rows(self) -> pd.DataFrame:
@@ -102,7 +102,8 @@ class CardMeasures:
     def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
         """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
         return {
-            cell[0]: got for cell, got in rater_profile(self.raters.machines, ["judge"]).items()
+            cell[0]: got
+            for cell, got in rater_profile(self.raters.rows_of_model_judges, ["judge"]).items()
         }
 
     @cached_property
@@ -145,7 +146,7 @@ class CardMeasures:
             found = {name: got[record.key] for name, got in self.measures_by_rater.items()}
             return {**found, self.rater: self.measures[record.key]}
         measure = record.estimator
-        by_cell = estimate_all([measure], self.raters.machines, ["judge"])[measure.name]
+        by_cell = estimate_all([measure], self.raters.rows_of_model_judges, ["judge"])[measure.name]
         return {cell[0]: estimate for cell, estimate in by_cell.items()}
 
     @cached_property
@@ -161,12 +162,12 @@ class CardMeasures:
         return tie_rate(self.rows)
 
     @cached_property
-    def position(self) -> PositionModel:
+    def fitted_position_model(self) -> PositionModel:
         own = self.rows.assign(judge=pd.Categorical([self.rater] * len(self.rows)))
         return fit_position_model(own)
 
     @cached_property
-    def choice(self) -> ChoiceModel:
+    def fitted_choice_model(self) -> ChoiceModel:
         return fit_choice_model(self.rows, least=self.options)
 
     @cached_property
@@ -174,24 +175,29 @@ class CardMeasures:
         """Effect of a position (for pairs: the first; for N options: the one preferred most): in
         logits, as the share it would win among equally good answers, p-value, position's name."""
         if self.pairs:
-            gamma = self.position.gamma.get(
+            gamma = self.fitted_position_model.gamma.get(
                 self.rater, unknown_estimate("no usable verdict", "logit")
             )
-            equal = self.position.first_if_equal.get(
+            equal = self.fitted_position_model.first_if_equal.get(
                 self.rater, unknown_estimate(gamma.note, "share")
             )
-            p = self.position.test.p if self.position.test else None
+            p = self.fitted_position_model.test.p if self.fitted_position_model.test else None
             return gamma, equal, p, "first"
-        terms = self.choice.slots.get(self.options, ())
+        terms = self.fitted_choice_model.slots.get(self.options, ())
         if not terms:
-            note = self.choice.note or (
+            note = self.fitted_choice_model.note or (
                 "the effect of the position cannot be separated from the quality of the answers"
             )
             none = unknown_estimate(note, "logit")
             return none, none, None, "first"
         top = max(range(len(terms)), key=lambda slot: terms[slot].value or 0.0)
-        p = self.choice.slot_test.p if self.choice.slot_test else None
-        return terms[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
+        p = self.fitted_choice_model.slot_test.p if self.fitted_choice_model.slot_test else None
+        return (
+            terms[top],
+            self.fitted_choice_model.share_if_equal[self.options][top],
+            p,
+            slot_ordinal(top),
+        )
 
     @cached_property
     def unusable(self) -> Estimate:
@@ -214,7 +220,7 @@ class CardMeasures:
     def with_people(self, rater: str) -> Estimate:
         if PEOPLE not in self.grid.raters or rater not in self.grid.raters:
             return unknown_estimate("no votes by people", "share")
-        return self.grid.between(rater, PEOPLE).share
+        return self.grid.agreement_between(rater, PEOPLE).share
 
     @cached_property
     def among_voters(self) -> PeopleAgreement:
@@ -261,7 +267,7 @@ class CardMeasures:
     def own_family_rate_excess(self) -> Estimate:
         """Win rate that this judge gives to models of its model family, minus the win rate that
         outsiders (judges of other model families) give to these models on the same items."""
-        machine = self.raters.machines
+        machine = self.raters.rows_of_model_judges
         found = own_family_excess(machine).get(self.rater) if "family" in machine else None
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
 
@@ -269,7 +275,7 @@ class CardMeasures:
     def self_preference_term(self) -> Estimate:
         """Self-preference in logits: effect of judge and answer being from the same model family,
         in a rating model fitted to all judges."""
-        machine = self.raters.machines
+        machine = self.raters.rows_of_model_judges
         if "family" not in machine:
             return unknown_estimate(NO_FAMILY, "logit")
         return own_family_term(machine)

@@ -48,7 +48,7 @@ class PointCard:
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
     @cached_property
-    def passing(self) -> PassFailResult | None:
+    def pass_fail_result(self) -> PassFailResult | None:
         return next(iter(pass_fail_results(self.rows).values()), None)
 
     @cached_property
@@ -56,7 +56,7 @@ class PointCard:
         return next(iter(score_distributions(self.rows).values()), None)
 
     @cached_property
-    def order(self) -> OptionOrder | None:
+    def option_order_effect(self) -> OptionOrder | None:
         return next(iter(option_order_effects(self.rows).values()), None)
 
     @cached_property
@@ -99,8 +99,8 @@ class PointCard:
 
     @property
     def _quality_sentence(self) -> str:
-        if self.passing is not None:
-            return pass_fail_sentence(self.passing)
+        if self.pass_fail_result is not None:
+            return pass_fail_sentence(self.pass_fail_result)
         mean = self.scores.mean if self.scores else Estimate(None)
         start = f"The mean score of this judge is **{number(mean.value, 2)}** {interval(mean, 2)}"
         if self.agreement is None:
@@ -115,7 +115,10 @@ class PointCard:
     @property
     def _order_sentence(self) -> str:
         parts = []
-        for what, found in (("options", self.order), ("criteria", self._criteria_effect)):
+        for what, found in (
+            ("options", self.option_order_effect),
+            ("criteria", self._criteria_effect),
+        ):
             if found is not None and found.changed.value is not None:
                 parts.append(
                     f"**{share(found.changed.value, 0)}** of answers get different verdicts in "
@@ -126,7 +129,7 @@ class PointCard:
                 "Options and criteria were listed in one order only, so the effect of their order "
                 "is unknown."
             )
-        noise = self.order.noise_floor if self.order else None
+        noise = self.option_order_effect.noise_floor if self.option_order_effect else None
         known = noise is not None and noise.value is not None
         floor = f" ({share(noise.value, 0)} of repeats differ)" if noise and known else ""
         return f"{' and '.join(parts)}{floor}."
@@ -144,7 +147,7 @@ class PointCard:
                 "Label some answers, or let people judge them on the Vote tab, to measure the "
                 "judge's errors."
             )
-        if self.passing is not None and refusal_reason(self.passing.rates):
+        if self.pass_fail_result is not None and refusal_reason(self.pass_fail_result.rates):
             return (
                 "This judge was not shown to separate good answers from bad ones: label more "
                 "answers, or use another judge or prompt."
@@ -170,7 +173,7 @@ class PointCard:
             return (
                 f"Label more answers: with {count(self._count_labels)} labels, intervals are wide."
             )
-        if self.passing is not None:
+        if self.pass_fail_result is not None:
             return (
                 "Report the true pass rate, which is corrected for the judge's errors, instead of "
                 "the observed one."
@@ -188,15 +191,15 @@ class PointCard:
 
     @property
     def _count_labels(self) -> int:
-        if self.passing is not None:
-            return self.passing.rates.confusion.total
+        if self.pass_fail_result is not None:
+            return self.pass_fail_result.rates.confusion.total
         return self.agreement.mae.n if self.agreement else 0
 
     @property
     def _is_order_effect_large(self) -> bool:
         """Whether the interval of the share of verdicts changed by the order of options or criteria
         lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
-        for found in (self.order, self._criteria_effect):
+        for found in (self.option_order_effect, self._criteria_effect):
             if found is None or found.changed.low is None:
                 continue
             floor = found.noise_floor.high
@@ -210,8 +213,8 @@ class PointCard:
     def measures(self) -> list[tuple[str, str, Estimate, Style]]:
         """Label, description, estimate and number format of each measure."""
         found: list[tuple[str, str, Estimate, Style]] = []
-        if self.passing is not None:
-            rates = self.passing.rates
+        if self.pass_fail_result is not None:
+            rates = self.pass_fail_result.rates
             found += [
                 ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
                 ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
@@ -222,7 +225,7 @@ class PointCard:
                 ("Observed pass rate", "% of all verdicts that are a pass",
                  rates.observed_pass_rate, PERCENT),
                 ("True pass rate", "estimate: observed pass rate, corrected for the judge's errors",
-                 self.passing.true_pass_rate, PERCENT),
+                 self.pass_fail_result.true_pass_rate, PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
             used = f"effective number of scores {number(self.scores.effective_values, 1)}"
@@ -252,19 +255,27 @@ class PointCard:
                 ),
                 ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
             ]
-        for what, effect in (("options", self.order), ("criteria", self._criteria_effect)):
+        for what, effect in (
+            ("options", self.option_order_effect),
+            ("criteria", self._criteria_effect),
+        ):
             if effect is not None:
                 label = f"Changed by {what.removesuffix('s')} order"
                 words = f"% of answers whose verdict changes with the order of the {what}"
                 found.append((label, words, effect.changed, PERCENT))
-        if self.order is not None:
-            even = share(self.order.expected_first.value, 0)
+        if self.option_order_effect is not None:
+            even = share(self.option_order_effect.expected_first.value, 0)
             note = f"% of verdicts for the option listed first; {even} without an order effect"
             found.append(
-                ("Verdicts for the option listed first", note, self.order.first_place, PERCENT)
+                (
+                    "Verdicts for the option listed first",
+                    note,
+                    self.option_order_effect.first_place,
+                    PERCENT,
+                )
             )
             repeated = "% of verdicts that change when repeated in the same order"
-            found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))
+            found.append(("Noise floor", repeated, self.option_order_effect.noise_floor, PERCENT))
         found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
         return found
 

@@ -109,7 +109,7 @@ class ReportCard(CardMeasures):
     def _bonferroni_factor(self) -> float:
         """Factor of the Bonferroni correction: number of cards that a reader can open by changing
         the filters in use, divided by the part of the 5 % error rate that is spent on them."""
-        return max(count_order_tests(self._bias), 1) / self._bias.error_share
+        return max(count_order_tests(self._bias), 1) / self._bias.error_rate_share
 
     def _widen_for_all_cards(self, estimate: Estimate) -> Estimate:
         """The estimate (a share or a difference of shares) with its interval widened by the

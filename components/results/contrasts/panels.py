@@ -149,7 +149,8 @@ def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[s
 
 
 def _values_on_common_items(line: Contrast) -> tuple[Estimate, Estimate]:
-    """Values of both sides on the common items, of a measure that is known on these only."""
+    """Values of both sides on their common items, for a measure that has no value for one side
+    alone."""
     return Estimate(line.left_value), Estimate(line.right_value)
 
 

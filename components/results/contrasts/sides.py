@@ -115,7 +115,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
         if side.study
         else replace(filtered, filter=chosen)
     )
-    rows = _select_side(source.machines, side)
+    rows = _select_side(source.measured_judge_rows, side)
     return rows.assign(**{CREDIT: credited_rows(source)[CREDIT].reindex(rows.index)})
 
 

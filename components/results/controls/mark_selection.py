@@ -27,7 +27,7 @@ def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
     if values.get("row") == PEOPLE:  # people against a judge: select that judge against people
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:
-        frames = (machine_rows(filtered.unfiltered_frame), filtered.machines)
+        frames = (machine_rows(filtered.unfiltered_frame), filtered.measured_judge_rows)
         by_row = {row: cell for rows in frames for cell, row in row_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt

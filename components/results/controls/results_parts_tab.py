@@ -67,7 +67,7 @@ class ResultsTab:
         return {k: v for view in self.views.values() for k, v in view.controls.items()}
 
     @property
-    def starts(self) -> dict[str, Any]:
+    def start_values(self) -> dict[str, Any]:
         """Name -> value on a new page, of everything that the address can hold."""
         menus = {name: part.value for name, part in self.named_inputs.items()}
         return menus | {name: control.first_value for name, control in self.controls.items()}
@@ -79,7 +79,7 @@ def parse_request(
     """Values of `tab.starts` in the JSON text that the page sent; initial values if the text is
     empty. `session_values`: control name -> value to use instead of the one in the text, for
     controls whose values are in the Gradio session."""
-    starts = tab.starts
+    starts = tab.start_values
     if not request_text:
         return tuple(starts.values())
     try:
@@ -133,7 +133,7 @@ def draw_script(tab: ResultsTab, *, settling: bool = False) -> str:
     values of the previous study. The script with `settling` ends the opening; it draws the view
     that the visitor chose in the meantime, if any.
     """
-    starts = json.dumps(tab.starts)
+    starts = json.dumps(tab.start_values)
     return f"(...values) => evenhand.drawAll({starts}, values, {json.dumps(settling)})"
 
 

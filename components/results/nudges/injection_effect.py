@@ -75,7 +75,7 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
         judgements=len(rows),
         of=len(included.frame),
         echo_count=_count_replies_with_echo(filtered, rows["seq"].tolist()),
-        largest_shift=_largest_shift(included),
+        largest_shift=_largest_win_rate_shift(included),
     )
 
 
@@ -93,7 +93,7 @@ def suspect_texts(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str
     ]
 
 
-def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
+def _largest_win_rate_shift(included: FilteredStudy) -> WinRateShift | None:
     without = replace(included, filter=replace(included.filter, suspects=WITHOUT_SUSPECTS))
     rates = [
         {
@@ -255,10 +255,10 @@ def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]
     made = [
         SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
     ]
-    names = row_names(filtered.machines)
+    names = row_names(filtered.measured_judge_rows)
     for what, measure in COMPARED_MEASURES:
         known, rest = (
-            measure.by_cell(GroupedFrame(one.machines, ["judge", "prompt"]))
+            measure.by_cell(GroupedFrame(one.measured_judge_rows, ["judge", "prompt"]))
             for one in (filtered, without)
         )
         measured = [(cell, name) for cell, name in names.items() if cell in known]

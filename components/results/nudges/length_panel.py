@@ -29,7 +29,7 @@ def length_effects(filtered: FilteredStudy) -> tuple[LengthEffect | None, Length
     rows = Raters(filtered).rows
     human = people_mask(rows)
     persons = length_effect(select_rows(rows, human)) if human.any() else None
-    return length_effect(filtered.machines), persons
+    return length_effect(filtered.measured_judge_rows), persons
 
 
 # -- the plot ------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def padding_sentence(filtered: FilteredStudy) -> str:
     has no such pairs."""
     if truth_source(filtered) != "design":
         return ""
-    found = equal_length_preference(filtered.machines)
+    found = equal_length_preference(filtered.measured_judge_rows)
     if found.value is None:
         return ""
     text = f"{share(found.value, 0)} of verdicts {interval(found, 0, scale=100)}"
@@ -162,13 +162,13 @@ def length_opponent(filtered: FilteredStudy) -> str | None:
     """Opponent in length-controlled win rates: the baseline, else the model that wins most."""
     if filtered.study.pairing in ("baseline", "new") and filtered.study.baseline:
         return filtered.study.baseline
-    rows = filtered.machines
+    rows = filtered.measured_judge_rows
     return next(iter(win_rate(select_pairs(rows))), None) if len(rows) else None
 
 
 def show_length_controlled(filtered: FilteredStudy) -> Markup:
     """HTML table of raw and length-controlled win rates against one opponent."""
-    rows = select_pairs(filtered.machines)
+    rows = select_pairs(filtered.measured_judge_rows)
     opponent = length_opponent(filtered)
     if rows.empty or opponent is None or "length_0" not in rows:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)

@@ -50,7 +50,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     padding = length_panel.padding_sentence(filtered)
     if (twins := twin_panels.twin_finding(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()
-    longer = length_preference(filtered.machines)
+    longer = length_preference(filtered.measured_judge_rows)
     if longer.value is None:
         return (
             "No nudge can be measured here.",

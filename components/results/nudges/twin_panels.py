@@ -235,7 +235,7 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
     ]
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
-    sentences = [_style_sentence(judge, part, several) for judge, part in found.items()]
+    sentences = [_length_weight_sentence(judge, part, several) for judge, part in found.items()]
     made: Markup = html.style(axis, shown, folded, " ".join(text for text in sentences if text))
     voted = any(people is not None for *_, people in lines)
     keys: list[tuple[LegendMark, str]] = [("dot", "judge"), ("diamond", "people")]
@@ -251,7 +251,7 @@ def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> flo
     return None if minus is None or minus.value is None or own is None else own - minus.value
 
 
-def _style_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
+def _length_weight_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
     """Sentence on the weight of length, against people if they voted."""
     who = judge if named else "It"
     minus, own = part.get("minus_people", {}).get("length"), part["coefficients"]["length"]

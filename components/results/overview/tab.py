@@ -127,7 +127,7 @@ def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
 
 def has_known_winners(filtered: FilteredStudy) -> bool:
     """Whether remedies can be compared: pairs have a known better answer, or people's votes."""
-    rows = filtered.machines
+    rows = filtered.measured_judge_rows
     known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered.frame).any())
     return known and bool((rows["options"] == 2).any())
 
@@ -138,7 +138,7 @@ def draw_advice(filtered: FilteredStudy) -> Any:
     if not has_known_winners(filtered):
         return None
     sentence = GENERAL_ADVICE
-    if len(filtered.machines) <= MAX_ADVICE_ROWS:
+    if len(filtered.measured_judge_rows) <= MAX_ADVICE_ROWS:
         sentence = remedies_tab.finding(filtered)[0]
     opens, title = {"data-view": remedies_tab.NAME}, "What to do"
     return panels.OVERVIEW.action(title, sentence, opens, "Remedies", "eh-claim")

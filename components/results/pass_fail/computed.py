@@ -51,7 +51,7 @@ class PassFailResults:
 
 @share_in_drawing
 def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
-    rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
+    rows = filtered.measured_judge_rows.loc[pass_fail_rows(filtered.measured_judge_rows)]
     found = PassFailResults(
         pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}
     )

@@ -259,7 +259,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     cell = load_pass_fail(filtered).cell
     if cell is None:
         return None
-    frame = filtered.machines
+    frame = filtered.measured_judge_rows
     rows = frame[(frame["judge"] == cell[0]) & (frame["prompt"] == cell[1]) & ~frame["noise"]]
     found = {kind: rows[confusion_cell_mask(rows, kind)] for kind, *_ in KINDS.values()}
     items = {str(item) for one in found.values() for item in one["item"].head(MAX_ROWS)}

@@ -161,9 +161,9 @@ def judge_table(
     found: Mapping[tuple[str, str], Any],
 ) -> PaperTable | None:
     """Table for a paper with one row for each judge and prompt in `found`; None without judges."""
-    if filtered.machines.empty or filtered.has_only_people:
+    if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
-    names = row_names(filtered.machines)
+    names = row_names(filtered.measured_judge_rows)
     rows = [ValueRow(names[cell], one) for cell, one in found.items()]
     head = typed_columns.paper_head("Judge", columns)
     return PaperTable(name, caption, head, typed_columns.paper_rows(columns, rows))

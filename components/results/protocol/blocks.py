@@ -134,7 +134,8 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Names of the studies of the same data that this one can be shown beside. They differ from it
+    """Names of the studies of the same data, with a prompt in common, that this one can be shown
+    beside. They differ from it
     in what judges see (images or descriptions), or in the unrelated option, an answer to another
     item: absent, added, or in place of an answer. Those with an added option come last."""
     mine = filtered.study
@@ -223,5 +224,5 @@ def show_kpis(filtered: FilteredStudy) -> Markup:
     elif protocol:
         kpis = game_panels.game_kpis(filtered)
     if kpis:
-        kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
+        kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.measured_judge_rows)))
     return kpi_strip(kpis[:5]) if kpis else EMPTY

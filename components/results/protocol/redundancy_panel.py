@@ -117,7 +117,7 @@ def show_correlations(
         for two, got in table[one].items():
             text = f"{one} and {two}", f"{count(got.n)} models in common"
             lines = (*text, got.note) if got.note else text
-            cells[one, two] = StaticCell.of(got, scale, *lines)
+            cells[one, two] = StaticCell.from_estimate(got, scale, *lines)
     names = [(name, "") for name in found.benchmarks]
     drawn = static_matrix(found.benchmarks, names, cells, scale, small=False, label_width=168)
     return wrap(_unmatched_models(found), drawn, scale_html(scale))

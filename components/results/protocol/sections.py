@@ -61,7 +61,7 @@ def study_protocols(filtered: FilteredStudy) -> list[str]:
 @memoise_by_study
 def protocol_by_prompt(filtered: FilteredStudy) -> dict[str, str]:
     """Prompt -> protocol, for the prompts with judgements that pass the filters."""
-    names = [str(name) for name in filtered.machines["prompt"].unique()]
+    names = [str(name) for name in filtered.measured_judge_rows["prompt"].unique()]
     return {name: _prompt_protocol(filtered, name) for name in names}
 
 
@@ -91,7 +91,9 @@ def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
         text = filtered.store.prompt_of(filtered.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol
     except EvenhandError:
-        return _infer_protocol(filtered.machines[filtered.machines["prompt"] == name])
+        return _infer_protocol(
+            filtered.measured_judge_rows[filtered.measured_judge_rows["prompt"] == name]
+        )
 
 
 def _infer_protocol(rows: pd.DataFrame) -> str:

@@ -97,7 +97,9 @@ def _compare_with_other_study(
     scale, where = scales.GRADE_SCALE, f"in {beside.name}"
     columns = [(c.name, c.note) for c in grade_panel.prompt_columns(theirs)]
     still = {
-        (c.judge, c.prompt): StaticCell.of(c.grade, scale, f"{c.judge}, {c.prompt}", where)
+        (c.judge, c.prompt): StaticCell.from_estimate(
+            c.grade, scale, f"{c.judge}, {c.prompt}", where
+        )
         for c in theirs
     }
     sizes = grade_panel.list_option_numbers(theirs)

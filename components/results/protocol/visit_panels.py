@@ -54,7 +54,7 @@ def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
 def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
     """Item -> image kind ("text only", "single image" or "multi image"), for the items that pass
     the filters."""
-    wanted = {str(item) for item in filtered.machines["item"].unique()}
+    wanted = {str(item) for item in filtered.measured_judge_rows["item"].unique()}
     kinds = _all_image_kinds(FilteredStudy(filtered.store, filtered.name))
     return {item: kinds[item] for item in wanted if item in kinds}
 

@@ -56,7 +56,7 @@ class CallCosts:
     table: np.ndarray
     """One row per call: prompt tokens, completion tokens, dollars."""
 
-    def of(self, seqs: np.ndarray) -> np.ndarray:
+    def costs_by_sequence(self, seqs: np.ndarray) -> np.ndarray:
         """Tokens and dollars, one row per sequence number in `seqs`; nan if not recorded."""
         found = np.full((len(seqs), 3), math.nan)
         if len(self.seq):
@@ -93,7 +93,7 @@ def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
     extra = extraction_costs(filtered.store, filtered.name)
     found = []
     for judge, prompt, part in rows_by_rater(rows):
-        paid = costs.of(part["seq"].to_numpy())
+        paid = costs.costs_by_sequence(part["seq"].to_numpy())
         _, heads = row_selection.group_codes(part, row_selection.COMPARISON_KEY)
         cost = measures.cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0))
         each = (_mean_of_known_values(paid[:, 0]), _mean_of_known_values(paid[:, 1]))

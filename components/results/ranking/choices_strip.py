@@ -46,7 +46,7 @@ HOW_CHOICES: Final = (
 
 def choices_strip(filtered: FilteredStudy) -> Markup:
     """HTML of the strip with a sentence on first place; a note for fewer than three models."""
-    analyses = rank_multiverse(filtered.machines)
+    analyses = rank_multiverse(filtered.measured_judge_rows)
     if not analyses:
         return paragraph("Needs comparisons of three models or more.", "eh-small")
     shown = single_choices(analyses)[:MAX_CHOICES]
@@ -140,7 +140,7 @@ def _format_place_range(best: int, worst: int) -> str:
 def first_place_and_cycles_text(filtered: FilteredStudy) -> Markup:
     """Sentences on first place and on cycles (A beats B, B beats C, C beats A); empty without a
     single leader and without cycles."""
-    data = pair_verdicts(filtered.machines)
+    data = pair_verdicts(filtered.measured_judge_rows)
     found, cycles = first_place(data), find_cycles(data)
     words = [] if found is None else [_first_place_sentence(found)]
     if cycles.found:

@@ -114,4 +114,4 @@ def load_ranking(filtered: FilteredStudy) -> Ranking:
     chosen = filtered.filter
     everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(filtered.unfiltered_frame)
     votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
-    return compute_ranking(filtered.outcomes, filtered.machines, votes)
+    return compute_ranking(filtered.outcomes, filtered.measured_judge_rows, votes)

@@ -50,7 +50,7 @@ HOW_POINTS: Final = (
 @share_in_drawing
 def load_point_rankings(filtered: FilteredStudy) -> dict[Cell, PointRanking]:
     """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
-    found = point_rankings(filtered.machines)
+    found = point_rankings(filtered.measured_judge_rows)
     sizes = {cell: sum(one.value.n for one in ranking.models) for cell, ranking in found.items()}
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 

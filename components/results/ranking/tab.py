@@ -123,7 +123,9 @@ def draw_evidence(filtered: FilteredStudy) -> Markup | None:
     """Draw the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
     None if neither is known."""
     ranking = load_ranking(filtered)
-    told = panels.evidence_html(filtered.machines, ranking) + panels.convergence_badge(ranking)
+    told = panels.evidence_html(filtered.measured_judge_rows, ranking) + panels.convergence_badge(
+        ranking
+    )
     return told or None
 
 

@@ -190,7 +190,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     """SVG chart of each rule's agreement against its price, drawn for wide and for narrow screens;
     below it, the reason if dollars cannot be shown."""
     spots = list(_list_rule_marks(results, by_dollars))
-    what = "the majority of people" if results.by_people else "the known better answers"
+    what = "the majority of people" if results.is_truth_from_people else "the known better answers"
     price = "dollars per 1,000 comparisons" if by_dollars else "calls per comparison"
     drawn = svg_pieces.wrap_wide_and_narrow(
         _frontier_svg(results, spots, by_dollars, Canvas(820, 290)),
@@ -224,7 +224,7 @@ def _frontier_svg(
     from a single call; not for a rule of a pilot, which is another study."""
     lows, highs = zip(*_list_interval_ends(spot.line.agreement for spot in spots), strict=True)
     rows = svg_pieces.round_shares(min(lows), max(highs))
-    y = canvas.vertical(rows[0], rows[-1])
+    y = canvas.vertical_scale(rows[0], rows[-1])
     x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
     wanted = [(x(spot.cost), y(spot.agreement)) for spot in spots]
     at = place_marks(wanted, [spot.best for spot in spots], canvas)
@@ -250,10 +250,10 @@ def _cost_axis(
     coordinate, text); logarithmic on narrow screens."""
     known = sorted({round(cost, 2) for cost in costs if cost > 0} or {1.0})
     if canvas.narrow and known[0] > 0:
-        log = canvas.horizontal(math.log(known[0]), math.log(known[-1]), pad=26)
+        log = canvas.horizontal_scale(math.log(known[0]), math.log(known[-1]), pad=26)
         place: Scale = lambda cost: log(math.log(max(cost, known[0])))  # noqa: E731
     else:
-        place = canvas.horizontal(0.0, known[-1] * 1.04, pad=6)
+        place = canvas.horizontal_scale(0.0, known[-1] * 1.04, pad=6)
     labelled: list[tuple[float, str]] = []
     for cost in known:
         if not labelled or place(cost) - labelled[-1][0] > 34:
@@ -305,7 +305,7 @@ def _risk_curve_svg(
     own = [line.right_when_decided.value or 0.5 for line in alone]
     ends = [*own, *(end for pair in bounds for end in pair)]
     rows = svg_pieces.round_shares(min(ends), max(ends))
-    x, y = canvas.horizontal(0, 1), canvas.vertical(rows[0], rows[-1])
+    x, y = canvas.horizontal_scale(0, 1), canvas.vertical_scale(rows[0], rows[-1])
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
 
     def point(one: CoveragePoint | RuleEstimate) -> Point:

@@ -56,7 +56,7 @@ class RemedyResults:
         return self.study.grid.size
 
     @property
-    def by_people(self) -> bool:
+    def is_truth_from_people(self) -> bool:
         """Whether the better answers are known from the majority of people."""
         return self.study.grid.source != "known answers"
 

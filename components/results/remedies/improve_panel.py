@@ -114,15 +114,19 @@ class ImproveCard:
     def truth(self) -> str:
         """Name of what each labelled case has, such as "a known better answer" or "a label"."""
         if self.pairs:
-            return "a majority of people" if self.labels.by_people else "a known better answer"
-        return "a verdict of people" if self.labels.by_people else "a label"
+            return (
+                "a majority of people"
+                if self.labels.has_labels_by_people
+                else "a known better answer"
+            )
+        return "a verdict of people" if self.labels.has_labels_by_people else "a label"
 
     @property
     def measured(self) -> str:
         """Definition of the agreement in the table of candidates."""
         if self.labels.kind == SCORES:
             return "% of scores at most one step from the label"
-        truth = "the majority of people" if self.labels.by_people else "known answers"
+        truth = "the majority of people" if self.labels.has_labels_by_people else "known answers"
         return f"% agreement with {truth if self.pairs else 'the labels'}"
 
     @property
@@ -171,7 +175,7 @@ def load_labels_and_split(
 
     def drawn(labels: StudyLabels) -> LabelSplit:
         split = draw_split(store.items(name), labels.items, stored_split(store, name))
-        return split.of(labels.items)
+        return split.select_items(labels.items)
 
     def work() -> tuple[StudyLabels, LabelSplit]:
         labels = read_labels(store, name, kind)

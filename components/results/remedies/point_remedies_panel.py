@@ -83,7 +83,7 @@ NO_SIGNAL: Final = (
 @share_in_drawing
 def load_point_remedies(filtered: FilteredStudy) -> dict[Cell, PointRemedies]:
     """(judge, prompt) with labelled single answers -> remedies; the most answers first."""
-    found = point_remedies(filtered.machines)
+    found = point_remedies(filtered.measured_judge_rows)
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
 
 
@@ -129,7 +129,7 @@ def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
     """HTML tables of the rules by judge and prompt; None without verdicts on single answers."""
     found = load_point_remedies(filtered)
     if not found:
-        if not (filtered.machines["options"] == 1).any():
+        if not (filtered.measured_judge_rows["options"] == 1).any():
             return None
         return empty_state(NO_LABELS_TITLE, NO_LABELS)
     shown = list(found.items())[:MAX_TABLES]

@@ -120,7 +120,7 @@ def _frontier_subtitle(results: RemedyResults) -> str:
 
 
 def _name_truth(results: RemedyResults) -> str:
-    return "the majority of people" if results.by_people else "the known better answers"
+    return "the majority of people" if results.is_truth_from_people else "the known better answers"
 
 
 def draw_risk(filtered: FilteredStudy) -> Drawn | None:
@@ -177,7 +177,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
     missing = results.study.left_out
     parts = []
     if missing["no truth"]:
-        why = "no majority of people" if results.by_people else "no known better answer"
+        why = "no majority of people" if results.is_truth_from_people else "no known better answer"
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
         parts.append(

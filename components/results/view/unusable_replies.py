@@ -56,10 +56,10 @@ class UnusableReplies:
 
 def find_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
     """The unusable replies of a study; None if a reply is usable or if there are no replies."""
-    replies = len(filtered.machines)
+    replies = len(filtered.measured_judge_rows)
     if not replies or filtered.failed < replies:
         return None
-    found = filtered.machines["status"].astype(str).value_counts()
+    found = filtered.measured_judge_rows["status"].astype(str).value_counts()
     return UnusableReplies({str(status): int(n) for status, n in found.items() if n})
 
 
@@ -84,7 +84,9 @@ def explanation_html(filtered: FilteredStudy) -> Markup:
 def _find_example(filtered: FilteredStudy) -> Judgement | None:
     """The latest unusable reply that passes the filters of judge and prompt; one with text, if
     possible."""
-    judges, prompts = ({str(v) for v in filtered.machines[c].unique()} for c in ("judge", "prompt"))
+    judges, prompts = (
+        {str(v) for v in filtered.measured_judge_rows[c].unique()} for c in ("judge", "prompt")
+    )
     latest = filtered.store.latest_judgements(filtered.name, SEARCHED_REPLIES, failures_only=True)
     found = [one for one in latest if one.ask.judge in judges and one.ask.prompt in prompts]
     return next((one for one in found if one.reply.strip()), found[0] if found else None)

@@ -64,7 +64,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
-    counts, bounds = win_loss_record(filtered.outcomes), manski_bounds(filtered.machines)
+    counts, bounds = win_loss_record(filtered.outcomes), manski_bounds(filtered.measured_judge_rows)
     axis = Axis(chance=chance_win_rate(filtered.outcomes))
     spans = {who: _possible_range(bounds.get(who)) for who in rates}
     missing = any(span and span[0] != span[1] for span in spans.values())
@@ -107,7 +107,7 @@ def _missing_notice(
     """HTML notice on missing verdicts: their number, and the leading model's win rate if they were
     all lost, all won (`span`), or counted otherwise (as ties if they are left out now, or the
     reverse)."""
-    rows = filtered.machines
+    rows = filtered.measured_judge_rows
     failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]
     missing, total = int(failed.sum()), int((~rows["noise"]).sum())
     if not missing:
@@ -141,7 +141,7 @@ def _missing_notice(
 
 def default_split(filtered: FilteredStudy) -> str:
     """Default columns of the matrix: "Category" if there are several, else "Judge" or "Prompt"."""
-    frame = filtered.machines
+    frame = filtered.measured_judge_rows
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
     return "Judge" if frame["judge"].nunique() >= frame["prompt"].nunique() else "Prompt"
@@ -165,8 +165,12 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
             "No pair has both a judge's verdict and a person's vote.",
             "The difference between judges and people needs votes and verdicts on the same pairs.",
         )
-    names = list(study_win_rates(filtered)) or row_selection.contestants(filtered.machines)
-    return _draw_matrix(filtered.machines, names, "category", "Category", found, GAP_SCALE)
+    names = list(study_win_rates(filtered)) or row_selection.contestants(
+        filtered.measured_judge_rows
+    )
+    return _draw_matrix(
+        filtered.measured_judge_rows, names, "category", "Category", found, GAP_SCALE
+    )
 
 
 def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
@@ -222,7 +226,7 @@ def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate
 
 def show_levels(filtered: FilteredStudy) -> Markup:
     """HTML panel of five-level verdicts; empty if no verdict is "much better"."""
-    rows = row_selection.select_pairs(filtered.machines)
+    rows = row_selection.select_pairs(filtered.measured_judge_rows)
     strong = row_selection.select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
         return EMPTY

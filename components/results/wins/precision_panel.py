@@ -33,7 +33,7 @@ def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
     """Effect of more items, judges, prompts or repeats on the interval of the highest win rate;
     None if too few items were judged by every judge with every prompt."""
     rates = study_win_rates(filtered)
-    return precision_plan(filtered.machines, next(iter(rates))) if rates else None
+    return precision_plan(filtered.measured_judge_rows, next(iter(rates))) if rates else None
 
 
 def precision_sentence(plan: PrecisionPlan) -> str:
@@ -99,7 +99,7 @@ def show_jury(filtered: FilteredStudy) -> Markup:
 @memoise_by_study
 def _compute_jury(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
     """The jury's verdicts, and a sentence on how independent its judges are."""
-    rows = filtered.machines
+    rows = filtered.measured_judge_rows
     rows = select_rows(rows, ~people_mask(rows))
     if rows["judge"].astype(str).nunique() < MIN_JURY or select_pairs(rows).empty:
         return None
@@ -121,7 +121,7 @@ def _effective_judges_sentence(rows: pd.DataFrame) -> str:
 
 @memoise_by_study
 def _tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None:
-    pairs = select_pairs(select_picks(filtered.machines))
+    pairs = select_pairs(select_picks(filtered.measured_judge_rows))
     if pairs.empty or not (pairs["pick"] == TIE).any():
         return None
     found = davidson(pairs), rao_kupper(pairs)

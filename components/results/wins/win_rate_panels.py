@@ -95,9 +95,9 @@ def draw_jury(filtered: FilteredStudy) -> Drawn | None:
 
 def wins_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the models' win rates, from pairs and from choices among several options."""
-    if filtered.machines.empty:
+    if filtered.measured_judge_rows.empty:
         return None
-    rates = win_rate(filtered.machines, *filtered.rule)
+    rates = win_rate(filtered.measured_judge_rows, *filtered.rule)
     rows = tuple((name, *percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
         f"Win rates on {filtered.name}: (wins + ties/2) / usable verdicts, 95 % Wilson intervals "

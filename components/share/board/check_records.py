@@ -237,8 +237,9 @@ def _should_have_verdict(one: Judgement) -> bool:
 
 
 def _check_verdict(records: StudyRecords, one: Judgement, planned: PlannedAsk, where: str) -> bool:
-    """Read a reply again. If the record lacks the tokens that it was read from, only compare the
-    choice with the stored probabilities, and return False."""
+    """Read a reply again; raise BoardError if the verdict differs from the stored one. Without
+    stored token probabilities, only compare the choice with the label probabilities and return
+    False; else return True."""
     by_probabilities = bool(planned.call.parameters.get("logprobs"))
     if by_probabilities and not one.top_logprobs:
         _check_choice(one, planned, where)

@@ -127,7 +127,7 @@ class LenientStudy:
         value = self.value(*path)
         return "" if value is None or isinstance(value, (list, dict)) else str(value)
 
-    def share(self, *path: str) -> float:
+    def number_or_zero(self, *path: str) -> float:
         value = self.value(*path)
         return float(value) if isinstance(value, (int, float)) else 0.0
 

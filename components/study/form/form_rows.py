@@ -138,7 +138,7 @@ def protocol_form(
         made += [study_row(study, key) for key in shown]
     if choice:
         made.append(study_row(study, STUDY.unrelated))
-    repeats, noise = study.text_value(*STUDY.repeats), study.share(*STUDY.noise_floor)
+    repeats, noise = study.text_value(*STUDY.repeats), study.number_or_zero(*STUDY.noise_floor)
     times = f"{repeats} times the calls" if repeats not in ("", "1") else "each call once"
     noise_hint = (
         f"{percent_text(noise)} of calls are repeated in the same order, to measure how often "

@@ -143,7 +143,7 @@ def settings_text(study: LenientStudy) -> str:
     orders = {"both": "both orders", "one": "one order", "": "both orders"}
     chosen = study.text_value(*STUDY.orders)
     unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}
-    noise = study.share(*STUDY.noise_floor)
+    noise = study.number_or_zero(*STUDY.noise_floor)
     budget: Any = study.value(*STUDY.budget_usd)
     known = isinstance(budget, (int, float))
     parts = [

@@ -120,7 +120,7 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
         f"true {rate} of {found}{NARROW_SPACE}% or more is detected as different from "
         f"50{NARROW_SPACE}%",
     )
-    yield _people_agreement_kpi(planned)
+    yield _agreement_with_people_kpi(planned)
 
 
 def _direction_kpi(comparisons: float) -> Kpi:
@@ -146,7 +146,7 @@ def _direction_kpi(comparisons: float) -> Kpi:
     )
 
 
-def _people_agreement_kpi(planned: PlannedStudy) -> Kpi:
+def _agreement_with_people_kpi(planned: PlannedStudy) -> Kpi:
     labelled = sum(bool(item.human or item.labels) for item in planned.plan.items)
     label = "Agreement with people"
     if labelled:

@@ -41,7 +41,7 @@ def _width_curve_svg(planned: PlannedStudy, canvas: Canvas) -> Markup:
     grid = [first + (last - first) * k / (_POINTS - 1) for k in range(_POINTS)]
     halves = [planned.width(items=n).half for n in grid]
     rows = _half_width_ticks(halves[0])
-    y, x = canvas.vertical(0.0, rows[-1]), canvas.horizontal(0.0, last)
+    y, x = canvas.vertical_scale(0.0, rows[-1]), canvas.horizontal_scale(0.0, last)
     parts = svg_pieces.axes(
         canvas, rows, y, [(x(n), count(n)) for n in _question_number_ticks(last)], "questions"
     )

@@ -115,7 +115,7 @@ class EndpointLimiter:
             max(self.limit, float(min(START_LIMIT, self.ceiling))) if self._doubling else self.limit
         )
 
-    def lower(self, ceiling: int) -> None:
+    def lower_ceiling(self, ceiling: int) -> None:
         """Set a lower maximum of calls in flight, chosen by the user. The next run at this endpoint
         may raise the maximum again."""
         self.ceiling = max(1, min(self.ceiling, ceiling))
@@ -174,7 +174,7 @@ class EndpointLimiter:
     def _try_acquire(self) -> float | None:
         now = self._clock()
         self._pace.refresh(now)
-        if self.in_flight >= int(self.limit) or now < self._earliest_start(now):
+        if self.in_flight >= int(self.limit) or now < self._reserve_earliest_start(now):
             return None
         self.in_flight += 1
         if now < self._pace.cooldown_end:
@@ -186,7 +186,7 @@ class EndpointLimiter:
             self._wake_next()
         return now
 
-    def _earliest_start(self, now: float) -> float:
+    def _reserve_earliest_start(self, now: float) -> float:
         cooldown_end = 0.0 if self._trials.may_start else self._pace.cooldown_end
         return max(cooldown_end, self._pace.reserve_next_start(now), self._quota.next_start(now))
 
@@ -252,7 +252,7 @@ class EndpointLimiter:
     async def _wait_turn(self, run: object) -> None:
         future = self._waiters.add(run)
         now = self._clock()
-        if now < self._earliest_start(now):
+        if now < self._reserve_earliest_start(now):
             self._wake_next()
         try:
             await future
@@ -266,7 +266,7 @@ class EndpointLimiter:
         if not self._waiters:
             return
         now = self._clock()
-        wait = self._earliest_start(now) - now
+        wait = self._reserve_earliest_start(now) - now
         if wait > 0:
             self._wake_later(wait)
             return

@@ -34,7 +34,7 @@ class CallDurations:
         group.append(seconds)
 
     @property
-    def usual(self) -> float:
+    def median_duration_seconds(self) -> float:
         """The median duration in seconds; 0 if no call was recorded."""
         return statistics.median(tuple(self._seconds)) if self._seconds else 0.0
 

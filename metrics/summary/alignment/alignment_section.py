@@ -68,7 +68,9 @@ class AlignmentInputs:
 
     def split_of(self, kind: LabelKind) -> LabelSplit:
         """Return the split of the items with labels of one kind."""
-        return self.split.of(self.labels[kind].items) if kind in self.labels else self.split
+        return (
+            self.split.select_items(self.labels[kind].items) if kind in self.labels else self.split
+        )
 
 
 def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:

@@ -188,7 +188,7 @@ def _read_wide(
         )
     seen: dict[str, int] = {}
     for line in rows:
-        line.need(fields["instruction"])
+        line.require_text(fields["instruction"])
         given = {name: line.words(f"responses.{name}") for name in own} | answers[line.index]
         id = _add_item(builder, line, given)
         if id in seen or id in builder.split_items:
@@ -220,14 +220,14 @@ def _read_long(
         name = line.plain("contestant")
         item = _add_item(builder, line, {name: line.words("response")})
         if _has_rating(fields):
-            score, reply = line.amount("score"), line.plain("reply")
+            score, reply = line.field_number("score"), line.plain("reply")
             builder.add_rating(item, *_judge_and_prompt(line), name, score, reply=reply)
         elif item in builder.split_items:
             raise line.error(
                 f"a second answer of {name!r} to the same question; keep one of the "
                 "two answers, or map a column that differs between the questions to 'id'"
             )
-        if (rank := line.amount("rank")) is not None:
+        if (rank := line.field_number("rank")) is not None:
             ranks[item][name] = int(rank)
     for item, ranked in ranks.items():
         if len(ranked) > 1:
@@ -369,7 +369,7 @@ def _pair_scores(line: MappedCells, sides: Sides) -> tuple[float, ...]:
     names = [f"score_{side}" for side in sides]
     if len(names) > len(line.fields.keys() & names) > 0:
         raise StudyError(f"data.mapping: map a column to '{names[0]}' and one to '{names[1]}'")
-    found = [line.amount(name) for name in names]
+    found = [line.field_number(name) for name in names]
     return tuple(score for score in found if score is not None) if None not in found else ()
 
 

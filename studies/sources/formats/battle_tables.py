@@ -180,7 +180,7 @@ def _read_answers(source: OpenSource) -> SourceBuilder:
     """Read the answers in this file (its name is the model) and in the files of `data.files`."""
     builder = SourceBuilder()
     files = {original_name(source.path).split(".")[0]: source.rows} | source.other_files()
-    questions = list(dict.fromkeys(line.need("prompt") for line in source.cells()))
+    questions = list(dict.fromkeys(line.require_text("prompt") for line in source.cells()))
     keys = [(question.strip(),) for question in questions]
     answers, builder.join = join_answers(keys, ("prompt",), files, lambda _, __: "response")
     for question, responses in zip(questions, answers, strict=True):
@@ -262,7 +262,7 @@ def read_visit_battles(source: OpenSource) -> SourceBuilder:
         names = line.require_two_texts("A_model", "B_model")
         if builder.note_self_comparison(names, line.where):
             continue
-        question, image = line.need("instruction"), line.text("image_url", "image")
+        question, image = line.require_text("instruction"), line.text("image_url", "image")
         item = builder.add_item(
             id_from_text("visit", image, question),
             question,

@@ -83,7 +83,7 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
     for table in [*own, *named]:
         if table.has("turns") and not table.has("model_id"):
             rows = [RowCells(row, "question") for row in table.rows]
-            questions |= {line.need("question_id"): line for line in rows}
+            questions |= {line.require_text("question_id"): line for line in rows}
         elif table.has("choices"):
             _add_answers(answers, table)
         elif _matches_mt_bench(table):
@@ -94,7 +94,7 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
                 _add_question(builder, id, turn, line, answers)
     for table in verdicts:
         for line in cells_of(table):
-            id, turn = line.need("question_id"), int(line.number("turn") or 1)
+            id, turn = line.require_text("question_id"), int(line.number("turn") or 1)
             if id in questions and turn <= len(_question_turns(questions[id])):
                 item = _add_question(builder, id, turn, questions[id], answers)
             else:
@@ -185,7 +185,7 @@ def _add_single_judgement(builder: SourceBuilder, line: RowCells, item: str) -> 
     by, score = _judge_and_prompt(line), line.number("score")
     score = None if score is None or score < 0 else score
     facts = _reply_facts(line, "judgment", score is not None)
-    builder.add_rating(item, *by, line.need("model"), score, **facts)
+    builder.add_rating(item, *by, line.require_text("model"), score, **facts)
 
 
 def _reply_facts(line: RowCells, column: str, usable: bool) -> dict[str, Any]:
@@ -260,7 +260,7 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
             f"field 'games': expected a list of one or two games, found {found}; "
             "correct or remove this row"
         )
-    judge, model = line.text("judge") or "recorded", line.need("model")
+    judge, model = line.text("judge") or "recorded", line.require_text("model")
     names = (line.text("baseline") or UNNAMED_BASELINE, model)
     if builder.note_self_comparison(names, line.where):
         return 0
@@ -366,13 +366,13 @@ def read_vicuna(source: OpenSource) -> SourceBuilder:
             raise line.error(
                 f"no file of answers has the answer {unknown[0]!r}; name it in data.files"
             )
-        names = tuple(answers[id].need("model_id") for id in ids)
+        names = tuple(answers[id].require_text("model_id") for id in ids)
         if builder.note_self_comparison(names, line.where):
             continue
         asked = questions.get(line.text("question_id"), RowCells({}))
         texts = {name: answers[id].text("text") for name, id in zip(names, ids, strict=True)}
         item = builder.add_item(
-            line.need("question_id"), asked.text("text"), texts, where=line.where,
+            line.require_text("question_id"), asked.text("text"), texts, where=line.where,
             category=asked.text("category"),
         )  # fmt: skip
         scores = _review_scores(line.row.get("score"))

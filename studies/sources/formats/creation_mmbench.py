@@ -124,7 +124,7 @@ def _add_item(
             f"{where}: split: text-only needs a description of the images; expected one of the "
             f"columns {', '.join(_DESCRIPTIONS)} (a describe prompt can generate it)"
         )
-    line.need("index")
+    line.require_text("index")
     builder.add_item(
         f"creation-{number.zfill(4) if number.isdigit() else number}",
         build_instruction(line, description if text_only else ""),
@@ -141,7 +141,8 @@ def _add_item(
 
 
 def build_instruction(line: RowCells, description: str) -> str:
-    """Return a row's question; if empty, build it from other columns by the query template."""
+    """Return a row's question; if empty, build it from other columns by the query template. With a
+    `description`, add the note that it replaces the images."""
     question = _first_filled_text(line, "question")
     if not question:
         parts = {name: _first_filled_text(line, name, f"{name}s") for name in _QUERY_PARTS}

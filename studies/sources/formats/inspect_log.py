@@ -57,7 +57,8 @@ def _read_first_bytes(path: Path) -> bytes:
 
 
 def _is_json_log(path: Path) -> bool:
-    """Whether a JSON file starts like a log: with version, status and eval."""
+    """Whether a JSON file starts like a log: with version, status and eval, the latter with
+    a task."""
     if path.suffix != ".json" or not path.is_file():
         return False
     start = _read_first_bytes(path)
@@ -145,7 +146,7 @@ def _add_sample(log: ScoreLog, header: RowCells, sample: RowCells, prefix: str) 
     item = log.add_item(
         f"{prefix}{sample.text('id')}",
         _input_text(sample.row.get("input")),
-        {model: _output_text(sample.inside("output"))},
+        {model: _output_text(sample.cells_of_object("output"))},
         category=header.text("task") if prefix else "",
         ground_truth="\n".join(map(text_of, target if isinstance(target, list) else [target])),
     )
@@ -194,7 +195,9 @@ def _input_text(value: Any) -> str:
 def _output_text(output: RowCells) -> str:
     choices = output.row.get("choices") or ()
     first = RowCells(choices[0] if choices and isinstance(choices[0], dict) else {})
-    return _content_text(first.inside("message").row.get("content")) or output.text("completion")
+    return _content_text(first.cells_of_object("message").row.get("content")) or output.text(
+        "completion"
+    )
 
 
 def _content_text(content: Any) -> str:

@@ -145,7 +145,7 @@ def read_auto_j(source: OpenSource) -> SourceBuilder:
                 "pairs; the files are joined line by line, so give one output for each pair"
             )
     for line in cells_of(table):
-        question, answers = line.need("prompt"), {name: line.text(name) for name in _AUTO_J}
+        question, answers = line.require_text("prompt"), {name: line.text(name) for name in _AUTO_J}
         id, category = id_from_text("autoj", question), line.text("scenario")
         item = builder.add_item(id, question, answers, where=line.where, category=category)
         label = line.pick("label", _AUTO_J_LABELS)
@@ -243,7 +243,7 @@ def _add_llmbar(
     builder: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
 ) -> None:
     for line in cells_of(table):
-        answers, question = {name: line.text(name) for name in _OUTPUTS}, line.need("input")
+        answers, question = {name: line.text(name) for name in _OUTPUTS}, line.require_text("input")
         id = id_from_text("llmbar", question, *answers.values())
         item = builder.add_item(id, question, answers, where=line.where, category=subset)
         label = line.text("label")
@@ -322,7 +322,7 @@ def _add_game(
     builder: SourceBuilder, line: RowCells, game: RowCells, item: str, shown: tuple[str, ...]
 ) -> None:
     """Add a judge's decision; if the file names no model, `judge_name` is the judge."""
-    judgment, value = game.inside("judgment"), game.row.get("judgment")
+    judgment, value = game.cells_of_object("judgment"), game.row.get("judgment")
     inner = judgment.text("response", "judgment")
     reply = inner if isinstance(value, Mapping) else value
     name = line.text("judge_name")

@@ -72,7 +72,7 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
 
 
 def _add_instruction(builder: SourceBuilder, line: RowCells, texts: Mapping[str, str]) -> str:
-    question = line.need("instruction")
+    question = line.require_text("instruction")
     id, category = id_from_text("alpaca", question), line.text("dataset")
     return builder.add_item(id, question, texts, where=line.where, category=category)
 
@@ -97,11 +97,13 @@ def _pick_from_preference(preference: float | None, where: str) -> Pick:
 def _read_outputs(source: OpenSource) -> SourceBuilder:
     """Read one model's outputs, and for the same instructions those of models in `data.files`."""
     builder, files = SourceBuilder(), source.other_files()
-    keys = [(line.need("instruction").strip(),) for line in source.cells()]
+    keys = [(line.require_text("instruction").strip(),) for line in source.cells()]
     answers, report = join_answers(keys, ("instruction",), files, lambda _, __: "output")
     builder.join = report if files else None
     for line, others in zip(source.cells(), answers, strict=True):
-        _add_instruction(builder, line, {line.need("generator"): line.text("output"), **others})
+        _add_instruction(
+            builder, line, {line.require_text("generator"): line.text("output"), **others}
+        )
     return builder
 
 
@@ -136,7 +138,7 @@ def read_comparator(source: OpenSource) -> SourceBuilder:
             f"{table.name}: field 'models': expected two different names, found {[*names]}; "
             "correct it"
         )
-    info = whole.inside("metadata")
+    info = whole.cells_of_object("metadata")
     judge, prompt = info.text("judge", "judge_model"), info.text("prompt")
     by = (judge or "llm-comparator", prompt or "llm-comparator")
     for number, example in enumerate(whole.row.get("examples") or [], 1):
@@ -154,7 +156,7 @@ def _add_example(
     question, *texts = (
         _join_text(line.row.get(name)) for name in ("input_text", "output_text_a", "output_text_b")
     )
-    id = line.text("item", "id") or line.inside("custom_fields").text("item", "id")
+    id = line.text("item", "id") or line.cells_of_object("custom_fields").text("item", "id")
     tags = line.row.get("tags")
     item = builder.add_item(
         id or id_from_text("example", question),
@@ -256,7 +258,7 @@ def _add_prompt(builder: SourceBuilder, line: RowCells) -> None:
 
 def _add_prd_verdict(builder: SourceBuilder, line: RowCells) -> bool:
     """Add the verdict or vote of a row; return whether it is a judge's verdict without a reply."""
-    item = builder.add_item(line.need("prompt_id"), "", where=line.where)
+    item = builder.add_item(line.require_text("prompt_id"), "", where=line.where)
     shown = line.require_two_texts("first", "second")
     if builder.note_self_comparison(shown, line.where):
         return False
@@ -265,5 +267,5 @@ def _add_prd_verdict(builder: SourceBuilder, line: RowCells) -> bool:
         builder.add_person_verdict(item, person, shown, pick)
         return False
     reply, prompt = line.text("raw"), line.text("prompt_name", "template") or "prd"
-    builder.add_verdict(item, line.need("judge"), prompt, shown, pick, reply=reply)
+    builder.add_verdict(item, line.require_text("judge"), prompt, shown, pick, reply=reply)
     return pick is not None and not reply.strip()

@@ -261,7 +261,7 @@ def read_themis(source: OpenSource) -> SourceBuilder:
                 "add it, or remove these verdicts"
             )
         names = ["chosen", *_name_answers("rejected", [""] * (len(order) - 1))]
-        letters, id = tuple(ascii_uppercase[: len(order)]), line.need("id")
+        letters, id = tuple(ascii_uppercase[: len(order)]), line.require_text("id")
         item = builder.add_item(
             "/".join(filter(None, (run.text("dataset").rpartition("/")[2], id))),
             "",
@@ -273,7 +273,7 @@ def read_themis(source: OpenSource) -> SourceBuilder:
         letter = line.text("parsed_letter")
         builder.add_verdict(
             item,
-            run.need("model"),
+            run.require_text("model"),
             run.text("prompt").partition(" ")[0].rpartition("/")[2].removesuffix(".txt"),
             [names[k] for k in order],
             letters.index(letter) if letter in letters else None,

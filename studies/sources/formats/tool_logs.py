@@ -54,8 +54,8 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
     the file.
     """
     log, rules, rows = ScoreLog(), 0, _result_rows(source.rows)
-    config = RowCells(source.rows.json_object or {}).inside("config")
-    options = config.inside("defaultTest").inside("options")
+    config = RowCells(source.rows.json_object or {}).cells_of_object("config")
+    options = config.cells_of_object("defaultTest").cells_of_object("options")
     judge = _provider_name(options.row.get("provider")) or "default grader"
     prompts = {prompt for _, prompt in map(_contestant_key, rows)}
     compared: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
@@ -155,7 +155,7 @@ def read_deepeval(source: OpenSource) -> SourceBuilder:
     A metric is judged by its evaluation model.
     """
     log, rules, (run, cases) = ScoreLog(), 0, _deepeval_run(source.rows)
-    model = run.inside("hyperparameters").text("model", "Model") or MODEL
+    model = run.cells_of_object("hyperparameters").text("model", "Model") or MODEL
     for case in map(RowCells, cases):
         question, context = case.text("input"), map(text_of, case.row.get("context") or ())
         item = log.add_item(
@@ -200,7 +200,7 @@ def read_langfuse(source: OpenSource) -> SourceBuilder:
     """
     log = ScoreLog()
     for line in recorded_scores.score_cells(source.rows):
-        trace, subject = line.inside("trace"), line.inside("subject")
+        trace, subject = line.cells_of_object("trace"), line.cells_of_object("subject")
         above, inner = subject.text("traceId", "trace_id"), subject.text("id")
         id = f"{above}/{inner}" if above else inner
         if not isinstance(line.row.get("subject"), dict):
@@ -302,7 +302,7 @@ def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, A
 def _add_annotation(log: ScoreLog, line: RowCells) -> None:
     """Add one annotation of a span; the file does not contain the text of the span."""
     kind, name = line.text("annotator_kind").upper(), line.text("name")
-    result = line.inside("result")
+    result = line.cells_of_object("result")
     if kind == "CODE":
         return
     item, person = log.add_item(line.text("span_id"), "", {}), kind == "HUMAN"

@@ -26,7 +26,7 @@ _MARKERS: Final = ("gpt4_prediction", "human_ratings_gpt4_correct", *_CAPTIONS)
 _IMAGES: Final = ("image", "images", "image_url")
 
 
-def _matches_table(table: SourceTable) -> str:
+def _why_table_matches(table: SourceTable) -> str:
     found = [name for name in _MARKERS if name in table.columns]
     if table.has("instruction") and len(found) >= 2:
         return f"the columns {', '.join(found)} are VisIT-Bench's"
@@ -44,7 +44,7 @@ def _matches_folder(folder: Path) -> str:
 
 def _question_file(folder: Path) -> Path | None:
     paths = [path for path in tables_in(folder) if not ANSWER_FILE.match(path.name)]
-    return next((path for path in paths if _matches_table(read_table(path))), None)
+    return next((path for path in paths if _why_table_matches(read_table(path))), None)
 
 
 def _answer_files(folder: Path) -> dict[str, Path]:
@@ -58,7 +58,7 @@ def _answer_files(folder: Path) -> dict[str, Path]:
     "visit-bench",
     "VisIT-Bench questions with one answer file per model",
     "items",
-    _matches_table,
+    _why_table_matches,
     _matches_folder,
 )
 def read_visit_bench(source: OpenSource) -> SourceBuilder:
@@ -97,7 +97,7 @@ def read_visit_bench(source: OpenSource) -> SourceBuilder:
 
 
 def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]) -> None:
-    instruction, category = line.need("instruction"), line.text("instruction_category")
+    instruction, category = line.require_text("instruction"), line.text("instruction_category")
     correct = _parse_flag(line, "human_ratings_gpt4_correct")
     images, caption = split_list(_first_cell(line, _IMAGES)), _first_cell(line, _CAPTIONS)
     captions = split_list(caption) if len(images) > 1 else [caption]

@@ -92,7 +92,7 @@ def _log_has_pages(path: Path, first: int, last: int) -> bool:
     """Whether the write-ahead log has all pages from `first` to `last`; the file can lack these
     pages while the log is being written back."""
     wal = read_wal(wal_path(path))
-    return wal is not None and set(range(first, last + 1)) <= wal.latest().keys()
+    return wal is not None and set(range(first, last + 1)) <= wal.latest_offsets_by_page().keys()
 
 
 def find_bad_page(path: Path, *, use_log: bool = True) -> str:

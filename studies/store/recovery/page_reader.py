@@ -50,7 +50,7 @@ class PageFile:
     def __init__(self, path: Path, wal: Wal | None) -> None:
         self._file = path.open("rb")
         self._log = wal.path.open("rb") if wal else None
-        self._logged = wal.latest() if wal else {}
+        self._logged = wal.latest_offsets_by_page() if wal else {}
         start = self._first_bytes(path)
         self.header = parse_header(start)
         self.page_size = (

@@ -21,7 +21,7 @@ class TreeLosses:
     read_rows: int = 0
 
     @property
-    def any(self) -> bool:
+    def has_losses(self) -> bool:
         return bool(self.pages or self.cells)
 
     def estimate_rows(self) -> int:
@@ -45,7 +45,7 @@ class PageTrees:
         is damaged, find its entries by searching all pages."""
         self._seen = self.pages.free_pages()
         found = list(self.rows(MASTER, 1))
-        if self.losses[MASTER].any:
+        if self.losses[MASTER].has_losses:
             for _, page in self._cut_off_pages():
                 found += [row for row in page.rows if MASTER_SHAPE.fits(row)]
         for row in found:

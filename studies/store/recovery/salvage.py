@@ -118,7 +118,7 @@ def _copy_tables(
     shapes = store_shapes(database.schema_statements())
     trees = PageTrees(pages, shapes)
     trees.find_roots()
-    if trees.losses[MASTER].any:
+    if trees.losses[MASTER].has_losses:
         notes.append("the list of tables was damaged: rows deleted earlier may be back")
     names = [name for name, shape in shapes.items() if not shape.is_index]
     results = {name: TableResult(name) for name in names if name not in LEFT_OUT}
@@ -127,7 +127,7 @@ def _copy_tables(
         if name not in trees.roots and version < database.SCHEMA_VERSION:
             continue  # a table that later versions have added
         result.kept = _insert_rows(connection, shapes[name], trees.rows(name))
-    damaged = [name for name in results if name in trees.losses and trees.losses[name].any]
+    damaged = [name for name in results if name in trees.losses and trees.losses[name].has_losses]
     for name, row in trees.cut_off_rows(damaged):
         results[name].kept += _insert_rows(connection, shapes[name], [row])
     for name in damaged:
@@ -165,7 +165,7 @@ def _count_lost(trees: PageTrees, result: TableResult) -> None:
     for shape in trees.shapes.values():
         if shape.table == result.name and shape.is_index and not shape.partial:
             entries = sum(1 for _ in trees.rows(shape.name))
-            if not trees.losses[shape.name].any:
+            if not trees.losses[shape.name].has_losses:
                 result.lost, result.exact = max(0, entries - result.kept), True
                 return
     result.lost, result.exact = trees.losses[result.name].estimate_rows(), False

@@ -55,7 +55,7 @@ class Wal:
     def committed_pages(self) -> int:
         return self.frames[-1].committed_pages
 
-    def latest(self) -> dict[int, int]:
+    def latest_offsets_by_page(self) -> dict[int, int]:
         """Return page number -> offset in the log of the newest version of the page."""
         return {frame.page: frame.offset for frame in self.frames}
 
@@ -177,7 +177,7 @@ def _compare_page_counts(header: FileHeader, wal: Wal) -> str:
 
 
 def _compare_page_kinds(wal: Wal, log: BinaryIO, file: BinaryIO) -> str:
-    for page, offset in wal.latest().items():
+    for page, offset in wal.latest_offsets_by_page().items():
         log.seek(offset)
         file.seek((page - 1) * wal.page_size)
         new, old = log.read(1), file.read(1)

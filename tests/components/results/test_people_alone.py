@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None:
     scene = FilteredStudy(store, "votes")
-    assert list(scene.machines["judge"].cat.categories) == ["people"]
+    assert list(scene.measured_judge_rows["judge"].cat.categories) == ["people"]
     assert study_win_rates(scene)["x"].value == pytest.approx(0.75)
     ranking = load_ranking(scene)
     assert ranking.board is not None and ranking.board.names[0] == "x"
@@ -55,7 +55,7 @@ def test_a_mark_opens_the_votes_of_all(store: Store) -> None:
 
 def test_beside_a_judge_people_stay_apart_unless_one_is_asked_for(store: Store) -> None:
     scene = FilteredStudy(store, "judged")
-    assert set(scene.machines["judge"].astype(str)) == {"judge"}
+    assert set(scene.measured_judge_rows["judge"].astype(str)) == {"judge"}
     assert study_win_rates(scene)["x"].value == pytest.approx(0.0)
     ann = FilteredStudy(store, "judged", Filter(judge="human:ann"))
     assert set(machine_rows(ann.frame)["judge"].astype(str)) == {"human:ann"}

@@ -198,8 +198,8 @@ def test_repeats_without_an_order_effect_are_not_laid_to_the_order():
 def test_all_filters_together_have_one_error_rate():
     assert sum(ERROR_SHARES.values()) == pytest.approx(1)
     counts = BiasCounts(null_study(1))
-    assert Bias(counts).error_share == 0.79
-    assert Bias(counts, Filter(category="c1")).error_share == 0.1
+    assert Bias(counts).error_rate_share == 0.79
+    assert Bias(counts, Filter(category="c1")).error_rate_share == 0.1
 
 
 def test_a_card_uses_the_p_value_of_the_position_view(tmp_path):

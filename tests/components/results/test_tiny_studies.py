@@ -83,5 +83,5 @@ def test_an_axis_has_a_range_where_all_shares_are_equal(share: float) -> None:
     rows = round_shares(share, share)
     assert 2 <= len(rows) <= 6 and rows[0] <= share <= rows[-1] <= 1
     canvas = Canvas(820, 290)
-    y = canvas.vertical(rows[0], rows[-1])
+    y = canvas.vertical_scale(rows[0], rows[-1])
     assert y(rows[0]) == canvas.floor > y(rows[-1])

@@ -46,8 +46,8 @@ def test_a_request_names_everything_that_the_address_can_hold():
     with gr.Blocks():
         tab = results_tab.build()
     assert list(tab.outputs) == list(OUTPUTS)
-    assert list(tab.starts)[:3] == ["view", "judge", "prompt"]
-    chosen = tab.starts | {"view": "Remedies", "cost": "Dollars"}
+    assert list(tab.start_values)[:3] == ["view", "judge", "prompt"]
+    chosen = tab.start_values | {"view": "Remedies", "cost": "Dollars"}
     values = parse_request(tab, json.dumps(list(chosen.values())), {"scores": {"a": {"b": 1.0}}})
     view, _, controls = split_request_values(tab, values)
     assert view == "Remedies" and controls["cost"] == "Dollars"

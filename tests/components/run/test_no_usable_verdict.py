@@ -121,7 +121,7 @@ def test_the_reader_of_a_link_does_not_get_the_view_that_was_drawn_for_the_owner
     bare.store.writer.run(lambda c: c.execute("UPDATE studies SET owner=?", (owner.owner,)))
     with as_visitor(owner):
         first = render_view(public, "small", overview_tab.NAME, Filter(), {})["unusable"]
-        token = public.share("small")
+        token = public.create_share_link("small")
     with as_visitor(visitor_from_secret(new_secret(), token)):
         second = render_view(public, "small", overview_tab.NAME, Filter(), {})["unusable"]
     public.close()
@@ -151,7 +151,7 @@ def test_replies_are_not_repeated_while_many_are_usable_or_calls_are_missing():
 def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
     run_through(mumbling_plan(0.25), store)
     some = FilteredStudy(store, "mumbling")
-    assert 0 < some.failed < len(some.machines)
+    assert 0 < some.failed < len(some.measured_judge_rows)
     assert find_unusable(some) is None
     assert study_finding(store, "mumbling") == overview_tab.finding(some)[0]
     assert not now(store, engine, "mumbling").repeats_replies

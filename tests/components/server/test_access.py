@@ -301,7 +301,7 @@ def test_over_the_wire_a_run_is_neither_shown_stopped_nor_exported(page: Page) -
 
 def test_a_link_reads_and_never_runs(page: Page) -> None:
     with as_visitor(visitor_from_secret(SECRET)):
-        token = page.store.share(A_STUDY)
+        token = page.store.create_share_link(A_STUDY)
     values = {"BrowserState": new_secret(), "eh-token": token, "eh-study": A_STUDY}
     by_id = {
         page.blocks.blocks[block].elem_id: event
@@ -362,7 +362,7 @@ def test_programs_say_who_they_are_and_get_no_more_than_that(page: Page) -> None
 
 def test_the_token_of_a_link_owns_nothing(page: Page) -> None:
     with as_visitor(visitor_from_secret(SECRET)):
-        token = page.store.share(A_STUDY)
+        token = page.store.create_share_link(A_STUDY)
     client = Client(page.url, ssl_verify=False, verbose=False)
     assert MARK in str(client.predict(A_STUDY, 0, 9, token=token, api_name="/judgements"))
     before = {line.name for line in page.bare.studies()}

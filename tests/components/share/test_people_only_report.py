@@ -38,10 +38,10 @@ def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Pa
         votes += [vote(k, "ann", "x", "y", "model_a"), vote(k, "bob", "x", "y", "model_b"),
                   vote(k, "cid", "y", "x", "model_a")]  # fmt: skip
     view = view_of(tmp_path, votes)
-    assert noise_floor(view.machines).n == 0
-    assert consistency(view.machines).n == 0
+    assert noise_floor(view.measured_judge_rows).n == 0
+    assert consistency(view.measured_judge_rows).n == 0
     assert position_table(view) is None
-    kpis = panels.default_kpis_html(load_bias(view), view.failed, len(view.machines))
+    kpis = panels.default_kpis_html(load_bias(view), view.failed, len(view.measured_judge_rows))
     assert says(kpis, "Changes", "repeat") and "one order; [" not in kpis
 
 
@@ -50,7 +50,7 @@ def test_one_person_who_saw_both_orders_is_measured(tmp_path: Path) -> None:
         vote(k, "ann", *pair, "model_a") for k in range(4) for pair in (("x", "y"), ("y", "x"))
     ]
     votes += [vote(k, "bob", "x", "y", "model_a") for k in range(4)]
-    found = consistency(view_of(tmp_path, votes).machines)
+    found = consistency(view_of(tmp_path, votes).measured_judge_rows)
     assert (found.value, found.n) == (0.0, 4)
 
 

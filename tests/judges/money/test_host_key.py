@@ -333,7 +333,7 @@ def test_runs_are_steered_by_their_owner_alone(guarded: VisitorStore, tmp_path: 
         with as_visitor(first):
             study(guarded, tmp_path, "one", server.base_url, items=30)
             run = start(engine, guarded, "one")
-            token = guarded.share("one")
+            token = guarded.create_share_link("one")
             assert len(run.id) >= 20  # nobody guesses 128 bits
         with as_visitor(second), attempt(ABUSE, PUBLIC, "another visitor's run, four ways"):
             for look in (engine.latest_run, engine.active_run):

@@ -76,7 +76,7 @@ def test_a_coarser_cube_of_a_large_frame_is_that_of_counting_again(frame, mixed,
     whole = MeasureCube(frame, ("judge",), measures)
     monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", 50)
     finer = MeasureCube(frame, ("judge", "category"), measures)
-    made = finer.coarser(frame, ("judge",))
+    made = finer.with_coarser_cells(frame, ("judge",))
     assert made.cells == whole.cells
     for measure in measures:
         assert numbers(whole, measure.name) == numbers(made, measure.name), measure.name

@@ -147,7 +147,7 @@ def test_labels_of_answers_count_before_votes_and_even_ones_are_disputed() -> No
     )  # fmt: skip
     found = [(one.item, one.value, one.votes) for one in got.answers]
     assert found == [("q1", 0.0, 0), ("q4", 1.0, 3)], "q2 has a score, no pass or fail"
-    assert got.disputed == (("q3", "x"), ("q5", "x")) and got.by_people
+    assert got.disputed == (("q3", "x"), ("q5", "x")) and got.has_labels_by_people
 
 
 def test_labels_of_scores_are_means_and_never_disputed() -> None:
@@ -175,7 +175,7 @@ def test_items_of_another_kind_of_label_keep_their_part() -> None:
     names = list(items)
     first = draw_split(items, names[:60], None)
     both = draw_split(items, names[40:80], first)
-    assert both.of(names[:60]) == first
-    before, own = first.of(names[40:60]), both.of(names[40:80])
+    assert both.select_items(names[:60]) == first
+    before, own = first.select_items(names[40:60]), both.select_items(names[40:80])
     assert len(own.hold_out) == min(30, len(before.hold_out) + 20)
     assert sum(sizes(own)) == 40 and sum(sizes(both)) == 80

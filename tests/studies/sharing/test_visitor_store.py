@@ -276,7 +276,7 @@ def test_what_is_read_by_key_needs_a_study_that_one_may_see(guarded: VisitorStor
 def test_a_link_reads_one_study_and_changes_nothing(guarded: VisitorStore) -> None:
     with as_visitor(A):
         save(guarded, "a's other", seed=3)
-        token = guarded.share("a's")
+        token = guarded.create_share_link("a's")
     kept = guarded.unrestricted.read("SELECT token FROM shares").fetchall()
     assert token not in str(kept)
     reader = visitor_from_secret("", token)
@@ -289,7 +289,7 @@ def test_a_link_reads_one_study_and_changes_nothing(guarded: VisitorStore) -> No
     with as_visitor(Visitor(B.owner, reader.share)):
         assert guarded.can_read("a's")
         with pytest.raises(AccessDenied, match="not yours"):
-            guarded.share("a's")
+            guarded.create_share_link("a's")
         with pytest.raises(AccessDenied):
             guarded.delete_study("a's")
         with pytest.raises(AccessDenied):
@@ -378,7 +378,7 @@ def test_who_has_no_secret_changes_nothing(guarded: VisitorStore) -> None:
 
 def test_a_links_token_is_nobodys_secret(guarded: VisitorStore) -> None:
     with as_visitor(A):
-        token = guarded.share("a's")
+        token = guarded.create_share_link("a's")
     with as_visitor(visitor_from_secret(token)):
         assert not guarded.can_read("a's")
     with as_visitor(visitor_from_secret("", SECRETS[0])):
@@ -395,7 +395,7 @@ def test_visitors_folders_are_apart(guarded: VisitorStore) -> None:
     assert guarded.unrestricted.folder == guarded.path.parent
     with as_visitor(A):
         assert guarded.folder_of("a's") == a
-        read = visitor_from_secret("", guarded.share("a's"))
+        read = visitor_from_secret("", guarded.create_share_link("a's"))
     with as_visitor(read):
         assert guarded.folder_of("a's") == a  # the pictures of a study that one may see
         assert guarded.folder_of("house") == guarded.path.parent
@@ -433,7 +433,7 @@ def test_who_may_look_may_not_vote_and_who_may_not_look_sees_no_vote(
         vote(guarded, "a's")
         assert people(guarded, "a's") == 1
         assert len(read_ballots(guarded.read_connection, "a's")) == 1
-        read = visitor_from_secret("", guarded.share("a's")).share
+        read = visitor_from_secret("", guarded.create_share_link("a's")).share
     with as_visitor(Visitor(B.owner, read)):
         assert people(guarded, "a's") == 1
         with pytest.raises(AccessDenied, match="link for voters"):
@@ -452,12 +452,12 @@ def test_who_may_look_may_not_vote_and_who_may_not_look_sees_no_vote(
 
 def test_a_link_for_voters_lets_people_vote_and_no_more(guarded: VisitorStore) -> None:
     with as_visitor(A):
-        token = guarded.share("a's", votes=True)
+        token = guarded.create_share_link("a's", votes=True)
     with as_visitor(Visitor(B.owner, visitor_from_secret("", token).share)):
         vote(guarded, "a's", "bob")
         for act in (
             lambda: guarded.set_voting_rules("a's", VotingRules(votes=9)),
-            lambda: guarded.share("a's"),
+            lambda: guarded.create_share_link("a's"),
             lambda: save(guarded, "a's", seed=7),
             lambda: guarded.delete_study("a's"),
             lambda: vote(guarded, "house", "bob"),

@@ -60,7 +60,7 @@ class ScoreResults:
 
 @share_in_drawing
 def load_scores(filtered: FilteredStudy) -> ScoreResults:
-    machines = filtered.machines
+    machines = filtered.measured_judge_rows
     rows = machines.loc[score_rows(machines)]
     cells = score_cells(rows)
     labelled = {cell: one for cell, one in cells.items() if np.isfinite(one.label).any()}

@@ -178,7 +178,7 @@ def score_judges_table(results: ScoreResults) -> Markup | None:
 
 def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the agreement with labels: of scores, of expected scores, and by criterion."""
-    if filtered.machines.empty or filtered.has_only_people:
+    if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
     caption = (
         f"Scores on {filtered.name} against labels. MAE: mean |score − label|; bias: mean of score "
@@ -197,7 +197,7 @@ def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
 def _list_agreements_by_judge(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
-    names = row_names(filtered.machines)
+    names = row_names(filtered.measured_judge_rows)
     for cell, one in found.agreement.items():
         yield names[cell], one
         if cell in found.expected:

@@ -44,7 +44,9 @@ def test_both_numbers_stand_side_by_side(scene):
         round(1 / 3, 9),
     )
     left = FilteredStudy(scene.store, scene.name, Filter(suspects=WITHOUT_SUSPECTS))
-    assert numbers["First-position share", "j"].without_suspects == first_share(left.machines)
+    assert numbers["First-position share", "j"].without_suspects == first_share(
+        left.measured_judge_rows
+    )
 
 
 @pytest.mark.extra

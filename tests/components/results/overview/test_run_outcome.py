@@ -69,7 +69,7 @@ def test_without_repeats_nothing_is_said_about_chance(store, tmp_path):
 def test_remedies_are_offered_only_where_the_better_answer_is_known(judged, store):
     voted = steps(store, six_items("Voted").save(store))
     assert voted["Remedies"]["data-view"] in VIEWS and "Vote" not in voted
-    known = (FilteredStudy(judged, NAME).machines["truth"] >= 0).any()
+    known = (FilteredStudy(judged, NAME).measured_judge_rows["truth"] >= 0).any()
     assert ("Remedies" in steps(judged, NAME)) == known
     assert ("Vote" in steps(judged, NAME)) != known
 

@@ -112,7 +112,7 @@ def test_nobody_voted_is_an_answer(judged):
 
 def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
     # In q0 … q11 x is twice as long and wins, in the others y is, and wins: the longer always wins.
-    effect = wins_length.length_effect(fair(won).machines)
+    effect = wins_length.length_effect(fair(won).measured_judge_rows)
     assert effect.odds_ratio.value > 20
     values = [b.win_rate.value for b in effect.bins]
     assert values == [0, 1] and effect.bins[0].ratio == pytest.approx(-effect.bins[1].ratio)
@@ -171,7 +171,7 @@ def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, stor
     # LOOKS, screen 10, in words: the odds by 7.8 for gpt-4 and 9.3 for people. Ours are characters.
     import_verdicts(store, records / "prd", "prd")
     scene = FilteredStudy(store, "prd", Filter(judge="gpt-4"))
-    effect = wins_length.length_effect(scene.machines)
+    effect = wins_length.length_effect(scene.measured_judge_rows)
     assert 6 < effect.odds_ratio.value < 10
     assert math.isfinite(effect.odds_ratio.low) and effect.odds_ratio.low > 3
     # data/README.md: win rates by gpt-4 as judge.
