@@ -1,4 +1,5 @@
-"""Common parts of the Plotly charts: layout, axes, annotations, error bars, hover cards, label placement.
+"""Common parts of the Plotly charts: layout, axes, annotations, error bars, hover cards, places of
+labels.
 
 Charts have only a bottom and a left axis, with horizontal 14 px tick labels, and no title or legend
 inside the plot.

@@ -76,8 +76,8 @@ def score_night(
 
 def _score_resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
     """Return, by judge and prompt, then by item, the share of verdicts for the original in duels
-    (an answer against its twin), in sixtieths. Floors (twins whose change cannot matter) and controls (twins with a real
-    fault) do not count."""
+    (an answer against its twin), in sixtieths. Floors (twins whose change cannot matter) and
+    controls (twins with a real fault) do not count."""
     rows = twin_verdicts(twins, frame)
     moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
     rows = rows[(rows["design"] == DUEL) & rows["twin"].isin(moving) & rows["value"].notna()]
