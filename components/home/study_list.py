@@ -142,7 +142,8 @@ def day_text(then: float, now: float) -> str:
 
 
 def examples_html(store: Store, claims: Markup = EMPTY) -> Markup:
-    """HTML of the recorded examples as cards; a link unfolds the example files and `claims`."""
+    """HTML of the recorded examples as cards; a link unfolds the example files and
+    `claims`, the HTML of the papers' claims."""
     present = {line.name for line in store.studies()}
     titles = [(name, example_title(name)) for name in example_names()]
     return html.examples([one for one in EXAMPLES if one[0] in present], titles, claims)

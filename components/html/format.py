@@ -1,4 +1,4 @@
-"""Formats of numbers and lists of names on the page; no other module formats numbers."""
+"""Formats of numbers and lists of names on the page."""
 
 from __future__ import annotations
 

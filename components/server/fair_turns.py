@@ -146,7 +146,7 @@ def is_idle(last_event_time: float) -> bool:
     return time.monotonic() - last_event_time > IDLE_SECONDS
 
 
-def sessions_to_drop(
+def sessions_with_messages_to_delete(
     unread: Mapping[str, int],
     busy: Collection[str],
     last_message_times: Mapping[str, float],

@@ -30,7 +30,7 @@ from components.server.fair_turns import (
     QueueLimits,
     identify_client,
     is_idle,
-    sessions_to_drop,
+    sessions_with_messages_to_delete,
 )
 from components.server.file_references import find_remote_file
 from components.server.private_name import PrivateName, check_names
@@ -262,12 +262,14 @@ class FairQueue(QuietQueue):
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """Delete the unread messages of the sessions that `sessions_to_drop` returns."""
+        """Delete unread messages, of the sessions in `sessions_with_messages_to_delete`."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting_events(), *self._running_events())}
         limit = self.queue_limits.unread_total
-        for session in sessions_to_drop(unread, busy, self.last_message_times, limit):
+        for session in sessions_with_messages_to_delete(
+            unread, busy, self.last_message_times, limit
+        ):
             del pending[session]
         for session in self.pending_event_ids_session.keys() - pending.keys() - busy:
             del self.pending_event_ids_session[session]

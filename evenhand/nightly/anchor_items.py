@@ -33,8 +33,8 @@ def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stre
 
 
 def describe_changes(checks: Iterable[StreamCheck]) -> Iterator[str]:
-    """Yield a sentence for each score that became worse: whether the judge or the system that it
-    judges changed, by the outcome on the anchor items."""
+    """Yield a sentence for each score with anchor items, if it or its anchor items became worse:
+    whether the judge or the system that it judges changed."""
     outcomes = {check.stream: check.outcome for check in checks}
     for stream, outcome in outcomes.items():
         if stream.prompt.endswith(ANCHORS):

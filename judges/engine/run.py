@@ -91,8 +91,8 @@ class Run:
 
     @property
     def owner(self) -> str:
-        """The id under which this run holds leases and records attempts. It is valid as long as the
-        process lives."""
+        """The id under which this run holds leases and records attempts. Other runs
+        treat it as alive until the run ends or its process dies."""
         return self._journal.owner.id
 
     async def write(self, work: WriteFunction) -> Any:

@@ -108,7 +108,9 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
     return slots.astype(np.float64), most.astype(np.float64)
 
 
-def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
+def estimate_grade_score_measures(
+    frame: pd.DataFrame, rule: GradeRule = "default"
+) -> dict[str, Estimate]:
     """Estimate the means over items of grade, entropy and choice share, the grade corrected for
     chance, and, if N differs between items, the grade for each N.
 
@@ -168,7 +170,10 @@ def grade_estimates_by_cell(
 ) -> dict[CellKey, dict[str, Estimate]]:
     evidence = GroupedFrame(frame, by)
     cell = evidence.frame["cell"].to_numpy()
-    return {key: grade_estimates(frame.loc[cell == k]) for k, key in enumerate(evidence.cells)}
+    return {
+        key: estimate_grade_score_measures(frame.loc[cell == k])
+        for k, key in enumerate(evidence.cells)
+    }
 
 
 def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Measure:

@@ -17,7 +17,7 @@ from metrics.estimation.intervals import join_notes, proportion, unknown_estimat
 from metrics.estimation.measures import CellKey, GroupedFrame
 from metrics.position.position_measures import ACCURACY, ACCURACY_LEAD, SLOT_ENTROPY
 from metrics.protocols.creation_levels import score_columns
-from metrics.protocols.grade_score import GradeRule, grade_estimates
+from metrics.protocols.grade_score import GradeRule, estimate_grade_score_measures
 from studies.domain import UNRELATED, Estimate
 from studies.frames.frame import NO_PICK, SEP
 
@@ -99,7 +99,7 @@ def _build_cell(
     accuracy: tuple[Estimate, Estimate],
     pooled: Estimate,
 ) -> GradeCell:
-    parts = grade_estimates(rows, rule)
+    parts = estimate_grade_score_measures(rows, rule)
     judge, prompt, unrelated = key
     return GradeCell(
         judge,

@@ -40,7 +40,8 @@ def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
 
 
 def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> Ints:
-    """Return the component of each node of a directed graph."""
+    """Return the number of the connected component of each node of a directed graph; with
+    `strong`, of the strongly connected one."""
     kind = "strong" if strong else "weak"
     return np.asarray(connected_components(graph, connection=kind)[1], np.int64)
 

@@ -247,8 +247,9 @@ def build_remedy_study(
     """Select the comparisons with a known better answer that every judge has judged in both orders.
 
     First, each judge that judged less than half (MIN_COMPLETE) of the comparisons with a known
-    better answer in both orders is left out. If a judge has graded replies on nearly all these
-    comparisons (MIN_AVAILABLE), comparisons without its graded replies are left out too.
+    better answer in both orders is left out. If a judge has graded replies (with a
+    strength of preference) on nearly all these comparisons (MIN_AVAILABLE), comparisons without
+    its graded replies are left out too.
     """
     whole = grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0

@@ -97,7 +97,7 @@ def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
     """
     if not grade_score.grade_table(rows).attrs["left_out"]:
         return {}
-    got = grade_score.grade_estimates(rows, "gradelab")
+    got = grade_score.estimate_grade_score_measures(rows, "gradelab")
     return {f"{name}_gradelab": got[name] for name in ("grade", "entropy", "choice")}
 
 

@@ -1,9 +1,9 @@
 """Judgements as Parquet files (shards), which workers write in parallel and a store imports.
 
-A shard has the columns of `python -m studies export --format parquet` and three more: the index of
-the ask in its plan, whether the ask is settled (has its final result), and the attempts at it
-with their costs. Each row has the key of its ask, so writing or importing a shard twice has no
-further effect.
+A shard has the columns of `python -m studies export --format parquet`, without its marks of
+suspected injections, and three more: the index of the ask in its plan, whether the ask is settled
+(has its final result), and the attempts at it with their costs. Each row has the key of its ask, so
+writing or importing a shard twice has no further effect.
 """
 
 from __future__ import annotations

@@ -39,7 +39,9 @@ class ExpiredCounts(NamedTuple):
     folders: int
 
 
-def remove_expired(store: Store, days: float, now: float | None = None) -> ExpiredCounts:
+def delete_unused_studies_and_uploads(
+    store: Store, days: float, now: float | None = None
+) -> ExpiredCounts:
     """Delete studies and uploads unused for `days`; `store` must be the unrestricted store."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
     expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
@@ -148,7 +150,7 @@ class ExpiryThread:
     def _check_regularly(self) -> None:
         while True:
             try:
-                remove_expired(self._store, self._days, self._wall())
+                delete_unused_studies_and_uploads(self._store, self._days, self._wall())
             except Exception as error:
                 _log.warning(
                     "expired studies were not deleted, the next check tries again: %s", error

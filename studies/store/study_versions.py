@@ -27,7 +27,8 @@ class _VersionRecord(NamedTuple):
 
 
 class StudyVersions:
-    """Computes and stores the versions of a store's studies."""
+    """Computes the version of each study, a stamp that changes with its plan and its judgements,
+    and keeps the last one in memory."""
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}

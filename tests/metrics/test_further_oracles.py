@@ -74,7 +74,9 @@ def test_an_unrelated_option_counts_in_the_choice_score_and_has_its_share_apart(
     got = win_rates.win_rate(frame)
     assert got[UNRELATED].value == pytest.approx(2 / 6)
     # q2 chose unrelated, unrelated, x: its mode's share is 2/3, unrelated or not.
-    assert grade_score.grade_estimates(frame)["choice"].value == pytest.approx((1 + 2 / 3) / 2)
+    assert grade_score.estimate_grade_score_measures(frame)["choice"].value == pytest.approx(
+        (1 + 2 / 3) / 2
+    )
 
 
 # -- what the summary prints of ratings and options ----------------------------------------------

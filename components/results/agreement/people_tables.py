@@ -356,7 +356,7 @@ def people_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
             (
                 "Krippendorff's α",
                 paper_table.decimal_cell(alpha),
-                paper_table.interval_cell(alpha, 1, 2),
+                paper_table.bounds_cell(alpha, 1, 2),
                 count(alpha.n),
             )
         )

@@ -187,7 +187,7 @@ def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeC
     lines: list[list[str]] = []
     for cell in cells:
         mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
-        found = grade_score.grade_estimates(mine)
+        found = grade_score.estimate_grade_score_measures(mine)
         select = {"judge": cell.judge, "prompt": cell.prompt}
         line = [tables.name_cell(cell.judge, select, short_prompt(cell.prompt))]
         for n in sizes:
@@ -212,7 +212,10 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         if not left_out:
             continue
         total += left_out
-        theirs, who = grade_score.grade_estimates(mine, "gradelab"), f"{cell.judge}, {cell.prompt}"
+        theirs, who = (
+            grade_score.estimate_grade_score_measures(mine, "gradelab"),
+            f"{cell.judge}, {cell.prompt}",
+        )
         mark = ", unrelated" if cell.unrelated == UNRELATED_PRESENT else ""
         select = {"judge": cell.judge, "prompt": cell.prompt}
         grades = [(cell.grade, who)]

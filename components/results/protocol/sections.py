@@ -74,7 +74,8 @@ def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
 
 
 def judged_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
-    """Judgements of the judges, without people, with a prompt of one of these protocols."""
+    """Judgements with a prompt of one of these protocols: those of judges, or people's votes if no
+    judge has any."""
     return machine_rows(protocol_rows(filtered, *protocols))
 
 

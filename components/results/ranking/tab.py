@@ -91,7 +91,7 @@ def ranking_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
                     paper_table.rank_cell(rank.low, rank.high),
                     name,
                     number(rating.value),
-                    paper_table.interval_cell(rating, 1, 0),
+                    paper_table.bounds_cell(rating, 1, 0),
                     *paper_table.percent_cells(rates[name]),
                     count(int(board.matches[place])),
                 )

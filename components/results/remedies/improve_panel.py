@@ -33,7 +33,7 @@ from metrics.summary.alignment.alignment_text import (
 from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.summary.alignment.learn_mistakes import JudgeMistakes, judge_mistakes
 from metrics.summary.alignment.prompt_advice import PromptAdvice
-from metrics.summary.alignment.side_effects import label_kind_of
+from metrics.summary.alignment.side_effects import verdict_kind_of
 from studies.domain import Estimate
 from studies.people.label_split import (
     LEAST_HOLD_OUT,
@@ -197,7 +197,7 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     judge, prompt = cell
     frame = filtered.stored_frame
     own = row_selection.select_rows(frame, (frame["judge"] == judge) & (frame["prompt"] == prompt))
-    labels, split = load_labels_and_split(store, name, label_kind_of(own))
+    labels, split = load_labels_and_split(store, name, verdict_kind_of(own))
     found = judge_mistakes(own, judge, prompt, labels.on(split.learn))
     known = {spec.name for spec in filtered.study.judges}
     blocked = "" if judge in known else (

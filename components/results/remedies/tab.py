@@ -230,7 +230,7 @@ def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     for line in results.table:
         gain = (paper_table.EMPTY_CELL, paper_table.EMPTY_CELL)
         if line.adjusted is not None:
-            bounds = paper_table.interval_cell(line.adjusted, 100, 1)
+            bounds = paper_table.bounds_cell(line.adjusted, 100, 1)
             gain = (points(line.adjusted.value), bounds)
         shares = (line.decided, line.right_when_decided)
         row = (

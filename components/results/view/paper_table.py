@@ -37,14 +37,14 @@ def describe_items_and_filters(filtered: FilteredStudy) -> str:
 def percent_cells(estimate: Estimate) -> tuple[str, str]:
     if estimate.value is None:
         return EMPTY_CELL, ""
-    return number(100 * estimate.value, 1), interval_cell(estimate, 100, 1)
+    return number(100 * estimate.value, 1), bounds_cell(estimate, 100, 1)
 
 
 def decimal_cell(estimate: Estimate) -> str:
     return EMPTY_CELL if estimate.value is None else number(estimate.value, 2)
 
 
-def interval_cell(estimate: Estimate, scale: float, decimals: int) -> str:
+def bounds_cell(estimate: Estimate, scale: float, decimals: int) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     low, high = (number(scale * bound, decimals) for bound in (estimate.low, estimate.high))

@@ -69,7 +69,7 @@ def change_source(text: str, source: str) -> str:
 
 
 def dump_study(values: Mapping[str, Any]) -> str:
-    """Text of a whole study file: one line per key; short lists and each judge on one line."""
+    """Text of a whole study file: lists and judges are on one line where they fit."""
     return "".join(_yaml_entry(key, value) for key, value in values.items())
 
 

@@ -20,7 +20,7 @@ from metrics.summary.alignment.candidate_table import (
 )
 from metrics.summary.alignment.learn_mistakes import judge_mistakes
 from metrics.summary.alignment.prompt_advice import PromptAdvice, advice_for_few_labels, advise
-from metrics.summary.alignment.side_effects import TWIN_KEY, label_kind_of
+from metrics.summary.alignment.side_effects import TWIN_KEY, verdict_kind_of
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.twins.twin_sentence import irrelevant_effects_by_size
 from studies.people.label_split import LabelSplit, Look, candidate_study_name, stored_split
@@ -46,7 +46,7 @@ class LookResult:
     @property
     def kind(self) -> LabelKind:
         """Kind of the verdicts: comparisons, pass or fail, or scores."""
-        return label_kind_of(self.frame)
+        return verdict_kind_of(self.frame)
 
     def calls(self, prompt: str) -> int:
         """Number of calls with a prompt on the hold-out, without those on twins."""

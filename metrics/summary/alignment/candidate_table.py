@@ -31,9 +31,9 @@ from metrics.summary.alignment.side_effects import (
     SideEffect,
     effect_changes,
     effect_values,
-    label_kind_of,
     labelled_answers,
     side_effects,
+    verdict_kind_of,
     widen_for_looks,
 )
 from studies.domain import Estimate
@@ -123,7 +123,7 @@ def compare_candidates(
     own = row_selection.select_rows(
         frame, (frame["judge"].astype(str) == judge) & frame["prompt"].isin([today, *candidates])
     )
-    kind = label_kind_of(own)
+    kind = verdict_kind_of(own)
     find = _pair_agreements if kind == PAIRS else _answer_agreements
     found = find(own, judge, today, candidates)
     if found is None:

@@ -186,7 +186,7 @@ def effect_name(key: str, effects: Sequence[SideEffect]) -> str:
     return next(one.name for one in effects if one.key == key)
 
 
-def label_kind_of(frame: pd.DataFrame) -> LabelKind:
+def verdict_kind_of(frame: pd.DataFrame) -> LabelKind:
     """Return the kind of verdicts in a frame: comparisons, pass or fail, or scores."""
     if not len(frame) or (frame["options"] != 1).any():
         return PAIRS

@@ -98,8 +98,8 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
 
 
 def parse_cell(value: Any, brackets: str = "[{") -> Any:
-    """Parse a cell whose text starts with one of the brackets as JSON, after its values were
-    counted; return any other cell, and a text that is no JSON, unchanged."""
+    """Parse a cell that starts with one of `brackets` as JSON; return any other cell, and a text
+    that is no JSON, unchanged. SourceError if the JSON has too many values."""
     if not isinstance(value, str) or not value.lstrip().startswith(tuple(brackets)):
         return value
     try:

@@ -10,7 +10,7 @@ import pytest
 
 from judges.operations.check_judge import reread
 from judges.planning.plan import asks_of
-from metrics.protocols.grade_score import grade_estimates
+from metrics.protocols.grade_score import estimate_grade_score_measures
 from metrics.protocols.grade_table import contradiction_share
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
@@ -40,7 +40,9 @@ def test_every_option_stands_in_every_slot_once_whatever_n_is(
         shown = [tuple(text.split("\x1f")) for text in rows["shown"]]
         for slot in range(n):
             assert len({names[slot] for names in shown}) == n
-    right, first = (grade_estimates(frame[frame["judge"] == name]) for name in ("right", "first"))
+    right, first = (
+        estimate_grade_score_measures(frame[frame["judge"] == name]) for name in ("right", "first")
+    )
     assert [right[part].value for part in ("grade", "entropy", "choice")] == pytest.approx([1] * 3)
     # Always the first slot: no entropy, and each option chosen once in n trials.
     assert (first["grade"].value, first["entropy"].value) == (0.0, 0.0)

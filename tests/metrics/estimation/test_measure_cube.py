@@ -22,7 +22,7 @@ from metrics.position.position_measures import (
     SLOT_ENTROPY,
     TIE_RATE,
 )
-from metrics.protocols.grade_score import grade_estimates, grade_measure
+from metrics.protocols.grade_score import estimate_grade_score_measures, grade_measure
 from tests.metrics.frames import build, pair, rotated
 from tests.page_words import says
 
@@ -135,4 +135,6 @@ def test_grades_of_options_are_cut_like_the_rest():
     frame = build(rows)
     cube = MeasureCube(frame, BY, [grade_measure()])
     assert cube.of("grade", {"judge": "b"}).value == 0
-    assert cube.of("grade").value == pytest.approx(grade_estimates(frame)["grade"].value)
+    assert cube.of("grade").value == pytest.approx(
+        estimate_grade_score_measures(frame)["grade"].value
+    )

@@ -17,7 +17,7 @@ from metrics.position.position_measures import (
     FAIRNESS,
     FIRST_SHARE,
 )
-from metrics.protocols.grade_score import grade_estimates, grade_measure
+from metrics.protocols.grade_score import estimate_grade_score_measures, grade_measure
 from tests.metrics.frames import build, pair, rotated
 
 
@@ -110,7 +110,7 @@ def test_raters_who_always_agree_may_still_disagree_elsewhere():
 
 def test_a_perfect_grade_has_an_interval():
     frame = build([row for k in range(2) for row in rotated(f"q{k}", (1, 2, 0))])
-    for name, one in grade_estimates(frame).items():
+    for name, one in estimate_grade_score_measures(frame).items():
         assert (one.value, one.high) == (pytest.approx(1), pytest.approx(1)), name
         assert one.low < 0.5, name
     assert grade_measure().of(frame).low == pytest.approx(1 - upper_limit_of_unseen_share(2))

@@ -18,7 +18,7 @@ WORKED = {
 
 
 def parts(frame, rule="default"):
-    got = g.grade_estimates(frame, rule)
+    got = g.estimate_grade_score_measures(frame, rule)
     return tuple(got[name].value for name in ("grade", "entropy", "choice"))
 
 
@@ -38,7 +38,7 @@ def test_slots_0013_are_options_3223():
 
 def test_an_unread_trial_leaves_the_item_out_unless_gradelab():
     frame = build(rotated("q", [1, None, 3, 0]))
-    got = g.grade_estimates(frame)
+    got = g.estimate_grade_score_measures(frame)
     assert got["grade"].value is None and says(got["grade"].note, "left out", ": 1;")
     # log2 3 / log2 4 = .7924813; choice 3/3; harmonic mean .8842282.
     assert parts(frame, "gradelab") == pytest.approx((0.8842282, 0.7924813, 1), abs=1e-7)
@@ -54,7 +54,7 @@ def test_the_grade_of_a_dataset_is_the_mean_of_item_grades():
 def test_mixed_n_has_a_line_per_n_and_one_correction():
     # N = 2 perfect: G 1, g .5. N = 4 (.6): g .570961. Corrected (.5 + .029039)/(.5 + .429039).
     frame = build([*rotated("q1", [1, 0]), *rotated("q2", [0, 0, 1, 3])])
-    got = g.grade_estimates(frame)
+    got = g.estimate_grade_score_measures(frame)
     assert got["grade"].value == pytest.approx(0.8)
     assert (got["grade_2"].value, got["grade_4"].value) == (pytest.approx(1), pytest.approx(0.6))
     assert got["corrected"].value == pytest.approx((0.5 + 0.029039) / (0.5 + 0.429039))
@@ -62,15 +62,15 @@ def test_mixed_n_has_a_line_per_n_and_one_correction():
 
 def test_what_has_no_grade_says_why():
     for frame in (build([]), build([{"item": "q", "shown": "xy", "pick": 0, "orders": 1}])):
-        for got in g.grade_estimates(frame).values():
+        for got in g.estimate_grade_score_measures(frame).values():
             assert got.value is None and got.note
     with pytest.raises(ValueError, match="gradelabs"):
-        g.grade_estimates(build([]), "gradelabs")
+        g.estimate_grade_score_measures(build([]), "gradelabs")
 
 
 def test_pairs_in_both_orders_are_rotations_of_two():
     frame = build([*pair("q1", 0, 1), *pair("q2", 0, 0), *pair("q3", "tie", 0)])
-    got = g.grade_estimates(frame)
+    got = g.estimate_grade_score_measures(frame)
     assert (got["grade"].value, got["grade"].n) == (pytest.approx(0.5), 2)
 
 

@@ -61,7 +61,7 @@ def test_the_rankings_hold_the_options_the_readme_says():
 
 def test_a_judge_that_agrees_with_people_has_grade_one_at_every_n():
     frame = judged(lambda shown, truth: truth)
-    got = grade_score.grade_estimates(frame)
+    got = grade_score.estimate_grade_score_measures(frame)
     assert (got["grade"].value, got["entropy"].value, got["choice"].value) == (1, 1, 1)
     assert got["grade"].items == 155
     assert {n: got[f"grade_{n}"].n for n in SIZES} == SIZES
@@ -75,7 +75,7 @@ def test_a_judge_that_agrees_with_people_has_grade_one_at_every_n():
 
 def test_a_judge_that_always_takes_the_first_has_grade_zero_and_every_n_says_so():
     frame = judged(lambda shown, truth: 0)
-    got = grade_score.grade_estimates(frame)
+    got = grade_score.estimate_grade_score_measures(frame)
     assert (got["grade"].value, got["entropy"].value) == (0, 0)
     # The choice score of always-first is 1/N at each N: (117/3 + 27/4 + 3/5 + 6/6 + 1/8 + 1/9)/155.
     wanted = sum(count / n for n, count in SIZES.items()) / 155
@@ -96,7 +96,7 @@ def test_a_coin_flipping_judge_reads_its_chance_level_at_each_n():
     for seed in range(6):
         rng = np.random.default_rng(seed)
         draws.append(
-            grade_score.grade_estimates(
+            grade_score.estimate_grade_score_measures(
                 judged(lambda shown, truth, rng=rng: int(rng.integers(len(shown))))
             )
         )

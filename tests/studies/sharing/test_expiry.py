@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judges.planning.plan import make_plan, save_plan
-from studies.sharing.expiry import DAY_SECONDS, ExpiryThread, remove_expired
+from studies.sharing.expiry import DAY_SECONDS, ExpiryThread, delete_unused_studies_and_uploads
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, new_secret, visitor_from_secret
 from studies.spec.study import parse_study
@@ -62,12 +62,12 @@ def test_only_visitors_old_studies_go_and_their_runs_with_them(guarded: VisitorS
     note(store, "late", "run lately", "dead-owner", ended=later - DAY_SECONDS)
     alive = LeaseOwner(store.owners)
     note(store, "live", "running", alive.id, ended=None)
-    assert remove_expired(store, 9, later).studies == 0
-    assert remove_expired(store, 7, later).studies == 1
+    assert delete_unused_studies_and_uploads(store, 9, later).studies == 0
+    assert delete_unused_studies_and_uploads(store, 7, later).studies == 1
     assert names(store) == {"house", "run lately", "running"}
     assert {run.id for run in store.runs()} == {"late", "live"}
     alive.close()
-    assert remove_expired(store, 7, later + 8 * DAY_SECONDS).studies == 2
+    assert delete_unused_studies_and_uploads(store, 7, later + 8 * DAY_SECONDS).studies == 2
     assert names(store) == {"house"}
     assert store.counts("house")["planned"] == 2
 
@@ -78,13 +78,15 @@ def test_uploads_stay_as_long_as_a_study_of_theirs_or_their_age_keeps_them(
     with as_visitor(WHO):
         folder = guarded.folder
     age(folder, 30 * DAY_SECONDS)
-    assert remove_expired(guarded.unrestricted, 7).folders == 0  # studies of theirs are here
+    assert (
+        delete_unused_studies_and_uploads(guarded.unrestricted, 7).folders == 0
+    )  # studies of theirs are here
     for name in ("old", "run lately", "running"):
         guarded.unrestricted.delete_study(name)
     age(folder, 3 * DAY_SECONDS)
-    assert remove_expired(guarded.unrestricted, 7).folders == 0
+    assert delete_unused_studies_and_uploads(guarded.unrestricted, 7).folders == 0
     age(folder, 8 * DAY_SECONDS)
-    assert remove_expired(guarded.unrestricted, 7).folders == 1
+    assert delete_unused_studies_and_uploads(guarded.unrestricted, 7).folders == 1
     assert not folder.exists()
 
 
