@@ -191,7 +191,7 @@ class LiveStudy:
             self._draw_elo(),
             win_rate_figure(rates, height=250)
             if rates
-            else empty_figure("No item is complete yet.", 250),
+            else empty_figure("No complete item with readable verdicts yet.", 250),
             live_first_share(self.frame),
             _changed_share(self.frame),
             NO_VERDICT if len(self.frame) > MAX_COMPARED_ROWS else noise_floor(self.frame),

@@ -141,7 +141,7 @@ def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
     """HTML of the error screen if the store cannot be written and there is no ballot to show;
     `fixed`: whether the voter's name cannot be changed."""
     notice = notice_html("bad", "Voting cannot continue.", why)
-    return html.build_write_error(time.time(), notice, voter_html(name, fixed))
+    return html.write_error(time.time(), notice, voter_html(name, fixed))
 
 
 def nothing_to_vote_html(title: str, why: str) -> Markup:

@@ -278,7 +278,7 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
     assert html.escape('{"status": "unreadable"}') in text, "and so do all of them"
     picture = LiveStudies(store).for_study("mumbling").figures()
     assert picture.share.value is None
-    assert picture.wins_figure and says(picture.wins_figure["summary"], "No comparison", "yet")
+    assert picture.wins_figure and says(picture.wins_figure["summary"], "No complete item", "yet")
     assert "12 unreadable" in words(show_kpis(known, picture))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -59,7 +60,10 @@ def test_gradio_makes_the_page_and_its_configuration_once(
                     fetch(one, packed=packed) for one in addresses for packed in (True, False)
                 ]
                 assert len(made) == 1
-            assert len(set(bodies)) == 1 and len(bodies[0]) > 100_000
+            # The address decides the content of the loading screen, not what Gradio makes.
+            by_gradio = {re.sub(rb"<style>\s*#eh-loading.*?(?=<gradio-app)", b"", body,
+                                flags=re.DOTALL) for body in bodies}  # fmt: skip
+            assert len(by_gradio) == 1 and len(by_gradio.pop()) > 100_000
         assert json.loads(bodies[0])["root"] == app.url
         limit_reached = False
         if mode == PUBLIC:

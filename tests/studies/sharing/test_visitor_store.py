@@ -157,6 +157,7 @@ QUERIES = {
     "item_ids": lambda s, n: item_queries.item_ids(s, n),
     "judge_costs": lambda s, n: cost_queries.judge_costs(s, n),
     "judge_spending": lambda s, n: judge_spending.judge_spending(s, n, "fair").replies,
+    "planned_calls_by_item": lambda s, n: plan_queries.planned_calls_by_item(s, n),
     "machine_comparisons": lambda s, n: list(plan_queries.machine_comparisons(s, n)),
     "machine_verdict_stamp": lambda s, n: any(plan_queries.machine_verdict_stamp(s, n)),
     "mean_call_dollars": lambda s, n: judge_spending.mean_call_dollars(s, n),
