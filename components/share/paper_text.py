@@ -11,6 +11,7 @@ from components.filtering.filters import combine_text
 from components.html.format import NARROW_SPACE, count, share
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
+from components.results.overview import tab as overview_tab
 from components.results.pass_fail.computed import has_pass_fail
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
@@ -29,10 +30,13 @@ _LATEX_ESCAPES: Final = str.maketrans(
 TABLE_NAMES: Final = (
     "Position bias", "Agreement", "Ranking", "Win rates", "Remedies",
     "Confusion", "Pass or fail", "Pass/fail order", "Criteria order", "Score order", "Scores",
+    "Replies",
 )  # fmt: skip
 
 
-TABLE_VIEWS: Final = (bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, remedies_tab.VIEW)
+TABLE_VIEWS: Final = (
+    bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, remedies_tab.VIEW, overview_tab.VIEW,
+)  # fmt: skip
 """Views with tables for a paper, in the order of the page."""
 
 

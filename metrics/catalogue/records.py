@@ -32,6 +32,12 @@ def listed(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
     ]
 
 
+def text_records(outlet: Outlet) -> list[MeasureRecord]:
+    """Records of measures of the texts of replies that an outlet lists. They apply to verdicts on
+    single answers too."""
+    return [one for one in listed(outlet) if one.measure is not None and one.measure.reads_texts]
+
+
 def family_names() -> list[str]:
     """Names of the families of paired differences, in the order of declaration."""
     return list(dict.fromkeys(name for one in RECORDS.values() for name in one.families))

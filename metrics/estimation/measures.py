@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -182,6 +182,10 @@ def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> 
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
 
 
+TEXT_FACT: Final = "text_fact"
+"""Attribute of a tally made by `fact_tally`: the column of the frame that it counts."""
+
+
 @dataclass(frozen=True)
 class Measure:
     """A named statistic of item totals, such as consistency.
@@ -205,6 +209,11 @@ class Measure:
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
     """Function that estimates all cells at once; if it is None or returns None, `interval` is
     called for each cell."""
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether the measure counts a fact about the texts of replies (`fact_tally`)."""
+        return hasattr(self.tally, TEXT_FACT)
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
         """Return how much the measure would change if all units (verdicts or comparisons) had the
@@ -301,6 +310,7 @@ def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
         kept = np.isfinite(values) & ~frame["noise"].to_numpy(np.bool_)
         return build_tally(row_selection.select_rows(frame, kept), values[kept], 1)
 
+    setattr(tally, TEXT_FACT, column)
     return tally
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
 from metrics.catalogue.record import Style
+from metrics.catalogue.records import text_records
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
@@ -277,6 +278,10 @@ class PointCard:
             repeated = "% of verdicts that change when repeated in the same order"
             found.append(("Noise floor", repeated, self.option_order_effect.noise_floor, PERCENT))
         found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
+        for record in text_records("card"):
+            estimate = record.measure.of(self.planned) if record.measure else Estimate(None)
+            if estimate.value is not None:
+                found.append((record.name, record.description, estimate, record.style))
         return found
 
     @property

@@ -20,7 +20,7 @@ from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.length_panel import padding_sentence
 from components.results.overview import panels
-from components.results.pass_fail import pass_fail_panels
+from components.results.pass_fail import pass_fail_panels, reply_texts
 from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.ranking import tab as ranking_tab
@@ -99,7 +99,11 @@ def draw_card(filtered: FilteredStudy) -> Markup | None:
     raters, name = Raters(filtered), chosen_rater(filtered)
     if name is None and has_comparisons(filtered):
         return None
-    tables = [pass_fail_panels.draw_judges(filtered), score_panels.draw_judges(filtered)]
+    tables = [
+        pass_fail_panels.draw_judges(filtered),
+        score_panels.draw_judges(filtered),
+        reply_texts.texts_table(filtered),
+    ]
     if name is None and any(tables):
         return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
     names = [name] if name else raters.rater_names_in_view[: panels.MAX_ROWS]
@@ -193,6 +197,7 @@ CARD: Final = Panel(
     draw_card,
     (Body("card", "eh-card", clickable=True),),
     css="eh-panel eh-sheet",
+    table=reply_texts.texts_paper_table,
     json_keys=(
         "position.*.*.consistency",
         "position.*.*.first_share",

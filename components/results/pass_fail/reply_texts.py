@@ -1,0 +1,81 @@
+"""Measures of the texts of replies in a study of single answers, by judge and prompt: on the page
+and for a paper. In a study of comparisons the matrix of Position lists these measures."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.markup import Markup
+from components.html.pieces import wrap
+from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
+from components.html.tables.value_table import STYLES
+from components.results.pass_fail.rate_tables import judge_table
+from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.view.paper_table import PaperTable, describe_items_and_filters
+from metrics.catalogue.record import MeasureRecord, Outlet
+from metrics.catalogue.records import text_records
+from metrics.estimation.all_measures import estimate_all
+from studies.domain import Estimate
+
+Estimates = dict[tuple[str, str], dict[str, Estimate]]
+"""(Judge, prompt) -> key of a measure -> estimate."""
+
+
+def _estimate_texts(
+    filtered: FilteredStudy, outlet: Outlet
+) -> tuple[list[MeasureRecord], Estimates]:
+    """The measures of reply texts that an outlet lists and that have a value, and all values;
+    empty for a study of comparisons."""
+    measures = [one.measure for one in text_records(outlet) if one.measure is not None]
+    if not measures or has_comparisons(filtered):
+        return [], {}
+    columns = estimate_all(measures, filtered.measured_judge_rows, ("judge", "prompt"))
+    shown = [
+        one
+        for one in text_records(outlet)
+        if any(cell.value is not None for cell in columns[one.key].values())
+    ]
+    cells = {(judge, prompt) for judge, prompt in next(iter(columns.values()))}
+    return shown, {
+        cell: {one.key: columns[one.key][cell] for one in shown} for cell in sorted(cells)
+    }
+
+
+def _columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
+    return [
+        TypedColumn(
+            f"{one.name}, %" if one.style == "percent" else one.name,
+            itemgetter(one.key),
+            STYLES[one.style],
+            paper=one.head,
+            tip=one.description,
+        )
+        for one in shown
+    ]
+
+
+def texts_table(filtered: FilteredStudy) -> Markup | None:
+    """HTML table by judge and prompt; None without such measures or with only one row."""
+    shown, found = _estimate_texts(filtered, "matrix")
+    if not shown or len(found) < 2:
+        return None
+    rows = [
+        ValueRow(f"{judge} · {prompt}", one, {"judge": judge, "prompt": prompt})
+        for (judge, prompt), one in found.items()
+    ]
+    table = page_table("Judge · prompt", _columns(shown), rows, "Texts of replies", named=False)
+    return wrap(table)
+
+
+def texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
+    """Table for a paper by judge and prompt; None without such measures."""
+    shown, found = _estimate_texts(filtered, "paper")
+    if not shown:
+        return None
+    definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
+    caption = (
+        f"Texts of the replies on {filtered.name}. {definitions} "
+        f"{describe_items_and_filters(filtered)} 95 % intervals over items."
+    )
+    return judge_table(filtered, "Replies", caption, _columns(shown), found)
