@@ -4,13 +4,10 @@ the faults that no test finds.
     python -m tests.mutants [--faults 80] [--seed 1] [--minutes 60] [--jobs 2] [MODULE ...]
 
 A fault is one changed expression: a comparison, a negation, a number, an operator, a value that is
-not returned, or a call that is left out. Its tests are the file that mirrors the path of the
-module, then the files that name the changed function, that import the module, and that test modules
-which name the function. A test that fails or hangs finds the fault.
-
-At the end all tests of `make test` run once more, without faults; a probe in each function with a
-surviving fault writes down the tests that call it. A fault survives if these find nothing either.
-Some survivors change nothing that can be seen: read them.
+not returned, or a call that is left out. First all tests of `make test` run once without faults; a
+probe in each function that will get a fault writes down the tests that call it. Then each fault
+meets these tests, those that call few of the other functions first. A test that fails or hangs
+finds the fault. Some survivors change nothing that can be seen: read them.
 """
 
 from __future__ import annotations
@@ -20,13 +17,12 @@ import ast
 import copy
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,19 +34,18 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = ("components", "evenhand", "judges", "metrics", "studies")
 TEST_SECONDS: Final = 300
 """Seconds after which the tests of one fault count as hanging."""
-QUICK: Final = "not long and not extra and not browser"
-MAX_TEST_FILES: Final = 16
-MAX_NAMED: Final = 12
-"""Number of test files up to which naming a function says that they test it."""
-MAX_CALLING_TESTS: Final = 120
-"""Most tests, of those that call a function with a surviving fault, that are run against it."""
+UNKNOWN_TEST: Final = 4
+"""Exit code of pytest if a test of that name does not exist."""
+MARK: Final = "not long and not extra"
+MAX_CALLING_TESTS: Final = 60
+"""Most tests, of those that call the function of a fault, that are run against it."""
 PROBE_FILE: Final = "studies/fault_probe.py"
 PROBE: Final = """import os
 from pathlib import Path
 SEEN = set()
 def hit(number):
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-    if test and (number, test) not in SEEN:
+    if (number, test) not in SEEN:
         SEEN.add((number, test))
         with Path(__file__).with_name(f"fault_probe_{number}.txt").open("a") as file:
             file.write(test + "\\n")
@@ -151,64 +146,6 @@ def _returns(node: ast.AST) -> ast.AST | None:
     return getattr(node, "returns", None)
 
 
-# ------------------------------------------------------------------------- tests of a module
-
-
-def imported_modules(path: Path) -> set[str]:
-    """Names of the modules that a file imports; of `from a import b`, both a and a.b."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {one.name for one in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
-    return found
-
-
-class TestFinder:
-    """Finds the tests of a module by the imports of all files."""
-
-    __test__ = False
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._users: dict[str, set[str]] = defaultdict(set)
-        self._words: dict[str, frozenset[str]] = {}
-        for path in sorted(root.rglob("*.py")):
-            name = path.relative_to(root).as_posix()
-            if name.split("/")[0] in (*PACKAGES, "tests"):
-                self._words[name] = frozenset(re.findall(r"\w+", path.read_text("utf-8")))
-                for module in imported_modules(path):
-                    self._users[module].add(name)
-
-    def tests_of(self, path: str, function: str = "") -> list[str]:
-        """Test files of a function: the mirror of its module first, then those that name it, those
-        that import the module, and the tests of modules that name it, or that import the module."""
-        naming = {name for name, words in self._words.items() if function in words} - {path}
-        named = sorted(filter(_is_test, naming))
-        callers = {name for name in naming if not _is_test(name)} or self._users[_module(path)]
-        found = [_mirror(path), *(named if len(named) <= MAX_NAMED else ())]
-        found += sorted(filter(_is_test, self._users[_module(path)]))
-        found += [_mirror(name) for name in sorted(callers)]
-        found += sorted(t for name in callers for t in self._users[_module(name)] if _is_test(t))
-        known = [name for name in dict.fromkeys(found) if (self._root / name).is_file()]
-        return known[:MAX_TEST_FILES]
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").replace("/", ".")
-
-
-def _mirror(path: str) -> str:
-    """Path of the test file of a module."""
-    return f"tests/{Path(path).parent.as_posix()}/test_{Path(path).stem}.py"
-
-
-def _is_test(name: str) -> bool:
-    parts = name.split("/")
-    return parts[0] == "tests" and parts[-1].startswith("test_") and parts[1] != "soak"
-
-
 # ---------------------------------------------------------------------------------- running
 
 
@@ -239,18 +176,27 @@ def add_probe(source: str, line: int, number: int) -> str:
 
 def tests_that_call(faults: list[Fault], folder: Path) -> list[list[str]]:
     """Names of the tests that call the function of each fault, by one run of all tests in a copy
-    of the checkout."""
+    of the checkout; those that call the fewest of these functions come first. A function that is
+    called only before the first test has the tests of its module."""
     (folder / PROBE_FILE).write_text(PROBE)
     for number, fault in sorted(enumerate(faults), key=lambda one: -one[1].line):
         path = folder / fault.path  # from below, so that the lines above stay where they are
         path.write_text(add_probe(path.read_text("utf-8"), fault.line, number), "utf-8")
-    run_tests(["--workers", "4", "-m", "not long and not extra"], folder, 20 * TEST_SECONDS)
-    found = []
-    for number in range(len(faults)):
-        note = (folder / PROBE_FILE).with_name(f"fault_probe_{number}.txt")
-        names = dict.fromkeys(note.read_text().splitlines()) if note.exists() else {}
-        found.append(list(names)[:MAX_CALLING_TESTS])
-    return found
+    run_tests(["--workers", "4", "-m", MARK], folder, 20 * TEST_SECONDS)
+    notes = [folder / PROBE_FILE.replace(".py", f"_{number}.txt") for number in range(len(faults))]
+    found = [set(note.read_text().splitlines()) if note.exists() else set() for note in notes]
+    calls = Counter(test for tests in found for test in tests)
+    mirrors = [mirror_test(fault.path) for fault in faults]
+    return [
+        sorted(filter(None, tests), key=lambda test: (calls[test], test))[:MAX_CALLING_TESTS]
+        or [name for name in [mirror] if tests and (folder / name).is_file()]
+        for tests, mirror in zip(found, mirrors, strict=True)
+    ]
+
+
+def mirror_test(path: str) -> str:
+    """Path of the test file of a module."""
+    return f"tests/{Path(path).parent.as_posix()}/test_{Path(path).stem}.py"
 
 
 def run_tests(arguments: list[str], folder: Path, seconds: float) -> int:
@@ -264,7 +210,7 @@ def run_tests(arguments: list[str], folder: Path, seconds: float) -> int:
     return done.returncode
 
 
-def find_fault(fault: Fault, tests: list[str], folder: Path, mark: str = QUICK) -> str:
+def find_fault(fault: Fault, tests: list[str], folder: Path) -> str:
     """How the tests react to a fault in a copy of the checkout: "found", "hangs", "survived"; or
     "no tests"."""
     if not tests:
@@ -273,7 +219,10 @@ def find_fault(fault: Fault, tests: list[str], folder: Path, mark: str = QUICK) 
     content = path.read_bytes()
     path.write_bytes(content[: fault.start] + fault.text.encode() + content[fault.end :])
     try:
-        code = run_tests(["-x", "-m", mark, *tests], folder, TEST_SECONDS)
+        code = run_tests(["-x", "-m", MARK, *tests], folder, TEST_SECONDS)
+        if code == UNKNOWN_TEST:
+            files = dict.fromkeys(test.partition("::")[0] for test in tests)
+            code = run_tests(["-x", "-m", MARK, *files], folder, TEST_SECONDS)
         return "survived" if code in (0, 5) else "found"
     except subprocess.TimeoutExpired:
         return "hangs"
@@ -301,44 +250,30 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="faults at a time (2)")
     options = parser.parse_args(arguments)
     faults = choose_faults(options.modules, options.faults, options.seed)
-    finder, until = TestFinder(ROOT), time.monotonic() + 60 * options.minutes
+    until = time.monotonic() + 60 * options.minutes
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as place,
         ThreadPoolExecutor(options.jobs) as pool,
     ):
+        copy_tree(Path(place) / "probes")
+        calling = tests_that_call(faults, Path(place) / "probes")
         folders: SimpleQueue[Path] = SimpleQueue()
         for number in range(options.jobs):
             copy_tree(Path(place) / str(number))
             folders.put(Path(place) / str(number))
 
-        def try_fault(fault: Fault) -> str:
+        def try_fault(fault: Fault, tests: list[str]) -> str:
             if time.monotonic() > until:
                 return "not tried"
             folder = folders.get()
             try:
-                outcome = find_fault(fault, finder.tests_of(fault.path, fault.function), folder)
+                outcome = find_fault(fault, tests, folder)
             finally:
                 folders.put(folder)
-            print(f"{outcome:<10} {fault}", flush=True)
+            print(f"{outcome:<10} {len(tests):>3} tests  {fault}", flush=True)
             return outcome
 
-        outcomes = list(pool.map(try_fault, faults))
-        left = [k for k, one in enumerate(outcomes) if one in ("survived", "no tests")]
-        if left:
-            copy_tree(Path(place) / "probes")
-            calling = tests_that_call([faults[k] for k in left], Path(place) / "probes")
-
-            def try_again(k: int, tests: list[str]) -> str:
-                folder = folders.get()
-                try:
-                    again = find_fault(faults[k], tests, folder, "not long and not extra")
-                finally:
-                    folders.put(folder)
-                print(f"{again:<10} {len(tests)} tests call it: {faults[k]}", flush=True)
-                return again
-
-            for k, again in zip(left, pool.map(try_again, left, calling), strict=True):
-                outcomes[k] = again
+        outcomes = list(pool.map(try_fault, faults, calling))
     found = sum(one in ("found", "hangs") for one in outcomes)
     tried = len(outcomes) - outcomes.count("not tried")
     print(f"\n{found} of {tried} faults were found ({len(faults)} chosen, seed {options.seed}).")
