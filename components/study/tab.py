@@ -123,7 +123,8 @@ def save_form(
         text = put_value(text, STUDY.name.path, state.study)
         return text, replace(state, notice_html=said), gr.skip()
     save_draft_changes(store, name, text)
-    return text, replace(state, study=name), study_menu(store, name)
+    former = (*state.former_names, state.study)
+    return text, replace(state, study=name, former_names=former), study_menu(store, name)
 
 
 def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
@@ -135,6 +136,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
         if not name:  # a new study, whose form is drawn once
             drawn = bool(state.opened)
             return [gr.skip()] * len(outputs) if drawn else show_initial_form(store)
+        if name in state.former_names and name not in study_names(store):
+            return [gr.skip()] * len(outputs)  # renamed while this request was on its way
         if name == state.study:  # calls may have been stored since the plan was drawn
             look, numbers = planned_preview(text, store)
             plan = plan_updates(look, state, store, numbers)

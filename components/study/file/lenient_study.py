@@ -40,6 +40,8 @@ class FormState:
 
     study: str = ""
     """Name of the stored study that the form and the header show."""
+    former_names: tuple[str, ...] = ()
+    """Names that the study had before it was renamed in this form."""
     opened: str = ""
     """Text of the study file when the study was opened."""
     unsaved: Mapping[str, str] = field(default_factory=dict)

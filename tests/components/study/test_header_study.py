@@ -90,6 +90,21 @@ def test_a_file_that_is_no_study_stays_in_the_form(store):
     assert outputs[-1] == gr.skip()
 
 
+def test_a_late_request_for_the_former_name_does_not_undo_a_renaming(store, engine):
+    """The page asks for the form of the header's study; the study is renamed meanwhile."""
+    page = create_page(store, engine)
+    follow = next(f for f in page.fns.values() if getattr(f.fn, "__name__", "") == "follow")
+    text, state, _ = save_form(
+        store, engine, put_value(START_YAML, ("repeats",), 2), FormState(opened=START_YAML)
+    )
+    for name in ("First", "Second"):
+        text, state, _ = save_form(store, engine, put_value(text, ("name",), name), state)
+    for late in ("My study", "First"):
+        assert all(part == gr.skip() for part in follow.fn(late, text, state, {}))
+    save_new_study(TEXT, store, "First")  # another study, which may be opened
+    assert follow.fn("First", text, state, {})[1].study == "First"
+
+
 def test_the_plan_of_the_study_in_view_is_drawn_again_after_its_calls_are_stored(store, engine):
     page = create_page(store, engine)
     follow = next(f for f in page.fns.values() if getattr(f.fn, "__name__", "") == "follow")
