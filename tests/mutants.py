@@ -176,8 +176,8 @@ def add_probe(source: str, line: int, number: int) -> str:
 
 def tests_that_call(faults: list[Fault], folder: Path) -> list[list[str]]:
     """Names of the tests that call the function of each fault, by one run of all tests in a copy
-    of the checkout; those that call the fewest of these functions come first. A function that is
-    called only before the first test has the tests of its module."""
+    of the checkout; those that call the fewest of these functions come first. The tests of the
+    module come last, because a value that is kept for all tests is computed in the first only."""
     (folder / PROBE_FILE).write_text(PROBE)
     for number, fault in sorted(enumerate(faults), key=lambda one: -one[1].line):
         path = folder / fault.path  # from below, so that the lines above stay where they are
@@ -188,8 +188,10 @@ def tests_that_call(faults: list[Fault], folder: Path) -> list[list[str]]:
     calls = Counter(test for tests in found for test in tests)
     mirrors = [mirror_test(fault.path) for fault in faults]
     return [
-        sorted(filter(None, tests), key=lambda test: (calls[test], test))[:MAX_CALLING_TESTS]
-        or [name for name in [mirror] if tests and (folder / name).is_file()]
+        [
+            *sorted(filter(None, tests), key=lambda test: (calls[test], test))[:MAX_CALLING_TESTS],
+            *([mirror] if (folder / mirror).is_file() else ()),
+        ]
         for tests, mirror in zip(found, mirrors, strict=True)
     ]
 

@@ -240,3 +240,8 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
         assert says(title, "a leads b", f"{gap.value:.0f} Elo")
         assert says(title, "not significant", "adjustment") is not settled
         assert ("adjustment" in below) is not settled
+
+
+def test_without_pairs_the_head_to_head_says_so():
+    empty = compute_ranking(build([]))
+    assert panels.head_to_head_html(empty) == panels.NO_PAIRS_HTML != ""
