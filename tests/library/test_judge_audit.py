@@ -18,7 +18,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.report_card import ReportCard
 from components.study.plan.demo_studies import PAIRS_STUDY
-from evenhand.auditing.audit_html import CHART_WIDTH
+from evenhand.auditing.audit_html import CHART_WIDTH, _page_style_variables
 from evenhand.page_views import _save_copy
 from evenhand.recorded_demo import demo_study
 from evenhand.recorded_demo import main as demo
@@ -251,3 +251,9 @@ def test_all_names_are_documented_and_typed() -> None:
         assert getattr(eh, name).__doc__
         if not name[0].isupper():
             assert f"eh.{name}(" in page, name
+
+
+def test_an_audit_has_the_light_colours_of_the_page():
+    found = _page_style_variables()
+    for name in ("sans", "surface", "line", "ink", "ink-3", "first", "first-mid"):
+        assert re.search(rf"--{name}: [^;]+;", found), name

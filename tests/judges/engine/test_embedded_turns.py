@@ -4,6 +4,7 @@ with its own weights."""
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -170,3 +171,19 @@ def test_tests_of_the_judge_take_turns_with_a_run_as_one_run_would(
     with attempt(DENIAL, OWN, *(f"test {n} of the embedded judge" for n in range(4))):
         assert (names.count("run"), names.count("test")) == (12, 4)
         assert ("test", "test") not in pairwise(names), names
+
+
+def test_calls_outside_runs_take_turns_one_at_a_time():
+    engine, entered = engine_module.Engine(), threading.Event()
+
+    def second() -> None:
+        with engine.embedded_turn():
+            entered.set()
+
+    other = threading.Thread(target=second)
+    with engine.embedded_turn():
+        other.start()
+        assert not entered.wait(0.3)
+    assert entered.wait(30)
+    other.join()
+    engine.close()

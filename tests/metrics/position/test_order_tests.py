@@ -155,3 +155,11 @@ def test_size_by_items_where_items_lean_by_themselves():
         by_pairs += t.sign_test(int(first.sum()), int(200 - first.sum())).p < 0.05
     assert by_items / 300 < 0.08
     assert by_pairs / 300 > 0.2
+
+
+def test_without_an_item_that_leans_the_sign_test_by_items_shows_nothing():
+    for leans in ([], [0, 0, 0]):
+        got = t.item_sign_test(leans)
+        assert (got.statistic, got.p, got.n) == (0.0, 1.0, 0)
+    assert t.item_sign_test([0, 2, -1]).p == pytest.approx(1.0)  # |±2 ± 1| >= 1 always
+    assert t.item_sign_test([2, 1]).p == pytest.approx(0.5)

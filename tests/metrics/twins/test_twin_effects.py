@@ -269,3 +269,15 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
 )
 def test_an_interval_that_leaves_out_0_does_not_end_at_0(low, high, told):
     assert points(Estimate(-0.14, low, high, unit="share")) == told
+
+
+def test_the_interval_of_a_preference_moves_with_its_value():
+    """Ten items, the twin chosen in both orders by eight: .8, and .3 above an even share."""
+    rows = [
+        row for k in range(10) for row in duel(f"q{k}", "emoji", *((1, 0) if k < 8 else (0, 1)))
+    ]
+    rows += [row for k in range(10) for row in duel(f"q{k}", "sham", 0, 0)]
+    frame = build(rows)
+    (found,) = [one for one in twin_effects(frame, frame) if one.family == "emoji"]
+    assert found.change.value == pytest.approx(0.3)
+    assert -0.5 < found.change.low < 0.3 < found.change.high < 0.5

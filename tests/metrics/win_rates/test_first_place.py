@@ -120,3 +120,11 @@ def test_one_order_is_the_one_that_the_plan_lists_first_as_for_the_leaderboards(
     assert found["one order"] == {"b": 1, "a": 2, "c": 3}
     assert found["the other order"] == {"a": 1, "b": 2, "c": 3}
     assert [board.names[0] for board in leaderboards_by_order(frame)] == ["b", "a"]
+
+
+def test_against_one_model_its_own_place_is_at_an_even_share():
+    """b wins eight of ten against a, c two of ten: against a, b is first and a second."""
+    frame = duels([("a", "b", 2, 8), ("a", "c", 8, 2), ("b", "c", 5, 5)])
+    found = {one.baseline: one.places for one in rank_multiverse(frame)
+             if (one.ties, one.order, one.prompt) == ("half", EVERY, EVERY)}  # fmt: skip
+    assert found["a"] == {"b": 1, "a": 2, "c": 3}

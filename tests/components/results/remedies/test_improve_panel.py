@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,12 @@ from components.html.templates import macros
 from components.results.bias.computed import load_bias
 from components.results.overview.run_outcome import next_steps
 from components.results.remedies.improve_actions import perform_card_action
-from components.results.remedies.improve_panel import TEMPLATE, build_card, draw_improve
+from components.results.remedies.improve_panel import (
+    TEMPLATE,
+    ImproveCard,
+    build_card,
+    draw_improve,
+)
 from components.results.remedies.tab import IMPROVED, NAME, VIEW
 from components.results.view.steps_and_menus import NextStep
 from components.results.view_drawing import render_view
@@ -159,3 +166,8 @@ def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> Non
     (link,) = re.findall(r'data-go="([^"]*)"', drawn)
     assert json.loads(unescape(link)) == {"tab": "inspect", "item": "i3", "contestant": "x"}
     assert "1 answer with votes" in drawn
+
+
+def test_the_hold_out_was_looked_at_once_there_is_advice():
+    looked: Any = ImproveCard.looked.fget
+    assert looked(SimpleNamespace(advice=object())) and not looked(SimpleNamespace(advice=None))
