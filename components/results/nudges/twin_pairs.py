@@ -20,7 +20,7 @@ from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_colum
 from studies.texts.twin_families import is_twin, split_twin
 
 SHOWN_PAIRS: Final = 1
-SHOWN_WORDS: Final = 36
+SHOWN_WORDS: Final = 24
 """Words of a text that are shown; longer ones are cut around the first change."""
 
 Change = Literal["", "added", "removed"]
