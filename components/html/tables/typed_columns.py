@@ -21,6 +21,7 @@ from components.html.tables.value_table import (
     value_cell,
     value_table,
 )
+from metrics.catalogue.record import MeasureRecord
 from metrics.catalogue.records import RECORDS
 from studies.domain import Estimate
 
@@ -56,10 +57,14 @@ class TypedColumn:
 def measure_column(key: str, path: str, paper: str = "", **more: Any) -> TypedColumn:
     """A column of a measure of the catalogue: head and number format are those of its record; the
     value is the attribute `path` of a row's values."""
-    record = RECORDS[key]
+    return record_column(RECORDS[key], attrgetter(path), paper=paper, **more)
+
+
+def record_column(record: MeasureRecord, get: Callable[[Any], Any], **more: Any) -> TypedColumn:
+    """A column whose head and number format are those of a measure's record."""
     head = f"{record.name}, %" if record.style == "percent" else record.name
-    facts: dict[str, Any] = {"style": STYLES[record.style], "paper": paper, **more}
-    return TypedColumn(head, attrgetter(path), **facts)
+    facts: dict[str, Any] = {"style": STYLES[record.style], **more}
+    return TypedColumn(head, get, **facts)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,12 @@ from operator import itemgetter
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import Markup
 from components.html.pieces import wrap
-from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
-from components.html.tables.value_table import STYLES
+from components.html.tables.typed_columns import (
+    TypedColumn,
+    ValueRow,
+    page_table,
+    record_column,
+)
 from components.results.pass_fail.rate_tables import judge_table
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
@@ -44,13 +48,7 @@ def _estimate_texts(
 
 def _columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
     return [
-        TypedColumn(
-            f"{one.name}, %" if one.style == "percent" else one.name,
-            itemgetter(one.key),
-            STYLES[one.style],
-            paper=one.head,
-            tip=one.description,
-        )
+        record_column(one, itemgetter(one.key), paper=one.head, tip=one.description)
         for one in shown
     ]
 

@@ -10,7 +10,7 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from studies.domain import NO_USAGE
 
 
-def test_a_call_that_is_not_made_counts_neither_as_success_nor_as_cost(monkeypatch):
+def test_a_call_that_is_not_made_counts_neither_as_success_nor_as_cost():
     ended: list[Any] = []
     settled: list[Any] = []
     limiter = SimpleNamespace(release=lambda *given, **named: ended.append((given, named)))
