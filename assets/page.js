@@ -957,7 +957,8 @@
   const shown = () => document.querySelector("#eh-results-finding [data-done]")?.dataset.done;
   const freeze = (on) => { frozen = on; document.body.classList.toggle("eh-frozen", on); };
   evenhand.followRun = () => {
-    if (document.hidden || !document.querySelector(".eh-view")?.getClientRects().length) return;
+    // The finding, not the panels: these are hidden until the first verdict.
+    if (document.hidden || !document.querySelector("#eh-results-finding")?.getClientRects().length) return;
     press(frozen ? "#eh-news" : "#eh-refresh");
   };
   evenhand.shownCalls = () => shown() ?? "";

@@ -44,6 +44,7 @@ def test_results_follow_a_run_to_its_end(visit, study):
     page.locator("#eh-start").click()
     until(lambda: page.locator("#eh-pause").is_visible())
     page.get_by_role("tab", name="Results", exact=True).click()
+    # Results opened before the first verdict are redrawn too.
     first = until(lambda: partial(page))
     assert page.locator("#eh-results-finding h1").count() == 0
     page.locator("#eh-card .eh-report").wait_for()
