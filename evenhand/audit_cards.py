@@ -92,9 +92,9 @@ class JudgeCard:
 
 def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
     """Yield the card of each judge with each prompt that has verdicts."""
-    view = UnsavedStudy(study.name, judgements=study.frame)
-    raters = UnsavedRaters(view, study.truth, study.measured.remedies.source)
-    for rater in raters.rater_names_in_view:
+    filtered = UnsavedStudy(study.name, judgements=study.frame)
+    raters = UnsavedRaters(filtered, study.truth, study.measured.remedies.source)
+    for rater in raters.filtered_rater_names:
         card = ReportCard(raters, rater)
         if (card.rows["options"] == 1).all():
             points = PointCard(card.rows)

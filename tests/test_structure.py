@@ -561,3 +561,17 @@ def test_only_tabs_of_results_are_called_views() -> None:
         for name in declared.findall(path.read_text("utf-8"))
     }
     assert classes == {"View"}
+    named = [
+        path.relative_to(ROOT).as_posix()
+        for package in LAYERS
+        for path in (ROOT / package).rglob("*.py")
+        if "view" in _names_in(ast.parse(path.read_text("utf-8")))
+    ]
+    elsewhere = [path for path in named if not path.startswith("components/results/")]
+    assert elsewhere == ["components/share/paper_text.py"]  # its tables come from views of Results
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    """Names of variables, parameters, attributes, functions and classes."""
+    kinds = ("id", "arg", "attr", "name")
+    return {str(getattr(node, kind, "")) for node in ast.walk(tree) for kind in kinds}

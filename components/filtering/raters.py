@@ -86,7 +86,7 @@ class Raters:
         return row_selection.select_rows(self.frame, ~row_selection.people_mask(self.frame))
 
     @cached_property
-    def rater_names_in_view(self) -> list[str]:
+    def filtered_rater_names(self) -> list[str]:
         """Names of the raters with rows that pass the filters, in the order of `names`."""
         present = set(self.rows_of_model_judges["judge"].astype(str).unique())
         return [name for name in self.names if name in present]

@@ -131,7 +131,7 @@ def bind(
     _bind_data(tab, study, header, tabs, store)
     _bind_studies(tab, study, header, tabs, store, engine)
 
-    def show() -> list[Any]:
+    def show_home_or_running_demo() -> list[Any]:
         shown = show_home(store, engine)
         if engine.active_run(live_demo_name(store)) is None:
             return [gr.skip(), *shown]
@@ -139,7 +139,7 @@ def bind(
 
     # A voter's page shows no Home tab, and is sent no names of studies and judges.
     fresh = gr.Button("Show the studies", visible="hidden", elem_id="eh-show-studies")
-    fresh.click(show, None, [tab.timer, *opening_outputs(tab)], **QUIET)
+    fresh.click(show_home_or_running_demo, None, [tab.timer, *opening_outputs(tab)], **QUIET)
     on_tab.select(None, None, None, js=SHOW_HOME)
 
 
@@ -158,7 +158,7 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
         shown = gr.Dropdown(choices=_list_study_names(store), value=plan.study.name)
         return [shown, gr.Timer(active=True), *live_demo_parts(store, engine)]
 
-    def draw(study: str) -> list[Any]:
+    def draw_running_demo(study: str) -> list[Any]:
         parts = live_demo_parts(store, engine)
         running = engine.active_run(live_demo_name(store)) is not None
         pill = run_tab.show_study_pill(engine, study) if study else gr.skip()
@@ -170,7 +170,7 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
     event.success(None, None, None, js=MARK_DRAWN)
     event.failure(None, None, None, js=MARK_ENDED)
     ticked = tab.timer.tick(
-        draw, header.study, [*outputs, header.pill], trigger_mode="once", **QUIET
+        draw_running_demo, header.study, [*outputs, header.pill], trigger_mode="once", **QUIET
     )
     ticked.then(None, None, None, js=MARK_DRAWN)
 
@@ -182,18 +182,18 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
     shown = [tab.read, tab.seen, tab.judge, tab.notice]
     outputs = [*form, header.study, tabs, *shown]
 
-    def refuse(error: Exception) -> list[Any]:
+    def show_upload_error(error: Exception) -> list[Any]:
         told = notice_html("bad", "This file cannot be opened.", hide_hashes(str(error)))
         return [None, EMPTY, gr.Textbox(visible=False), told]
 
-    def read(paths: list[str]) -> list[Any]:
+    def read_chosen_files(paths: list[str]) -> list[Any]:
         try:
             seen = read_uploads([Path(path) for path in paths], store.folder)
         except REPORTED_ERRORS as error:
-            return refuse(error)
+            return show_upload_error(error)
         return [seen, uploads_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
 
-    def act(
+    def handle_upload_click(
         seen: SeenData | None, judge: str, state: FormState, tested: Any, event: gr.EventData
     ) -> list[Any]:
         keep, asked = [gr.skip()] * (len(form) + 2), click_data(event)
@@ -210,13 +210,17 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
         try:
             name = jobs.open_recorded_verdicts(seen.text, store, judge)
         except REPORTED_ERRORS as error:
-            return [*keep, *refuse(error)]
+            return [*keep, *show_upload_error(error)]
         names = gr.Dropdown(choices=_list_study_names(store), value=name)
         return [*[gr.skip()] * len(form), names, gr.Tabs(selected="results"), *done]
 
-    tab.upload.upload(read, tab.upload, shown, **QUIET).then(None, None, None, js=READ_ENDED)
-    inputs = [tab.read, tab.judge, study.view, study.tested]
-    tab.seen.select(act, inputs, outputs, **QUIET).then(None, header.study, None, **REMEMBER_TAB)
+    tab.upload.upload(read_chosen_files, tab.upload, shown, **QUIET).then(
+        None, None, None, js=READ_ENDED
+    )
+    inputs = [tab.read, tab.judge, study.state, study.tested]
+    tab.seen.select(handle_upload_click, inputs, outputs, **QUIET).then(
+        None, header.study, None, **REMEMBER_TAB
+    )
 
 
 def _bind_studies(
@@ -226,32 +230,38 @@ def _bind_studies(
     outputs = [*form, header.study, tabs, tab.studies, tab.notice]
     keep: list[Any] = [gr.skip()] * len(form)
 
-    def shown(**options: str) -> Markup:
+    def list_studies_html(**options: str) -> Markup:
         return study_list.studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
 
     def open_in_form(text: str, state: FormState, tested: Any) -> list[Any]:
         made = open_new_study(store, text, state, tested)
-        return [*made, gr.Tabs(selected="study"), shown(), EMPTY]
+        return [*made, gr.Tabs(selected="study"), list_studies_html(), EMPTY]
 
-    def act(text: str, state: FormState, tested: Any, event: gr.EventData) -> list[Any]:
+    def handle_list_click(
+        text: str, state: FormState, tested: Any, event: gr.EventData
+    ) -> list[Any]:
         asked = click_data(event)
         try:
-            return handle(asked if isinstance(asked, Mapping) else {}, text, state, tested)
+            return perform_list_action(
+                asked if isinstance(asked, Mapping) else {}, text, state, tested
+            )
         except REPORTED_ERRORS as error:
             told = notice_html("bad", "Not changed.", str(error))
-            return [*keep, gr.skip(), gr.skip(), shown(), told]
+            return [*keep, gr.skip(), gr.skip(), list_studies_html(), told]
 
-    def handle(asked: Mapping[str, Any], text: str, state: FormState, tested: Any) -> list[Any]:
+    def perform_list_action(
+        asked: Mapping[str, Any], text: str, state: FormState, tested: Any
+    ) -> list[Any]:
         if isinstance(asked.get("set"), Mapping):
             (name, wanted), *_ = asked["set"].items()
             new = study_list.rename_study(store, engine, str(name), str(wanted))
             names = gr.Dropdown(choices=_list_study_names(store), value=new)
-            return [*keep, names, gr.skip(), shown(), EMPTY]
+            return [*keep, names, gr.skip(), list_studies_html(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
         if do == "example":
             return open_in_form(example_text(name), state, tested)
         if name not in _list_study_names(store):
-            return [*keep, gr.skip(), gr.skip(), shown(), EMPTY]
+            return [*keep, gr.skip(), gr.skip(), list_studies_html(), EMPTY]
         if do == "open":
             at = str(asked.get("tab") or "results")
             if at == "study":
@@ -269,17 +279,25 @@ def _bind_studies(
             told = notice_html(
                 "calm", f"{name} was deleted.", f"{gone:,} replies were deleted too."
             )
-            return [*keep, names, gr.skip(), shown(), told]
+            return [*keep, names, gr.skip(), list_studies_html(), told]
         question = do if do in ("rename", "delete") else ""
-        return [*keep, gr.skip(), gr.skip(), shown(question=question, asked=name), EMPTY]
+        return [
+            *keep,
+            gr.skip(),
+            gr.skip(),
+            list_studies_html(question=question, asked=name),
+            EMPTY,
+        ]
 
-    inputs = [study.yaml, study.view, study.tested]
+    inputs = [study.yaml, study.state, study.tested]
     lists = [part.select for part in (tab.studies, tab.examples)]
-    gr.on(lists, act, inputs, outputs, **QUIET).then(None, header.study, None, **REMEMBER_TAB)
+    gr.on(lists, handle_list_click, inputs, outputs, **QUIET).then(
+        None, header.study, None, **REMEMBER_TAB
+    )
 
-    def begin(state: FormState, tested: Any) -> list[Any]:
+    def open_empty_form(state: FormState, tested: Any) -> list[Any]:
         return open_in_form(START_YAML, state, tested)
 
-    tab.new.click(begin, inputs[1:], outputs, **QUIET).then(
+    tab.new.click(open_empty_form, inputs[1:], outputs, **QUIET).then(
         None, header.study, None, **REMEMBER_TAB
     )

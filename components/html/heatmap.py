@@ -91,19 +91,19 @@ def matrix_html(
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
     ]
     bounded = (heads[:1] if total else heads) if intervals else []
-    view = _MatrixOptions(
+    options = _MatrixOptions(
         cells, scale, keys, click, select or {}, more or {}, beside or {}, least,
         strengths or {}, frozenset(head.name for head in bounded),
     )  # fmt: skip
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS
-    made = {(r, head.name): _cell_html(r, head.name, view) for r in rows for head in heads}
-    tables = _wide_table(rows, heads, made, view, total, turns, end)
+    made = {(r, head.name): _cell_html(r, head.name, options) for r in rows for head in heads}
+    tables = _wide_table(rows, heads, made, options, total, turns, end)
     if turns:
-        tables += _tall_table(rows, heads, made, view, total, end)
+        tables += _tall_table(rows, heads, made, options, total, end)
     style = attributes({"style": f"--lab: {label_width}px"})
-    data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view, aside))})
-    hatched = any(e is not None and view.has_too_few_verdicts(e) for e in cells.values())
+    data = attributes({"data-heat": json.dumps(_download_data(rows, heads, options, aside))})
+    hatched = any(e is not None and options.has_too_few_verdicts(e) for e in cells.values())
     return fill(
         '<div class="eh"><div class="eh-heat-box"{}{}>{}</div>{}</div>',
         style,
@@ -145,16 +145,16 @@ class _MatrixOptions:
 
 
 def _download_data(
-    rows: Sequence[str], columns: Sequence[MatrixColumn], view: _MatrixOptions, aside: str
+    rows: Sequence[str], columns: Sequence[MatrixColumn], options: _MatrixOptions, aside: str
 ) -> dict[str, Any]:
     """The matrix as JSON; the page's script makes the PNG, SVG and CSV downloads from it."""
-    scale = view.scale
+    scale = options.scale
     cells = []
     for row in rows:
         for column in columns:
-            estimate = view.cells.get((row, column.name))
+            estimate = options.cells.get((row, column.name))
             if estimate is not None and is_known(estimate.value):
-                cells.append(_download_row(row, column.name, estimate, view))
+                cells.append(_download_row(row, column.name, estimate, options))
     return {
         "name": scale.name,
         "kind": scale.kind,
@@ -163,21 +163,21 @@ def _download_data(
             *([text for _, text in scale.marks] or scale.ends),
             *([aside] if aside else []),
         ],
-        "keys": view.keys,
+        "keys": options.keys,
         "rows": list(rows),
         "columns": [column.name for column in columns],
         "cells": cells,
     }
 
 
-def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[Any]:
+def _download_row(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[Any]:
     """The values of one cell: row, column, value, low, high, n, items, colour strength from 0 to 1
     (None if hatched), and the cell's two lines of text."""
-    scale = view.scale
+    scale = options.scale
     ink = (
         None
-        if view.has_too_few_verdicts(estimate)
-        else int(view.css_class(row, column, estimate.value or 0.0)[1:]) / COLOUR_BINS
+        if options.has_too_few_verdicts(estimate)
+        else int(options.css_class(row, column, estimate.value or 0.0)[1:]) / COLOUR_BINS
     )
     return [
         row,
@@ -189,13 +189,13 @@ def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOption
         estimate.items,
         ink,
         scale.text(estimate.value),
-        _bounds_text(estimate, view),
+        _bounds_text(estimate, options),
     ]
 
 
-def _bounds_text(estimate: Estimate, view: _MatrixOptions) -> str:
-    if not view.has_too_few_verdicts(estimate):
-        return view.scale.bounds(estimate)
+def _bounds_text(estimate: Estimate, options: _MatrixOptions) -> str:
+    if not options.has_too_few_verdicts(estimate):
+        return options.scale.bounds(estimate)
     if 0 < estimate.items < MIN_COLOURED_ITEMS:
         return count(estimate.items, "item")
     return count(estimate.n, "verdict")
@@ -205,7 +205,7 @@ def _wide_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
     made: Mapping[tuple[str, str], Markup],
-    view: _MatrixOptions,
+    options: _MatrixOptions,
     total: bool,
     turns: bool,
     end: EndColumn | None,
@@ -229,14 +229,14 @@ def _wide_table(
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
     kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
     kind += " upright" if upright else ""
-    return Matrix(heads, lines, kind, view.label, gaps).html()
+    return Matrix(heads, lines, kind, options.label, gaps).html()
 
 
 def _tall_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
     made: Mapping[tuple[str, str], Markup],
-    view: _MatrixOptions,
+    options: _MatrixOptions,
     total: bool,
     end: EndColumn | None,
 ) -> Markup:
@@ -250,33 +250,33 @@ def _tall_table(
         lines.append(
             (name_html(end.head.name, bold=False), [_end_cell_html(row, end) for row in rows])
         )
-    return Matrix(heads, lines, "tall upright" if upright else "tall", view.label).html()
+    return Matrix(heads, lines, "tall upright" if upright else "tall", options.label).html()
 
 
-def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
-    estimate = view.cells.get((row, column))
+def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
+    estimate = options.cells.get((row, column))
     if estimate is None or not is_known(estimate.value):
         why = attributes(_unknown_attributes(row, column, estimate))
         return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
-    few = view.has_too_few_verdicts(estimate)
+    few = options.has_too_few_verdicts(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     classes = [name for name, on in (("few", few), ("thin", thin)) if on]
-    below = _bounds_text(estimate, view) if few or column in view.bounded else ""
-    also = view.beside.get((row, column), "")
+    below = _bounds_text(estimate, options) if few or column in options.bounded else ""
+    also = options.beside.get((row, column), "")
     third = fill('<small class="also">{}</small>', also) if also else ""
-    own = {view.keys[0]: row, view.keys[1]: column}
-    card = _hover_lines(row, column, estimate, view)
+    own = {options.keys[0]: row, options.keys[1]: column}
+    card = _hover_lines(row, column, estimate, options)
     button = attributes(
         {
             "type": "button",
-            "class": view.css_class(row, column, estimate.value or 0.0),
-            "data-select": json.dumps(view.select.get((row, column)) or own),
+            "class": options.css_class(row, column, estimate.value or 0.0),
+            "data-select": json.dumps(options.select.get((row, column)) or own),
             "data-tip": "\n".join(card),
             "aria-label": ". ".join(card),
         }
     )
     box = attributes({"class": " ".join(classes) or None})
-    value = view.scale.text(estimate.value)
+    value = options.scale.text(estimate.value)
     return fill(
         "<td{}><button{}><b>{}</b><small>{}</small>{}</button></td>",
         box,
@@ -307,16 +307,16 @@ def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dic
     return {"data-tip": f"{DASH} {why}\n{row}, {column}"}
 
 
-def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[str]:
+def _hover_lines(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[str]:
     """Lines of a cell's hover card: value and interval; row and column; items and n; notes; the
     effect of a click."""
-    bounds = interval(estimate, view.scale.decimals, scale=view.scale.times)
-    unit = f"\u202f{view.scale.unit}" if view.scale.unit == "%" else ""
-    value = f"{view.scale.text(estimate.value)}{unit} {bounds}".strip()
-    who = f"{row} against {column}" if view.keys[1] == "opponent" else f"{row}, {column}"
-    lines = [value, f"{view.scale.name}: {who}", sample_text(estimate)]
-    lines += view.more.get((row, column), ())
-    return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
+    bounds = interval(estimate, options.scale.decimals, scale=options.scale.times)
+    unit = f"\u202f{options.scale.unit}" if options.scale.unit == "%" else ""
+    value = f"{options.scale.text(estimate.value)}{unit} {bounds}".strip()
+    who = f"{row} against {column}" if options.keys[1] == "opponent" else f"{row}, {column}"
+    lines = [value, f"{options.scale.name}: {who}", sample_text(estimate)]
+    lines += options.more.get((row, column), ())
+    return [*lines, estimate.note, options.click] if estimate.note else [*lines, options.click]
 
 
 def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> Markup:

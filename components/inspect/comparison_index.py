@@ -198,12 +198,12 @@ def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
     return out | {"contestant": contestants(frame)}
 
 
-def page_number(view: Ints, selection: Selection, opened: int | None) -> int:
+def page_number(matching: Ints, selection: Selection, opened: int | None) -> int:
     """Number of the page with the opened comparison; if none is open, of the requested page or, if
     that does not exist, the last page."""
     if opened is not None:
-        return int(np.searchsorted(view, opened)) // PAGE_SIZE
-    return min(max(selection.page, 0), max(len(view) - 1, 0) // PAGE_SIZE)
+        return int(np.searchsorted(matching, opened)) // PAGE_SIZE
+    return min(max(selection.page, 0), max(len(matching) - 1, 0) // PAGE_SIZE)
 
 
 def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:

@@ -133,17 +133,17 @@ def load_inspected_study(store: Store, selection: Selection) -> InspectedStudy:
     index = _load_index(store, study.name)
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
     verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
-    view = filter_comparisons(index, selection, found, verified)
+    matching = filter_comparisons(index, selection, found, verified)
     base = InspectedStudy(
         selection,
         len(studies),
         study.planned,
-        total=len(view),
+        total=len(matching),
         counts=count_by_filter(index, selection, found, verified),
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),
     )
-    return _view_with_detail(store, index, view, base) if len(view) else base
+    return _add_list_and_opened(store, index, matching, base) if len(matching) else base
 
 
 def _load_index(store: Store, name: str) -> ComparisonIndex:
@@ -154,17 +154,17 @@ def _load_index(store: Store, name: str) -> ComparisonIndex:
     )
 
 
-def _view_with_detail(
-    store: Store, index: ComparisonIndex, view: Ints, base: InspectedStudy
+def _add_list_and_opened(
+    store: Store, index: ComparisonIndex, matching: Ints, base: InspectedStudy
 ) -> InspectedStudy:
     selection = base.selection
     at = find_comparison(index, store.seq_of(selection.key)) if selection.key else None
-    at = at if at in view else None
-    page = page_number(view, selection, at)
-    shown = view[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
+    at = at if at in matching else None
+    page = page_number(matching, selection, at)
+    shown = matching[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
     at = shown[0] if at is None else at
-    place = int(np.searchsorted(view, at))
-    near = [int(view[i]) for i in (place - 1, place + 1) if 0 <= i < len(view)]
+    place = int(np.searchsorted(matching, at))
+    near = [int(matching[i]) for i in (place - 1, place + 1) if 0 <= i < len(matching)]
     keys = _first_call_keys(store, index, [*shown, *near])
     listed = comparison_rows(index, shown)
     opened = listed[shown.index(at)]
@@ -175,8 +175,8 @@ def _view_with_detail(
         keys=keys,
         questions=store.questions(selection.study, {line.item for line in listed}),
         place=place,
-        previous=keys.get(int(view[place - 1]), "") if place else "",
-        next=keys.get(int(view[place + 1]), "") if place + 1 < len(view) else "",
+        previous=keys.get(int(matching[place - 1]), "") if place else "",
+        next=keys.get(int(matching[place + 1]), "") if place + 1 < len(matching) else "",
         opened=_load_detail(store, index, selection.study, opened),
     )
 

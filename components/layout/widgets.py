@@ -53,7 +53,7 @@ def PlotlyView(
     for many components) gets the click instead. `height`: pixels reserved before the drawing. With
     a `heading`, the component is a panel by itself.
     """
-    view = gr.HTML(
+    component = gr.HTML(
         html_template=heading + _PLOT_TEMPLATE.format(height=height),
         js_on_load=_PLOT_SCRIPT.format(send=_click_function_name(marks), path=plotly_script()),
         apply_default_css=False,
@@ -62,8 +62,8 @@ def PlotlyView(
     )
     # Gradio's page compares values member by member: a figure of 2,000 numbers takes seconds on a
     # slow machine, the same figure as a string almost no time.
-    set_postprocess(view, _figure_json)
-    return view
+    set_postprocess(component, _figure_json)
+    return component
 
 
 def _figure_json(figure: Figure | str | None) -> str | None:
@@ -84,15 +84,15 @@ def ClickableHTML(
     MarkEvents (one handler for many components) gets the click instead. Glossary terms in labels
     become buttons that show the definition.
     """
-    view = gr.HTML(
+    component = gr.HTML(
         _mark_terms_if_markup(value),
         js_on_load=_CLICK_SCRIPT.format(send=_click_function_name(marks)),
         apply_default_css=False,
         elem_classes=_css_classes("eh-html", elem_classes),
         **options,
     )
-    set_postprocess(view, _mark_terms_if_markup)
-    return view
+    set_postprocess(component, _mark_terms_if_markup)
+    return component
 
 
 def PanelsHTML(**options: Any) -> gr.HTML:

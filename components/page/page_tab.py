@@ -77,7 +77,7 @@ class InteractiveTabs:
 class PageParts:
     """All parts of the page, for binding events between them."""
 
-    requested_view: gr.State
+    requested_address: gr.State
     """Query parameters of the page address, kept until the study that they name is shown."""
     header: header.Header
     tabs: gr.Tabs
@@ -111,7 +111,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         results_tab.bind(page.results, page.header, store, engine)
         inspect_tab.bind(page.inspect, store)
         _bind_opening(blocks, page, store)
-        _bind_view(page, store)
+        _bind_study_choice(page, store)
         _bind_mark_clicks(page, store)
         _bind_remedies(page, store)
         _bind_share(page, store)
@@ -200,7 +200,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             *first,
         ]
 
-    outputs = [page.requested_view, page.header.study, page.tabs]
+    outputs = [page.requested_address, page.header.study, page.tabs]
     if interactive:
         outputs += home_tab.opening_outputs(interactive.home)
     blocks.load(open_page, None, outputs, **QUIET).then(
@@ -208,7 +208,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     )
 
 
-def _bind_view(page: PageParts, store: Store) -> None:
+def _bind_study_choice(page: PageParts, store: Store) -> None:
     """Show the study chosen in the header in every tab, and update a tab when it is opened."""
     top, interactive, results = page.header, page.interactive, page.results
 
@@ -264,17 +264,17 @@ def _bind_view(page: PageParts, store: Store) -> None:
         return inspect_tab.render(store, parse_selection({"study": name}))
 
     run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
-    inspect_outputs = inspect_tab.view_outputs(page.inspect)
-    outputs = [page.requested_view, *results.inputs, *inspect_outputs]
+    inspect_outputs = inspect_tab.render_outputs(page.inspect)
+    outputs = [page.requested_address, *results.inputs, *inspect_outputs]
     sized = [*run_outputs, top.note]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     settle = draw_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
-    chosen = [top.study, page.requested_view, page.inspect.selection]
+    chosen = [top.study, page.requested_address, page.inspect.selection]
     top.study.change(show_study, chosen, outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
-        show_run_after_results, [top.study, page.requested_view], sized, **QUIET
+        show_run_after_results, [top.study, page.requested_address], sized, **QUIET
     ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
     page.on_results.select(**drawn, js=draw_script(results))
     listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
@@ -310,7 +310,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         selection = parse_selection({**click_data(event), "study": name})
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
-    shown = [page.tabs, *inspect_tab.view_outputs(page.inspect)]
+    shown = [page.tabs, *inspect_tab.render_outputs(page.inspect)]
     asked = [study, results.request_text]
     opened = [results.marks.select(open_marked, asked, shown, **QUIET)]
     if page.interactive:
@@ -327,7 +327,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     form = form_outputs(interactive.study) if interactive else []
     outputs = [page.tabs, judge, *form, *([study] if interactive else [])]
 
-    def improve(filtered: FilteredStudy, send: dict[str, Any]) -> list[Any]:
+    def perform_improve_action(filtered: FilteredStudy, send: dict[str, Any]) -> list[Any]:
         skipped = [gr.skip()] * len(outputs)
         try:
             opened, told = perform_card_action(filtered, send)
@@ -339,7 +339,9 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
             return skipped
         return [gr.Tabs(selected="run"), *skipped[1:-1], study_menu(store, opened)]
 
-    def act(event: gr.EventData, name: str, request: str, *form_state: Any) -> list[Any]:
+    def handle_panel_click(
+        event: gr.EventData, name: str, request: str, *form_state: Any
+    ) -> list[Any]:
         send, skipped = click_data(event), [gr.skip()] * len(outputs)
         _, chosen, _ = split_request_values(results, parse_request(results, request))
         if "use" in send:
@@ -348,7 +350,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
             except EvenhandError as error:
                 raise gr.Error(escape(str(error)), duration=None) from None
         if "improve" in send:
-            return improve(FilteredStudy(store, name, chosen), send)
+            return perform_improve_action(FilteredStudy(store, name, chosen), send)
         if "show" in send:
             return [gr.skip(), gr.Dropdown(value=str(send["show"])), *skipped[2:]]
         text = pilot_file(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
@@ -357,10 +359,10 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
         shown = study_tab.open_new_study(store, text, *form_state)
         return [gr.Tabs(selected="study"), gr.skip(), *shown]
 
-    state = [interactive.study.view, interactive.study.tested] if interactive else []
+    state = [interactive.study.state, interactive.study.tested] if interactive else []
     redraw: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     done = results.outputs["panels"].select(
-        act, [study, results.request_text, *state], outputs, **QUIET
+        handle_panel_click, [study, results.request_text, *state], outputs, **QUIET
     )
     done.then(**redraw, js=draw_script(results))
 
@@ -369,13 +371,13 @@ def _bind_share(page: PageParts, store: Store) -> None:
     """Connect the Share drawer to the study in the header and the filters of the Results tab."""
     results = page.results
 
-    def filtered(name: str, request: str) -> FilteredStudy | None:
+    def study_with_filters(name: str, request: str) -> FilteredStudy | None:
         if not name:
             return None
         values = parse_request(results, request)
         return FilteredStudy(store, name, split_request_values(results, values)[1])
 
     inputs = [page.header.study, results.request_text]
-    share_tab.bind(page.share, page.header.share, inputs, filtered)
+    share_tab.bind(page.share, page.header.share, inputs, study_with_filters)
     if page.share.links and isinstance(store, VisitorStore):
         share_link_tab.bind(page.share.links, page.header.share, page.header.study, store)

@@ -48,23 +48,23 @@ def build() -> ShareLinks:
 def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: VisitorStore) -> None:
     shown = [links.note, links.make, links.voters, links.withdraw]
 
-    def make(name: str) -> list[Any]:
+    def make_read_link(name: str) -> list[Any]:
         return [store.create_share_link(name), *render(store, name)]
 
     def make_voter_link(name: str) -> list[Any]:
         return [store.create_share_link(name, votes=True), *render(store, name)]
 
-    def withdraw(name: str) -> list[Any]:
+    def withdraw_links(name: str) -> list[Any]:
         store.revoke_links(name)
         return ["", *render(store, name)]
 
     opener.click(lambda name: render(store, name), study, shown, **QUIET)
-    for button, act, script in (
-        (links.make, make, SHOW_LINK),
+    for button, handler, script in (
+        (links.make, make_read_link, SHOW_LINK),
         (links.voters, make_voter_link, SHOW_VOTERS_LINK),
-        (links.withdraw, withdraw, SHOW_LINK),
+        (links.withdraw, withdraw_links, SHOW_LINK),
     ):
-        event = button.click(act, study, [links.token, *shown], **QUIET)
+        event = button.click(handler, study, [links.token, *shown], **QUIET)
         event.success(None, links.token, None, js=script)
 
 

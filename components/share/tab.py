@@ -16,9 +16,8 @@ from components.html.markup import EMPTY, Markup, escape
 from components.layout.widgets import ClickableHTML, Switch
 from components.server.gradio_private import click_data
 from components.server.limits import temp_files
-from components.share import drawer_html as share_view
+from components.share import drawer_html, paper_text
 from components.share import link_tab as share_link_tab
-from components.share import paper_text
 from components.share.board.board_files import zip_board
 from components.share.board.record_tree import records_of_store
 from components.share.report import write_report
@@ -48,7 +47,7 @@ def build(*, shared: bool = False) -> ShareTab:
         with gr.Row(elem_classes="eh-drawer-head"):
             ClickableHTML(Markup('<div class="eh"><h2>Share this view</h2></div>'))
             close = gr.Button("Close", elem_id="eh-share-close", elem_classes="eh-fit")
-        ClickableHTML(share_view.show_link())
+        ClickableHTML(drawer_html.show_link())
         links = share_link_tab.build() if shared else None
         exports = ClickableHTML(elem_id="eh-exports")
         file = gr.DownloadButton("file", visible="hidden", elem_id="eh-export-file")
@@ -61,55 +60,55 @@ def build(*, shared: bool = False) -> ShareTab:
 def bind(
     tab: ShareTab,
     opener: gr.Button,
-    view_inputs: list[Any],
-    view_of: Callable[..., FilteredStudy | None],
+    filter_inputs: list[Any],
+    filtered_of: Callable[..., FilteredStudy | None],
 ) -> None:
-    """Bind the events of the drawer; `view_of` takes the values of `view_inputs` and returns the
-    study with its filters."""
+    """Bind the events of the drawer; `filtered_of` takes the values of `filter_inputs` and returns
+    the study with its filters."""
 
     def open_drawer(*values: Any) -> list[Any]:
-        view = view_of(*values)
-        if view is None:
+        filtered = filtered_of(*values)
+        if filtered is None:
             return [gr.Column(visible=True), "", gr.skip(), "", ""]
-        names = list(paper_text.paper_tables(view))
+        names = list(paper_text.paper_tables(filtered))
         return [
             gr.Column(visible=True),
-            share_view.show_exports(view),
+            drawer_html.show_exports(filtered),
             gr.Radio(choices=names, value=names[0] if names else None),
-            share_view.show_paper_table(view, names[0] if names else ""),
-            share_view.show_methods(view),
+            drawer_html.show_paper_table(filtered, names[0] if names else ""),
+            drawer_html.show_methods(filtered),
         ]
 
     opened = [tab.drawer, tab.exports, tab.table, tab.printed, tab.words]
-    opener.click(open_drawer, view_inputs, opened, **QUIET).then(
+    opener.click(open_drawer, filter_inputs, opened, **QUIET).then(
         None, None, None, js="() => evenhand.openDrawer()"
     )
     tab.close.click(lambda: gr.Column(visible=False), None, tab.drawer, queue=False, **QUIET)
 
     def show_table_as_printed(name: str, *values: Any) -> Markup:
-        view = view_of(*values)
-        return EMPTY if view is None else share_view.show_paper_table(view, name)
+        filtered = filtered_of(*values)
+        return EMPTY if filtered is None else drawer_html.show_paper_table(filtered, name)
 
-    tab.table.input(show_table_as_printed, [tab.table, *view_inputs], tab.printed, **QUIET)
-    _bind_exports(tab, view_inputs, view_of)
+    tab.table.input(show_table_as_printed, [tab.table, *filter_inputs], tab.printed, **QUIET)
+    _bind_exports(tab, filter_inputs, filtered_of)
 
 
 def _bind_exports(
-    tab: ShareTab, view_inputs: list[Any], view_of: Callable[..., FilteredStudy | None]
+    tab: ShareTab, filter_inputs: list[Any], filtered_of: Callable[..., FilteredStudy | None]
 ) -> None:
     """Bind one event to the buttons of all formats."""
 
-    def make(event: gr.EventData, *values: Any) -> Any:
-        view = view_of(*values)
-        if view is None:
+    def write_clicked_export(event: gr.EventData, *values: Any) -> Any:
+        filtered = filtered_of(*values)
+        if filtered is None:
             raise gr.Error("Choose a study first.")
         try:
-            written = write_export_file(view.store, view.name, _clicked_export_name(event))
+            written = write_export_file(filtered.store, filtered.name, _clicked_export_name(event))
         except EvenhandError as error:
             raise gr.Error(escape(error), title="Export failed", duration=None) from None
         return gr.DownloadButton(value=str(written))
 
-    tab.exports.select(make, view_inputs, tab.file, **QUIET).success(
+    tab.exports.select(write_clicked_export, filter_inputs, tab.file, **QUIET).success(
         None, None, None, js=_DOWNLOAD_SCRIPT
     )
 
@@ -118,7 +117,7 @@ def _clicked_export_name(event: gr.EventData) -> str:
     """Name of the export format that was clicked, or of the report or board."""
     sent = click_data(event)
     name = str(sent.get("export")) if isinstance(sent, Mapping) else ""
-    known = (*EXPORT_FORMATS, share_view.REPORT_NAME, share_view.BOARD_NAME)
+    known = (*EXPORT_FORMATS, drawer_html.REPORT_NAME, drawer_html.BOARD_NAME)
     if name not in known:
         raise gr.Error(escape(f"There is no such file to make. Known: {', '.join(known)}."))
     return name
@@ -132,11 +131,11 @@ def write_export_file(store: Store, study: str, name: str) -> Path:
     except OSError as error:
         raise build_write_error(folder, error) from None
     stem = re.sub(r"[^A-Za-z0-9]+", "-", study).strip("-").lower()[:60] or "study"
-    if name == share_view.REPORT_NAME:
+    if name == drawer_html.REPORT_NAME:
         path = folder / f"{stem}-report.html"
         write_report(store, study, path)
         return path
-    if name == share_view.BOARD_NAME:
+    if name == drawer_html.BOARD_NAME:
         path = folder / f"{stem}-board.zip"
         zip_board([records_of_store(store, study)], path)
         return path

@@ -29,34 +29,36 @@ from studies.store.store import Store
 
 def bind_collect(study: StudyTab, store: Store) -> None:
     tab = study.collect
-    _bind_view(tab, study, store)
+    _bind_choices(tab, study, store)
     _bind_saving(tab, study, store)
 
 
-def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
+def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
     chosen = [tab.preview, tab.image, tab.caption]
 
-    def fill(text: str, typed: str) -> list[Any]:
+    def fill_menus(text: str, typed: str) -> list[Any]:
         return show_choices(load_collect_target(text, store.folder), store.folder, typed)
 
-    def choose(id: str | None, text: str) -> list[Any]:
+    def show_item(id: str | None, text: str) -> list[Any]:
         return show_selected_item(load_collect_target(text, store.folder), id)
 
-    def part(id: str | None, image: str | None, text: str) -> str:
+    def show_caption_of_part(id: str | None, image: str | None, text: str) -> str:
         return existing_caption(
             load_collect_target(text, store.folder).item(id), image or WHOLE_ITEM
         )
 
-    def turn(which: str) -> list[Any]:
+    def switch_form(which: str) -> list[Any]:
         return [
             gr.Column(visible=which == collect_layout_tab.ITEM_FORM),
             gr.Column(visible=which == collect_layout_tab.CAPTION_FORM),
         ]
 
-    tab.fold.expand(fill, [study.yaml, tab.typed], _choice_outputs(tab), js=READ_ANSWERS, **QUIET)
-    tab.which.change(turn, tab.which, [tab.item_form, tab.caption_form], **QUIET)
-    tab.item.change(choose, [tab.item, study.yaml], chosen, **QUIET)
-    tab.image.input(part, [tab.item, tab.image, study.yaml], tab.caption, **QUIET)
+    tab.fold.expand(
+        fill_menus, [study.yaml, tab.typed], _choice_outputs(tab), js=READ_ANSWERS, **QUIET
+    )
+    tab.which.change(switch_form, tab.which, [tab.item_form, tab.caption_form], **QUIET)
+    tab.item.change(show_item, [tab.item, study.yaml], chosen, **QUIET)
+    tab.image.input(show_caption_of_part, [tab.item, tab.image, study.yaml], tab.caption, **QUIET)
     for box, length, most in (
         (tab.instruction, tab.length, MAX_INSTRUCTION_CHARS),
         (tab.caption, tab.caption_length, MAX_CAPTION_CHARS),
@@ -98,11 +100,11 @@ def show_selected_item(ground: CollectTarget, id: str | None) -> list[Any]:
 
 
 def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
-    state = [study.yaml, study.view, study.tested, study.draft, tab.typed]
+    state = [study.yaml, study.state, study.tested, study.draft, tab.typed]
     outputs = [*form_outputs(study), *_choice_outputs(tab), tab.said]
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context]
 
-    def shown(
+    def show_saved_data(
         went: JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
         """Outputs that show the form with the changed data; after a failure, the notice only."""
@@ -118,21 +120,21 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         ]
 
     def save_typed_item(*typed: Any) -> list[Any]:
-        *form, text, view, tested, draft, answers = typed
+        *form, text, state, tested, draft, answers = typed
         made, fresh = read_item_form(form)
         went = save_collected.save_item(text, store.folder, made, fresh, read_answers(answers))
         done = went.text != text
         empty = [("" if box is not tab.images else None) if done else gr.skip() for box in cleared]
-        return [*shown(went, text, view, tested, draft, ""), *empty]
+        return [*show_saved_data(went, text, state, tested, draft, ""), *empty]
 
     def save_typed_caption(
         id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
     ) -> list[Any]:
         went = save_collected.save_caption(text, store.folder, id, caption, image or WHOLE_ITEM, by)
-        return shown(went, text, *rest)
+        return show_saved_data(went, text, *rest)
 
     def use_chosen_version(source: str | None, text: str, *rest: Any) -> list[Any]:
-        return shown(
+        return show_saved_data(
             JobResult(save_collected.use_version(text, store.folder, source or ""), ""), text, *rest
         )
 

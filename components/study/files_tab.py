@@ -68,7 +68,7 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
             said = replace(state, notice_html=why)
             return [*form_updates(text, said, tested, "", store, before=state), gr.skip()]
 
-    def open_new(state: FormState, tested: Any) -> list[Any]:
+    def open_empty_form(state: FormState, tested: Any) -> list[Any]:
         return open_new_study(store, START_YAML, state, tested)
 
     def open_example(name: str | None, state: FormState, tested: Any) -> list[Any]:
@@ -76,9 +76,9 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
             return [gr.skip()] * len(outputs)
         return open_new_study(store, example_text(name), state, tested)
 
-    state = [tab.yaml, tab.view, tab.tested]
+    state = [tab.yaml, tab.state, tab.tested]
     tab.open_file.upload(open_file, [tab.open_file, *state], outputs, **QUIET)
-    tab.new.click(open_new, state[1:], outputs, **QUIET)
+    tab.new.click(open_empty_form, state[1:], outputs, **QUIET)
     tab.example.input(open_example, [tab.example, *state[1:]], outputs, **QUIET)
 
 
@@ -87,7 +87,9 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
     verdicts as a new study."""
     outputs = [*form_outputs(tab), header.study, tabs]
 
-    def take(paths: list[str] | None, text: str, state: FormState, tested: Any) -> list[Any]:
+    def use_uploaded_records(
+        paths: list[str] | None, text: str, state: FormState, tested: Any
+    ) -> list[Any]:
         if not paths:
             return [gr.skip()] * len(outputs)
         stays: list[Any] = [gr.skip(), gr.skip()]
@@ -109,8 +111,8 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
         save_draft_changes(store, state.study, made)
         return [*form_updates(made, seen, tested, "", store, before=state), *stays]
 
-    state = [tab.yaml, tab.view, tab.tested]
-    tab.upload.upload(take, [tab.upload, *state], outputs, **QUIET).then(
+    state = [tab.yaml, tab.state, tab.tested]
+    tab.upload.upload(use_uploaded_records, [tab.upload, *state], outputs, **QUIET).then(
         None, header.study, None, js="(study) => evenhand.rememberTab(study)"
     )
 
@@ -119,7 +121,7 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
 
 
 def bind_prompts(tab: StudyTab, store: Store) -> None:
-    state = [tab.yaml, tab.view, tab.tested]
+    state = [tab.yaml, tab.state, tab.tested]
 
     def check_draft(draft: str, text: str, state: FormState) -> Any:
         if state.panel != "prompts" or state.mode != "editor":
@@ -127,22 +129,24 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
         return form_html.render_prompt_body(build_preview(text, store.folder), state, draft)
 
     tab.draft.change(
-        check_draft, [tab.draft, tab.yaml, tab.view], tab.body, trigger_mode="always_last", **QUIET
+        check_draft, [tab.draft, tab.yaml, tab.state], tab.body, trigger_mode="always_last", **QUIET
     )
 
-    def save(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
+    def save_edited_prompt(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
         made, seen = save_draft(draft, text, state, store.folder)
         save_draft_changes(store, state.study, made)
         return form_updates(made, seen, tested, draft, store, before=state)
 
-    tab.save_prompt.click(save, [tab.draft, *state], form_outputs(tab), **QUIET)
+    tab.save_prompt.click(save_edited_prompt, [tab.draft, *state], form_outputs(tab), **QUIET)
 
-    def take(path: str, draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
+    def import_uploaded_prompts(
+        path: str, draft: str, text: str, state: FormState, tested: Any
+    ) -> list[Any]:
         seen = import_prompt_file(Path(path), state, store.folder)
         return form_updates(text, seen, tested, draft, store, before=state)
 
     tab.import_prompts.upload(
-        take, [tab.import_prompts, tab.draft, *state], form_outputs(tab), **QUIET
+        import_uploaded_prompts, [tab.import_prompts, tab.draft, *state], form_outputs(tab), **QUIET
     )
 
 

@@ -52,7 +52,7 @@ class StudyTab(SimpleNamespace):
 
 
 def build() -> StudyTab:
-    tab = StudyTab(view=gr.State(FormState()), tested=gr.State({}))
+    tab = StudyTab(state=gr.State(FormState()), tested=gr.State({}))
     # Through these components the browser sends changes of the form, slow jobs, and typed keys
     # (when a run or a test needs them).
     tab.edits, tab.errand, tab.keys = map(_browser_value, ("edits", "errand", "keys"))

@@ -30,7 +30,7 @@ def form_outputs(tab: StudyTab) -> list[Any]:
     """The Gradio outputs of `form_updates`, in the order of its return values."""
     return [
         tab.yaml,
-        tab.view,
+        tab.state,
         *tab.form_components,
         tab.prompt_drawer,
         tab.writing,

@@ -67,15 +67,17 @@ def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Eng
 
 
 def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:
-    inputs = [tab.edits, tab.yaml, tab.view, tab.tested, tab.draft]
+    inputs = [tab.edits, tab.yaml, tab.state, tab.tested, tab.draft]
     outputs = [*form_outputs(tab), header.study]
 
-    def change(edits: str, text: str, state: FormState, tested: Any, draft: str) -> list[Any]:
+    def apply_form_edits(
+        edits: str, text: str, state: FormState, tested: Any, draft: str
+    ) -> list[Any]:
         made, seen = apply_changes(text, state, json.loads(edits or "[]"), store.folder)
         made, seen, named = save_form(store, engine, made, seen)
         return [*form_updates(made, seen, tested, draft, store, before=state), named]
 
-    tab.edits.select(change, inputs, outputs, **LATEST_ONLY)
+    tab.edits.select(apply_form_edits, inputs, outputs, **LATEST_ONLY)
 
     # Drawers and state stay as they are: a change of the form may be on its way meanwhile.
     redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
@@ -91,7 +93,7 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
     tab.yaml.change(
         redraw_after_text_edit,
-        [tab.yaml, tab.view, tab.tested],
+        [tab.yaml, tab.state, tab.tested],
         [*redrawn, *tab.plan_components],
         **LATEST_ONLY,
     )
@@ -132,7 +134,7 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
     the Study tab becomes visible."""
     outputs = form_outputs(tab)
 
-    def follow(name: str | None, text: str, state: FormState, tested: Any) -> list[Any]:
+    def load_header_study(name: str | None, text: str, state: FormState, tested: Any) -> list[Any]:
         if not name:  # a new study, whose form is drawn once
             drawn = bool(state.opened)
             return [gr.skip()] * len(outputs) if drawn else show_initial_form(store)
@@ -146,7 +148,7 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
         return open_study(store, name, text, state, tested)
 
     tab.follow.click(
-        follow, [header.study, tab.yaml, tab.view, tab.tested], outputs, **LATEST_ONLY
+        load_header_study, [header.study, tab.yaml, tab.state, tab.tested], outputs, **LATEST_ONLY
     ).then(None, header.study, None, js="(study) => evenhand.followed(study)")
 
 
@@ -173,14 +175,14 @@ def open_study(store: Store, name: str, text: str, state: FormState, tested: Any
 
 
 def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
-    state = [tab.yaml, tab.view, tab.tested]
+    state = [tab.yaml, tab.state, tab.tested]
     outputs = [tab.tested, tab.yaml, tab.said, header.study, tabs]
 
-    def results(name: str) -> list[Any]:
+    def open_results_of(name: str) -> list[Any]:
         names = gr.Dropdown(choices=study_names(store), value=name)
         return [names, gr.Tabs(selected="results")]
 
-    def run(
+    def run_form_job(
         errand: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
         """Run a slow job; no field is redrawn, so that text typed meanwhile is kept."""
@@ -207,30 +209,30 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
             refused = allow_key(consents, pair)
             made[2] = refused + form_html.render_notices(build_preview(text, folder), state)
         elif do == "open study" and str(asked["study"]) in study_names(store):
-            made[3:] = results(str(asked["study"]))
+            made[3:] = open_results_of(str(asked["study"]))
         elif do == "recorded":
             try:
-                made[3:] = results(jobs.open_recorded_verdicts(text, store))
+                made[3:] = open_results_of(jobs.open_recorded_verdicts(text, store))
             except REPORTED_ERRORS as error:
                 made[2] = notice_html("bad", "These verdicts cannot be opened.", str(error))
         return made
 
-    def redraw(text: str, state: FormState, tested: Any) -> list[Markup]:
+    def redraw_judges(text: str, state: FormState, tested: Any) -> list[Markup]:
         look = build_preview(text, store.folder)
         drawer = judge_drawer(look.lenient_study, state, tested)
         return [form_html.render_judges(look, state, tested), drawer]
 
     tab.errand.select(
-        run, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
-    ).then(redraw, state, [tab.judges, tab.drawer], **QUIET).then(
+        run_form_job, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
+    ).then(redraw_judges, state, [tab.judges, tab.drawer], **QUIET).then(
         None, header.study, None, js=MARK_IDLE
     )
 
 
 def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:
-    outputs = [tab.view, header.study]
+    outputs = [tab.state, header.study]
 
-    def begin(text: str, keys: str, state: FormState, one_item: bool) -> list[Any]:
+    def start_from_form(text: str, keys: str, state: FormState, one_item: bool) -> list[Any]:
         """Start the run; a study that has no calls yet is first renamed to the name in the file."""
         wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
         if (
@@ -245,15 +247,15 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
             return [gr.skip(), study_menu(store, name)]
         return [replace(state, study=name, opened=text), study_menu(store, name)]
 
-    def run(text: str, keys: str, state: FormState) -> list[Any]:
-        return begin(text, keys, state, one_item=False)
+    def run_whole_study(text: str, keys: str, state: FormState) -> list[Any]:
+        return start_from_form(text, keys, state, one_item=False)
 
-    def attempt(text: str, keys: str, state: FormState) -> list[Any]:
-        return begin(text, keys, state, one_item=True)
+    def run_one_item(text: str, keys: str, state: FormState) -> list[Any]:
+        return start_from_form(text, keys, state, one_item=True)
 
-    for button, start in ((tab.run, run), (tab.attempt, attempt)):
+    for button, start in ((tab.run, run_whole_study), (tab.attempt, run_one_item)):
         button.click(None, None, None, js=MARK_STARTING)
-        event = button.click(start, [tab.yaml, tab.keys, tab.view], outputs, **QUIET)
+        event = button.click(start, [tab.yaml, tab.keys, tab.state], outputs, **QUIET)
         event.success(None, header.study, None, js=OPEN_RUN_TAB)
         event.failure(None, None, None, js=MARK_ENDED)
 

@@ -23,7 +23,7 @@ from components.vote.ballot_form import (
     MODES,
     BallotForm,
     BallotState,
-    build_voter_view,
+    build_ballot_content,
     load_ballot_form,
 )
 from components.vote.ballot_html import StartScreen
@@ -321,7 +321,9 @@ def _show_ballot(
         if not progress.voted and not progress.skipped and not session.pool:
             return show_no_ballots_reason(session.store, session.study, session.mode)
         return ballots.finished_html(name, progress, session.mode, notice, fixed=fixed)
-    voter_view = build_voter_view(session.store, session.study, _ballot_form(session), ballot, item)
+    content = build_ballot_content(
+        session.store, session.study, _ballot_form(session), ballot, item
+    )
     earlier = _earlier_vote(session, ballot)
     if earlier is not None and not notice:
         notice = (
@@ -332,7 +334,7 @@ def _show_ballot(
         BallotState(
             name,
             ballot,
-            voter_view,
+            content,
             progress,
             earlier,
             session.rules.timed,

@@ -113,7 +113,7 @@ class BallotState:
 
     name: str
     ballot: Ballot
-    voter_view: VoterState
+    content: VoterState
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
     """The voter's stored vote on this ballot, in the form in which the vote button sends it."""
@@ -204,7 +204,7 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
     return found
 
 
-def build_voter_view(
+def build_ballot_content(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> VoterState:
     """The content of a ballot as the voter sees it; with the reference answer if `form.reference`

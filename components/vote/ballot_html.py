@@ -30,7 +30,7 @@ ANSWER_LETTERS: Final = "AB"
 
 def ballot_html(ballot: BallotState) -> Markup:
     """HTML of a ballot: progress, question with its context, answers, and buttons to vote."""
-    shown, mode = ballot.voter_view, ballot.ballot.mode
+    shown, mode = ballot.content, ballot.ballot.mode
     standing = ballot.standing
     # The context is closed at first if the item has an image.
     drawers = [

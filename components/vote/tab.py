@@ -120,7 +120,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     """Connect the events: one handler for all ballot actions, and the redraws of the tab. The tab
     is drawn when it is opened, and when the study changes while it is open."""
 
-    def perform(
+    def handle_ballot_click(
         study: str, event: gr.EventData, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> list[Any]:
         action = click_data(event)
@@ -130,7 +130,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         shown = handle_action(store, study, action, logged_in_account(request, profile))
         return [shown, header.show_study_size(store, study)]
 
-    def open_tab(
+    def draw_tab(
         study: str, here: str, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> list[Any]:
         known = _parse_browser_state(here)
@@ -138,7 +138,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
             return [gr.skip()] * len(tab.outputs)
         return render(store, study, known, logged_in_account(request, profile))
 
-    def people(study: str, here: str) -> Any:
+    def list_voters(study: str, here: str) -> Any:
         hidden = _parse_browser_state(here).get("blind") or not study or not store.owns(study)
         return gr.skip() if hidden else organiser.show_voters(store, study)
 
@@ -150,14 +150,14 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         gr.Info("The rules are saved and apply from the next ballot on.")
         return [organiser.show_validity(store, study, values[1])]
 
-    def valid(study: str, choose: str) -> Any:
+    def show_validity_of_sampling(study: str, choose: str) -> Any:
         return organiser.show_validity(store, study, choose) if study else gr.skip()
 
     tab.card.select(
-        perform, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
-    ).then(people, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE, **QUIET)
+        handle_ballot_click, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
+    ).then(list_voters, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE, **QUIET)
     opening: dict[str, Any] = {
-        "fn": open_tab,
+        "fn": draw_tab,
         "inputs": [top.study, tab.browser_state],
         "outputs": tab.outputs,
         **QUIET,
@@ -167,7 +167,9 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     tab.save.click(save_rules, [top.study, *tab.controls], tab.validity, **QUIET).then(
         **opening, js=READ_BROWSER_STATE
     )
-    tab.controls[1].input(valid, [top.study, tab.controls[1]], tab.validity, **QUIET)
+    tab.controls[1].input(
+        show_validity_of_sampling, [top.study, tab.controls[1]], tab.validity, **QUIET
+    )
 
 
 def render(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:

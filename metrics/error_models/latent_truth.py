@@ -1,10 +1,10 @@
 """Maximum likelihood for raters whose cases have an unknown true class (Dawid and Skene 1979), by
 EM, for many bootstrap rounds at once.
 
-A class of a case is a pair of a *kind* and a *view*. For each kind (an observed class, or the
-difficulty of a comparison) raters have separate reply probabilities. A view decides what a reply
+A class of a case is a pair of a *kind* and a *truth*. For each kind (an observed class, or the
+difficulty of a comparison) raters have separate reply probabilities. A truth decides what a reply
 means: of two answers, either the first or the second is the better one, and the same reply is right
-in one view and wrong in the other. Given the class, raters reply independently.
+in one truth and wrong in the other. Given the class, raters reply independently.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ TINY: Final = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Replies:
-    """Replies of all raters as counts [rater, view, case, pattern].
+    """Replies of all raters as counts [rater, truth, case, pattern].
 
     `fits` [pattern, category] is 1 where a pattern of replies fits a category; a pattern with a
     missing reply fits several. `group` is the group of each case; the cases of group 0 have all
-    views with equal probability, other groups have probabilities of their own.
+    truths with equal probability, other groups have probabilities of their own.
     """
 
     counts: Floats
@@ -38,26 +38,26 @@ class Replies:
 
     @property
     def flat_counts(self) -> Floats:
-        """Counts as a matrix [view and case, rater and pattern]."""
-        raters, views, cases, patterns = self.counts.shape
-        return self.counts.transpose(1, 2, 0, 3).reshape(views * cases, raters * patterns)
+        """Counts as a matrix [truth and case, rater and pattern]."""
+        raters, truths, cases, patterns = self.counts.shape
+        return self.counts.transpose(1, 2, 0, 3).reshape(truths * cases, raters * patterns)
 
 
 @dataclass(frozen=True, eq=False)
 class LatentFit:
-    """Fitted probabilities, the first axis is the bootstrap round: `kinds` [round, kind], `views`
-    [round, group, view], `rates` [round, kind, rater, category], and the posterior [round, kind,
-    view, case]."""
+    """Fitted probabilities, the first axis is the bootstrap round: `kinds` [round, kind], `truths`
+    [round, group, truth], `rates` [round, kind, rater, category], and the posterior [round, kind,
+    truth, case]."""
 
     kinds: Floats
-    views: Floats
+    truths: Floats
     rates: Floats
     posterior: Floats
     log_likelihood: Floats
 
     @property
-    def view_posterior(self) -> Floats:
-        """Probability of each view, [round, view, case]."""
+    def truth_posterior(self) -> Floats:
+        """Probability of each truth, [round, truth, case]."""
         return np.asarray(self.posterior.sum(axis=1))
 
 
@@ -71,25 +71,25 @@ def fit_latent_truth(
     tolerance: float = 1e-7,
 ) -> LatentFit:
     """Fit the model to cases with the weights [round, case], starting from a posterior [round or
-    1, kind, view, case]. `smoothing` is added to each expected count of a category. A round
+    1, kind, truth, case]. `smoothing` is added to each expected count of a category. A round
     ends when no reply probability changes by more than the tolerance."""
     rounds = len(weights)
     start = np.broadcast_to(posterior, (rounds, *posterior.shape[1:]))
     flat = data.flat_counts
     raters, categories = data.counts.shape[0], data.fits.shape[1]
     even = np.full((rounds, posterior.shape[1], raters, categories), 1.0 / categories)
-    rates, kinds, views = _maximisation_step(
+    rates, kinds, truths = _maximisation_step(
         data, flat, start * weights[:, None, None], even, smoothing
     )
     if (data.fits.sum(axis=1) > 1).any():  # replies are missing: a first division among categories
-        rates, kinds, views = _maximisation_step(
+        rates, kinds, truths = _maximisation_step(
             data, flat, start * weights[:, None, None], rates, smoothing
         )
     left = np.arange(rounds)
     for _ in range(steps):
-        found, _ = _expectation_step(data, flat, rates[left], kinds[left], views[left])
+        found, _ = _expectation_step(data, flat, rates[left], kinds[left], truths[left])
         found *= weights[left, None, None]
-        new, kinds[left], views[left] = _maximisation_step(
+        new, kinds[left], truths[left] = _maximisation_step(
             data, flat, found, rates[left], smoothing
         )
         change = np.abs(new - rates[left]).max(axis=(1, 2, 3))
@@ -97,20 +97,20 @@ def fit_latent_truth(
         left = left[change > tolerance]
         if not len(left):
             break
-    found, each = _expectation_step(data, flat, rates, kinds, views)
-    return LatentFit(kinds, views, rates, found, (each * weights).sum(axis=1))
+    found, each = _expectation_step(data, flat, rates, kinds, truths)
+    return LatentFit(kinds, truths, rates, found, (each * weights).sum(axis=1))
 
 
 def _expectation_step(
-    data: Replies, flat: Floats, rates: Floats, kinds: Floats, views: Floats
+    data: Replies, flat: Floats, rates: Floats, kinds: Floats, truths: Floats
 ) -> tuple[Floats, Floats]:
-    """Posterior of the classes [round, kind, view, case], and the log-likelihood of each case."""
+    """Posterior of the classes [round, kind, truth, case], and the log-likelihood of each case."""
     rounds, kind_count = rates.shape[:2]
     shape = (rounds, kind_count, data.counts.shape[1], data.counts.shape[2])
     likelihood = np.log(np.maximum(rates @ data.fits.T, TINY))
     joint = (likelihood.reshape(rounds * kind_count, -1) @ flat.T).reshape(shape)
     joint += np.log(np.maximum(kinds, TINY))[:, :, None, None]
-    joint += np.log(np.maximum(views, TINY))[:, data.group].transpose(0, 2, 1)[:, None]
+    joint += np.log(np.maximum(truths, TINY))[:, data.group].transpose(0, 2, 1)[:, None]
     top = joint.max(axis=(1, 2), keepdims=True)
     joint -= top
     np.exp(joint, out=joint)
@@ -122,10 +122,10 @@ def _expectation_step(
 def _maximisation_step(
     data: Replies, flat: Floats, weighted: Floats, rates: Floats, smoothing: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Reply probabilities, shares of kinds and of views that make the weighted classes most
+    """Reply probabilities, shares of kinds and of truths that make the weighted classes most
     probable."""
-    rounds, kind_count, view_count, cases = weighted.shape
-    expected = weighted.reshape(rounds * kind_count, view_count * cases) @ flat
+    rounds, kind_count, truth_count, cases = weighted.shape
+    expected = weighted.reshape(rounds * kind_count, truth_count * cases) @ flat
     expected = expected.reshape(*rates.shape[:3], -1)
     spread = (expected / np.maximum(rates @ data.fits.T, TINY)) @ data.fits
     new = rates * spread + smoothing
@@ -133,7 +133,7 @@ def _maximisation_step(
     kinds = weighted.sum(axis=(2, 3))
     kinds = kinds / kinds.sum(axis=1, keepdims=True)
     member = (data.group[:, None] == np.arange(data.groups)).astype(np.float64)
-    views = (weighted.sum(axis=1) @ member).transpose(0, 2, 1) + smoothing
-    views = views / np.maximum(views.sum(axis=-1, keepdims=True), TINY)
-    views[:, 0] = 1.0 / view_count
-    return new, kinds, views
+    truths = (weighted.sum(axis=1) @ member).transpose(0, 2, 1) + smoothing
+    truths = truths / np.maximum(truths.sum(axis=-1, keepdims=True), TINY)
+    truths[:, 0] = 1.0 / truth_count
+    return new, kinds, truths

@@ -131,19 +131,19 @@ class _Cases:
             np.isnan(verdicts), MISSING, np.select([verdicts > 0, verdicts < 0], [0, 1], 2)
         )
         flipped = np.where(state < 2, 1 - state, state)
-        # Reply with the better answer shown first, then second; view 1: the other answer is better.
-        views = (4 * state[:, 0] + state[:, 1], 4 * flipped[:, 1] + flipped[:, 0])
+        # Reply with the better answer shown first, then second; truth 1: the other one is better.
+        truths = (4 * state[:, 0] + state[:, 1], 4 * flipped[:, 1] + flipped[:, 0])
         _, pair = np.unique(np.asarray(pairs), return_inverse=True)
         often = np.bincount(pair) >= MIN_PAIR
         group = np.where(often, np.cumsum(often), 0)[pair]
-        key = np.concatenate([views[0], group[None]]).astype(np.int64).T
+        key = np.concatenate([truths[0], group[None]]).astype(np.int64).T
         _, first, self.case = np.unique(key, axis=0, return_index=True, return_inverse=True)
         self.patterns = len(first)
         self.items, self.item = items, unique_codes(items)[1]
         counts = np.zeros((self.judges, 2, len(first), 15))
-        for view, codes in enumerate(views):
+        for truth, codes in enumerate(truths):
             for judge in range(self.judges):
-                counts[judge, view, np.arange(len(first)), codes[judge, first]] = 1
+                counts[judge, truth, np.arange(len(first)), codes[judge, first]] = 1
         self.replies = Replies(counts, _categories_by_pattern(), group[first])
         self.sign = np.sign(np.nansum(verdicts, axis=1))[:, first]
         both = [bool(np.isfinite(one).all(axis=0).any()) for one in verdicts]
@@ -231,7 +231,7 @@ def _estimate_jury(
         _expected_right_share(one, w) for one, w in ((fit, whole), (again, weights))
     )
     r, r_rounds = (
-        error_correlation(one.view_posterior[:, 0], w, cases.sign)
+        error_correlation(one.truth_posterior[:, 0], w, cases.sign)
         for one, w in ((fit, whole), (again, weights))
     )
     most, note = float(len(cells)), TWO_KINDS_NOTE if kinds == 2 else ""
@@ -253,7 +253,7 @@ def _estimate_jury(
             note,
         ),
         right=_estimate_share(float(right[0]), right_rounds, n, items, note),
-        better=fit.view_posterior[0, 0][cases.case],
+        better=fit.truth_posterior[0, 0][cases.case],
     )
 
 
@@ -266,7 +266,7 @@ def _reply_rates(fit: LatentFit) -> Floats:
 
 
 def _expected_right_share(fit: LatentFit, weights: Floats) -> Floats:
-    top = fit.view_posterior.max(axis=1)
+    top = fit.truth_posterior.max(axis=1)
     return np.asarray((top * weights).sum(axis=1) / weights.sum(axis=1))
 
 

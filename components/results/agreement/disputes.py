@@ -108,7 +108,7 @@ def dispute_kinds(raters: Raters) -> list[str]:
         found += [AGAINST_PEOPLE]
     if raters.truth == "design":
         found += [AGAINST_KNOWN]
-    if len(raters.rater_names_in_view) > 1:
+    if len(raters.filtered_rater_names) > 1:
         found += [JUDGES_SPLIT]
     if raters.has_people:
         found += [PEOPLE_SPLIT]

@@ -45,7 +45,7 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
     raters, found = Raters(filtered), load_call_agreement(filtered)
     known = {
         name: found[raters.names[name]]
-        for name in raters.rater_names_in_view
+        for name in raters.filtered_rater_names
         if raters.names[name] in found
     }
     ranked = sorted(known, key=lambda name: -(known[name].value or 0.0))
@@ -133,7 +133,7 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
     """(judge with prompt, category) -> agreement; "All" pools the categories."""
     raters = Raters(filtered)
     names = {
-        cell: name for name, cell in raters.names.items() if name in raters.rater_names_in_view
+        cell: name for name, cell in raters.names.items() if name in raters.filtered_rater_names
     }
     by = ["judge", "prompt", "category"]
     parts: dict[CellKey, Estimate] = {

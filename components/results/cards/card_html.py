@@ -46,7 +46,7 @@ _CARD: Final = macros("results/cards/card.html")
 def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     """HTML of the report card of one rater (a judge with a prompt); with `whole`, its lower part is
     open."""
-    if rater not in raters.rater_names_in_view:
+    if rater not in raters.filtered_rater_names:
         return panel.empty_state(
             "There is no judge to report on.",
             "No judge's verdict passes these filters. Run the study or remove a filter. For "
@@ -103,7 +103,7 @@ def _single_answer_measure_table(card: PointCard) -> Markup:
 def report_cards(filtered: FilteredStudy) -> Markup:
     """HTML report section with one report card per judge and prompt, as on the page."""
     raters = Raters(filtered)
-    names = list(raters.rater_names_in_view)
+    names = list(raters.filtered_rater_names)
     cards = join(
         fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name, True))
         for name in names[:MAX_CARDS]

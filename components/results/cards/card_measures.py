@@ -140,7 +140,7 @@ class CardMeasures:
         if record.key == answer_records.TIES_AGREEMENT.key:
             return {
                 name: self.with_people(name)
-                for name in (self.rater, *self.raters.rater_names_in_view)
+                for name in (self.rater, *self.raters.filtered_rater_names)
             }
         if record.key in self.measures:
             found = {name: got[record.key] for name, got in self.measures_by_rater.items()}

@@ -67,7 +67,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def has_twins(filtered: FilteredStudy) -> bool:
-    return bool(twin_panels.effects_in_view(filtered))
+    return bool(twin_panels.filtered_effects(filtered))
 
 
 def draw_length(filtered: FilteredStudy) -> Drawn | None:

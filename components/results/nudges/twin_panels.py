@@ -39,7 +39,7 @@ MAX_CELLS: Final = 4
 Cell = tuple[str, str]
 
 
-def effects_in_view(filtered: FilteredStudy) -> dict[Cell, list[TwinEffect]]:
+def filtered_effects(filtered: FilteredStudy) -> dict[Cell, list[TwinEffect]]:
     """(judge, prompt) -> effects of the families of twins, and of the judge's controls (twins with
     a real fault), for the judges and prompts that pass the filters."""
     chosen = filtered.filter
@@ -61,7 +61,7 @@ def effects_in_view(filtered: FilteredStudy) -> dict[Cell, list[TwinEffect]]:
 def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and sentence on the largest effect; None without twins. With several judges or
     prompts, the one with the largest effect is named."""
-    cells = effects_in_view(filtered)
+    cells = filtered_effects(filtered)
     if not cells:
         return None
 
@@ -79,7 +79,7 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
 
 def draw_twins(filtered: FilteredStudy) -> Markup | None:
     """Draw a forest of the effects for each judge and prompt; None without twins."""
-    cells = effects_in_view(filtered)
+    cells = filtered_effects(filtered)
     if not cells:
         return None
     drawn = []
@@ -148,7 +148,7 @@ def _examples_box_id(effect: TwinEffect, cell: int) -> str:
 def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
     """Draw examples of every family; a click on a row of the forest shows those of its family. None
     without twins or without their texts."""
-    cells = effects_in_view(filtered)
+    cells = filtered_effects(filtered)
     boxes = []
     for cell, own in enumerate(list(cells.values())[:MAX_CELLS]):
         first = next((one for one in irrelevant_effects_by_size(own)), None)
@@ -165,7 +165,7 @@ def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
 def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of all effects, each with the smallest detectable effect and the number of
     skipped answers."""
-    cells = effects_in_view(filtered)
+    cells = filtered_effects(filtered)
     if not cells:
         return None
     heads = ("Family", "Judge, prompt", "Effect", "Floor", "Adjusted", "Detectable", "Skipped")

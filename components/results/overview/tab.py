@@ -64,8 +64,8 @@ def chosen_rater(filtered: FilteredStudy) -> str | None:
     if they select a judge or a prompt or the study has one; None shows the table of all."""
     raters = Raters(filtered)
     picked = filtered.filter.judge != ALL_CHOICE or filtered.filter.prompt != ALL_CHOICE
-    alone = len(raters.rater_names_in_view) == 1 and (picked or len(raters.names) == 1)
-    return raters.rater_names_in_view[0] if alone else None
+    alone = len(raters.filtered_rater_names) == 1 and (picked or len(raters.names) == 1)
+    return raters.filtered_rater_names[0] if alone else None
 
 
 def draw_unusable(filtered: FilteredStudy) -> Markup | None:
@@ -106,7 +106,7 @@ def draw_card(filtered: FilteredStudy) -> Markup | None:
     ]
     if name is None and any(tables):
         return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
-    names = [name] if name else raters.rater_names_in_view[: panels.MAX_ROWS]
+    names = [name] if name else raters.filtered_rater_names[: panels.MAX_ROWS]
     return join(show_card(raters, one) for one in names) or None
 
 

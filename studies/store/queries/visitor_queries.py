@@ -77,8 +77,8 @@ _REFUSAL_CONDITIONS: Final = {
 
 def restrict_reads(connection: sqlite3.Connection) -> None:
     """Replace the tables, on this connection, by views of the rows that the visitor may see."""
-    for view in _VIEWS:
-        connection.execute(view)
+    for statement in _VIEWS:
+        connection.execute(statement)
 
 
 def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:

@@ -44,7 +44,7 @@ def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None
 def test_agreement_still_sees_each_of_them(store: Store) -> None:
     voices = Raters(FilteredStudy(store, "votes"))
     assert set(voices.rows["judge"].astype(str)) == {"human:ann", "human:bob"}
-    assert voices.has_people and voices.rater_names_in_view == []
+    assert voices.has_people and voices.filtered_rater_names == []
 
 
 def test_a_mark_opens_the_votes_of_all(store: Store) -> None:

@@ -30,18 +30,22 @@ def engine():
     made.close()
 
 
-def text_and_view(outputs) -> tuple[str, FormState]:
+def handler(page, name):
+    return next(one for one in page.fns.values() if getattr(one.fn, "__name__", "") == name)
+
+
+def text_and_state(outputs) -> tuple[str, FormState]:
     return outputs[0], outputs[1]
 
 
 def test_a_new_study_is_in_the_store_before_its_first_call(store):
     outputs = open_new_study(store, TEXT, FormState(), {})
-    text, view = text_and_view(outputs)
-    assert view.study == "My study" and outputs[-1].value == "My study"
+    text, state = text_and_state(outputs)
+    assert state.study == "My study" and outputs[-1].value == "My study"
     assert is_without_calls(store, "My study")
     assert "not run yet" in show_study_size(store, "My study")
     assert study_state(store.studies()[0], ()).tab == "study"
-    assert open_new_study(store, TEXT, view, {})[1].study == "My study 2"
+    assert open_new_study(store, TEXT, state, {})[1].study == "My study 2"
     prepare_run(text, store)  # Run fills the same study
     assert not is_without_calls(store, "My study") and len(store.studies()) == 2
 
@@ -72,12 +76,12 @@ def test_the_form_follows_the_header_and_unsaved_changes_come_back(store):
     one, text = save_new_study(TEXT, store, "One")
     prepare_run(text, store)  # from here on, changes wait for Run
     save_new_study(TEXT.replace("count: 12", "count: 5"), store, "Two")
-    text, view = text_and_view(open_study(store, one, START_YAML, FormState(), {}))
+    text, state = text_and_state(open_study(store, one, START_YAML, FormState(), {}))
     assert read_mapping(text)["name"] == "One"
     changed = put_value(text, ("repeats",), 4)
-    text, view = text_and_view(open_study(store, "Two", changed, view, {}))
-    assert read_mapping(text)["data"]["count"] == 5 and view.study == "Two"
-    text, view = text_and_view(open_study(store, one, text, view, {}))
+    text, state = text_and_state(open_study(store, "Two", changed, state, {}))
+    assert read_mapping(text)["data"]["count"] == 5 and state.study == "Two"
+    text, state = text_and_state(open_study(store, one, text, state, {}))
     assert read_mapping(text)["repeats"] == 4
     assert "repeats" not in read_mapping(stored_study_yaml(store, one))
 
@@ -93,7 +97,7 @@ def test_a_file_that_is_no_study_stays_in_the_form(store):
 def test_a_late_request_for_the_former_name_does_not_undo_a_renaming(store, engine):
     """The page asks for the form of the header's study; the study is renamed meanwhile."""
     page = create_page(store, engine)
-    follow = next(f for f in page.fns.values() if getattr(f.fn, "__name__", "") == "follow")
+    follow = handler(page, "load_header_study")
     text, state, _ = save_form(
         store, engine, put_value(START_YAML, ("repeats",), 2), FormState(opened=START_YAML)
     )
@@ -107,12 +111,12 @@ def test_a_late_request_for_the_former_name_does_not_undo_a_renaming(store, engi
 
 def test_the_plan_of_the_study_in_view_is_drawn_again_after_its_calls_are_stored(store, engine):
     page = create_page(store, engine)
-    follow = next(f for f in page.fns.values() if getattr(f.fn, "__name__", "") == "follow")
+    follow = handler(page, "load_header_study")
     name, text = save_new_study(TEXT, store, "One")
-    text, view = text_and_view(open_study(store, name, text, FormState(), {}))
-    before = follow.fn(name, text, view, {})
+    text, state = text_and_state(open_study(store, name, text, FormState(), {}))
+    before = follow.fn(name, text, state, {})
     run_text(store, text)
-    after = follow.fn(name, text, view, {})
+    after = follow.fn(name, text, state, {})
     assert before[0] == after[0] == gr.skip()  # the text of the study file stays as it is
     all_stored = [
         any(says(str(part), "All", "stored") for part in made) for made in (before, after)

@@ -142,7 +142,7 @@ def test_a_new_measure_is_on_the_cards_of_page_and_library(
 ) -> None:
     frame = few_items(demos.frame(PAIRS_STUDY))
     raters = UnsavedRaters(UnsavedStudy("s", judgements=frame))
-    card = ReportCard(raters, raters.rater_names_in_view[0])
+    card = ReportCard(raters, raters.filtered_rater_names[0])
     (line,) = [one for one in card_measures(card) if one.record is new_measure]
     assert line.estimate.value == pytest.approx((card.rows["repeat"] == 0).mean())
     assert (line.label, line.description) == ("First calls", new_measure.description)
@@ -157,7 +157,7 @@ def test_a_new_measure_is_on_the_cards_of_page_and_library(
 def test_a_card_takes_names_and_links_from_the_records(demos: Store) -> None:
     frame = few_items(demos.frame(OPTIONS_STUDY))
     raters = UnsavedRaters(UnsavedStudy("s", judgements=frame))
-    card = ReportCard(raters, raters.rater_names_in_view[0])
+    card = ReportCard(raters, raters.filtered_rater_names[0])
     lines = card_measures(card)
     unlisted = {"accuracy", "own_family"}  # shown only where they are known
     assert {one.key for one in records.listed("card", 5)} - unlisted <= {

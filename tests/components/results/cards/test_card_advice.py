@@ -22,7 +22,7 @@ from tests.page_words import says
 
 def cards_of(frame: pd.DataFrame) -> dict[str, ReportCard]:
     raters = UnsavedRaters(UnsavedStudy("s", judgements=frame), "design")
-    return {rater: ReportCard(raters, rater) for rater in raters.rater_names_in_view}
+    return {rater: ReportCard(raters, rater) for rater in raters.filtered_rater_names}
 
 
 def sentences_of(card: ReportCard) -> list[CardSentence]:
