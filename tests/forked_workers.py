@@ -4,8 +4,9 @@ The tests are collected once; then the process is forked. Workers that are start
 all modules and collect all tests each: 9 s of CPU per worker. Each file is run by one worker, which
 takes the next file when it is done.
 
-A test that takes longer than `--test-seconds` fails and its worker is killed. The tests that a
-killed or dead worker had left, or had claimed, are run by new workers.
+A test that takes longer than `--test-seconds` fails and its worker is killed. Beside other work a
+second counts for less: half if twice as many processes want to run as there are workers. The tests
+that a killed or dead worker had left, or had claimed, are run by new workers.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class _Worker:
 
     def __init__(self, process: Any, folder: Path) -> None:
         self.process, self.folder = process, folder
-        self.test, self.location, self.began = "", ("", None, ""), 0.0
+        self.test, self.location, self.taken = "", ("", None, ""), 0.0
         self.trouble = "died"
 
     def kill(self) -> None:
@@ -102,7 +103,7 @@ class _Worker:
 
     def end_if_late(self, seconds: float) -> None:
         """End the process if its test has taken too long, after its threads wrote their stacks."""
-        if not self.test or self.trouble != "died" or time.monotonic() - self.began <= seconds:
+        if not self.test or self.trouble != "died" or self.taken <= seconds:
             return
         self.trouble = f"took more than {seconds:g} s and was killed"
         with contextlib.suppress(ProcessLookupError):
@@ -136,6 +137,7 @@ def _report_all(
 ) -> None:
     """Pass the workers' reports on to pytest until all workers have ended."""
     hook, seconds = session.config.hook, session.config.getoption("test_seconds")
+    last = time.monotonic()
     while running:
         for pipe in wait(list(running), timeout=1.0):
             assert isinstance(pipe, Connection)
@@ -145,7 +147,7 @@ def _report_all(
             except (EOFError, OSError):
                 kind, data = "died", ""
             if kind == "start":
-                (worker.test, worker.location), worker.began = data, time.monotonic()
+                (worker.test, worker.location), worker.taken = data, 0.0
             elif kind == "report":
                 report = hook.pytest_report_from_serializable(config=session.config, data=data)
                 hook.pytest_runtest_logreport(report=report)
@@ -167,12 +169,20 @@ def _report_all(
                     _report_death(session, worker, data)
                     done.add(worker.test)
                 del running[pipe]
+        before, last = last, time.monotonic()
+        share = share_of_a_worker(len(running), os.getloadavg()[0])
         for worker in running.values():
+            worker.taken += (last - before) * share
             worker.end_if_late(seconds)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
+
+
+def share_of_a_worker(workers: int, load: float) -> float:
+    """Share of its usual speed that a worker has while `load` processes want to run."""
+    return min(1.0, workers / load) if load > 0 else 1.0
 
 
 def _report_death(session: pytest.Session, worker: _Worker, said: str) -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.forked_workers import share_of_a_worker
+
 ROOT = Path(__file__).parents[1]
 FILES = {
     "test_good.py": "import os\nPID = os.getpid()\n"
@@ -42,3 +44,13 @@ def test_outcomes_of_all_workers_arrive_and_a_death_is_a_failure(tmp_path: Path)
         assert f"died, in {name}" in done.stdout
     assert "was killed, in test_slow.py::test_hangs" in done.stdout
     assert "in test_hangs" in done.stdout, "the stack of the test that hangs"
+
+
+def test_beside_other_work_a_test_has_more_time() -> None:
+    assert [share_of_a_worker(4, load) for load in (0.0, 1.0, 4.0, 8.0, 40.0)] == [
+        1,
+        1,
+        1,
+        0.5,
+        0.1,
+    ]
