@@ -66,7 +66,7 @@ def _outcomes_by_cell(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.Dat
     for number in range(groups):
         cell = row_selection.select_rows(rows, group == number)
         grid = build_order_grid(cell)
-        if not grid.cells:  # votes of people: no judge to correct
+        if not grid.raters:  # votes of people: no judge to correct
             continue
         yield from _outcomes_of_scores(cell, _one_judge_scores(grid, remedy.id))
 

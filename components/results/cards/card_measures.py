@@ -136,7 +136,7 @@ class CardMeasures:
             return {self.rater: own[record.key]()}
         if record.key == answer_records.AGREEMENT.key:
             agreed, names = self.raters.call_agreement, self.raters.names
-            return {name: agreed[cell] for name, cell in names.items() if cell in agreed}
+            return {name: agreed[one] for name, one in names.items() if one in agreed}
         if record.key == answer_records.TIES_AGREEMENT.key:
             return {
                 name: self.with_people(name)
@@ -325,8 +325,8 @@ class CardMeasures:
         if len(self.raters.filtered.stored_frame) > MAX_ADVICE_ROWS:
             return None
         study = self.raters.remedies
-        cell = study.index(self.judge, self.prompt) if study.grid.size else None
-        return None if cell is None else study.advice(cell)
+        index = study.index(self.judge, self.prompt) if study.grid.size else None
+        return None if index is None else study.advice(index)
 
     @cached_property
     def slot_label_effects(self) -> dict[str, Estimate]:

@@ -14,7 +14,7 @@ from metrics.catalogue.records import text_records
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
-from metrics.labels.labelled_rows import score_cells
+from metrics.labels.labelled_rows import score_rows_by_rater
 from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
 from metrics.labels.point_rules import point_remedies
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
@@ -67,7 +67,7 @@ class PointCard:
     @cached_property
     def agreement(self) -> ScoreAgreement | None:
         """Agreement of scores with labels; None for pass/fail verdicts or without labels."""
-        found = next(iter(score_cells(self.rows).values()), None)
+        found = next(iter(score_rows_by_rater(self.rows).values()), None)
         if found is None:
             return None
         made = score_agreement(found.score, found.label, found.item, found.scale)
