@@ -42,7 +42,7 @@ class OrderPatterns:
         return (self.tie_once_right - self.tie_once_wrong) / 4 / max(self.comparisons, 1)
 
 
-def order_patterns(grid: OrderGrid, rater: int) -> OrderPatterns:
+def count_order_patterns(grid: OrderGrid, rater: int) -> OrderPatterns:
     """Count the comparisons of a grid with each pattern of verdicts in the two orders, for one
     judge and prompt."""
     one, two = grid.verdicts[rater] * grid.truth

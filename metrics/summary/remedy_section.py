@@ -14,7 +14,7 @@ from metrics.estimation.intervals import unknown_estimate
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.known_winners import TruthSource
-from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.recommendation import Recommendation
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, build_remedy_study
 from metrics.remedies.rotation_rules import rotation_tables
@@ -55,7 +55,7 @@ def remedy_section(
     for rater, (judge, prompt) in enumerate(study.raters if study.grid.size else ()):
         rules.setdefault(judge, {})[prompt] = _judge_rules(study, rater, inputs)
     for (judge, prompt), table in rotated.items():
-        lines = {one.rule.id: _rule_as_json(one, inputs) for one in table}
+        lines = {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
         rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
     section: Json = {"truth": _truth_facts(study), "rules": rules}
     if not study.grid.size:
@@ -99,10 +99,10 @@ def _truth_facts(study: RemedyStudy) -> Json:
 def _judge_rules(study: RemedyStudy, rater: int, inputs: RemedyInputs) -> Json:
     rules = [*rules_of_rater(study.grid, rater), *prompt_rules(study.grid, rater)]
     table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
-    return {one.rule.id: _rule_as_json(one, inputs) for one in table}
+    return {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
 
 
-def _rule_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
+def _rule_estimate_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
     """Convert a line of the table of remedies to the JSON object of a rule."""
     found: Json = {
         "calls": round(one.rule.price, 4),
@@ -133,7 +133,7 @@ def rule_cost(one: RuleEstimate, costs: Mapping[Rater, float]) -> float | None:
 def _order_patterns_section(study: RemedyStudy) -> Json:
     found: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters):
-        patterns = order_patterns(study.grid, rater)
+        patterns = count_order_patterns(study.grid, rater)
         found.setdefault(judge, {})[prompt] = {**vars(patterns), "gain": patterns.gain}
     return found
 
@@ -204,7 +204,7 @@ def _jury_as_json(
 ) -> Json:
     table = study.jury_table(raters)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
-    found |= {one.rule.id: _rule_as_json(one, inputs) for one in table[1:]}
+    found |= {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table[1:]}
     if (
         not picked
     ):  # a jury chosen by its agreement would be certified with the labels that chose it

@@ -99,7 +99,7 @@ class CardMeasures:
         return self.options <= 2
 
     @cached_property
-    def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
+    def position_measures_by_judge(self) -> dict[str, dict[str, Estimate]]:
         """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
         return {
             cell[0]: got
@@ -108,7 +108,7 @@ class CardMeasures:
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
-        return self.measures_by_rater.get(self.rater) or rater_profile(self.rows)[()]
+        return self.position_measures_by_judge.get(self.rater) or rater_profile(self.rows)[()]
 
     @cached_property
     def twin_effect(self) -> tuple[Estimate, str]:
@@ -143,7 +143,7 @@ class CardMeasures:
                 for name in (self.rater, *self.raters.filtered_rater_names)
             }
         if record.key in self.measures:
-            found = {name: got[record.key] for name, got in self.measures_by_rater.items()}
+            found = {name: got[record.key] for name, got in self.position_measures_by_judge.items()}
             return {**found, self.rater: self.measures[record.key]}
         measure = record.estimator
         by_cell = estimate_all([measure], self.raters.rows_of_model_judges, ["judge"])[measure.name]

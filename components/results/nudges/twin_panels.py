@@ -117,7 +117,7 @@ def _floor_band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
     if floor.value is None or floor.low is None or floor.high is None:
         return None
     low, high = floor.low - floor.value, floor.high - floor.value
-    return axis.place(low), axis.span(low, high)
+    return axis.css_position(low), axis.css_width(low, high)
 
 
 def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:

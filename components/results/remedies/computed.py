@@ -11,7 +11,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import load_remedy_study
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
-from metrics.remedies.order_identity import OrderPatterns, order_patterns
+from metrics.remedies.order_identity import OrderPatterns, count_order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import CoveragePoint
@@ -115,7 +115,7 @@ class RemedyResults:
 
     @cached_property
     def patterns(self) -> OrderPatterns | None:
-        return order_patterns(self.study.grid, self.rater) if self.rater is not None else None
+        return count_order_patterns(self.study.grid, self.rater) if self.rater is not None else None
 
     @cached_property
     def curve(self) -> tuple[list[CoveragePoint], str]:

@@ -234,7 +234,8 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
 
 
 def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
-    """Names and shares of the mistakes by kind."""
+    """(name, share of mistaken verdicts): of all verdicts, then by position of the better answer,
+    by label and by category."""
     if found is None:
         return []
     rows = [("all verdicts", found.all)]

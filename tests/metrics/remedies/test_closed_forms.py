@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from metrics.remedies.decision_rules import ask_people, calibrated_call
-from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import graded_curve
 from metrics.remedies.rule_sets import jury_rules, rules_of_rater
@@ -161,6 +161,6 @@ def test_people_decide_the_share_with_the_highest_entropy():
 def test_asking_twice_gains_exactly_what_the_identity_says():
     study = study_of(BIASED)
     found = lines_of(study, rules_of_rater(study.grid, 0))
-    gain = order_patterns(study.grid, 0).gain
+    gain = count_order_patterns(study.grid, 0).gain
     assert found["pool"].difference.value == pytest.approx(gain, abs=1e-12)
     assert found["agree"].difference.value == pytest.approx(-gain, abs=1e-12)

@@ -9,7 +9,7 @@ import pytest
 
 from metrics.__main__ import main, render_tables
 from metrics.remedies.effective_votes import effective_votes
-from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import votes_curve
 from metrics.remedies.rule_sets import jury_rules, rules_of_rater
@@ -95,7 +95,7 @@ def test_five_judges_carry_two_votes(study):
 
 def test_the_identity_with_the_numbers_of_gpt_4(study):
     cell = study.index("gpt-4")
-    found = order_patterns(study.grid, cell)
+    found = count_order_patterns(study.grid, cell)
     assert vars(found) == {
         "same_right": 392,
         "same_wrong": 65,

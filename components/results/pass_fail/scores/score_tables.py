@@ -186,15 +186,12 @@ def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
         f"(Spearman, Kendall's τ-b); quadratic κ. {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: labelled scores."
     )
-    rows = [
-        ValueRow(name, one)
-        for name, one in _list_agreements_by_judge(filtered, load_scores(filtered))
-    ]
+    rows = [ValueRow(name, one) for name, one in _named_agreements(filtered, load_scores(filtered))]
     head = typed_columns.paper_head("Judge", PAPER_COLUMNS)
     return PaperTable("Scores", caption, head, typed_columns.paper_rows(PAPER_COLUMNS, rows))
 
 
-def _list_agreements_by_judge(
+def _named_agreements(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
     names = row_names(filtered.measured_judge_rows)
