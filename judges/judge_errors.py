@@ -6,7 +6,8 @@ from studies.errors import EvenhandError
 
 
 class PromptError(EvenhandError):
-    """A prompt file that cannot be used, for example because of an unknown name or variable."""
+    """A prompt, or criteria for it, that cannot be read, used or saved, for example because of an
+    unknown variable."""
 
 
 class UnknownFormat(PromptError):

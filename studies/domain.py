@@ -29,6 +29,9 @@ RETRYABLE_STATUSES: Final[frozenset[Status]] = frozenset(
 )
 """Statuses of calls that are made again when a user retries the failed calls of a study."""
 
+Rater = tuple[str, str]
+"""Names of a judge and of the prompt it is called with."""
+
 REFERENCE: Final = "@reference"
 UNRELATED: Final = "@unrelated"
 BY_DESIGN: Final = "by-design"

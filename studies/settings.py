@@ -243,7 +243,7 @@ def is_public() -> bool:
 
 
 def check_settings() -> None:
-    """Raise SettingError for the first variable whose value has the wrong type."""
+    """Raise SettingError for the first environment variable with an invalid value."""
     for setting in ALL_SETTINGS:
         setting.read()
 

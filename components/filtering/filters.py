@@ -120,17 +120,17 @@ def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
     one, two = (column.codes.to_numpy().astype(np.int64) for column in (judge, prompt))
     named, prompts = (one >= 0) & (two >= 0), len(prompt.categories)
     counts = np.bincount(one[named] * prompts + two[named])
-    cells = [divmod(int(code), prompts) for code in np.flatnonzero(counts)]
-    return short_names([(judge.categories[j], prompt.categories[p]) for j, p in cells])
+    raters = [divmod(int(code), prompts) for code in np.flatnonzero(counts)]
+    return short_names([(judge.categories[j], prompt.categories[p]) for j, p in raters])
 
 
-def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+def short_names(raters: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """Name each (judge, prompt): by its judge if there is only one prompt, by its prompt if there
     is only one judge with several prompts, else as "judge, prompt"."""
-    judges = {judge for judge, _ in cells}
-    prompts = {prompt for _, prompt in cells}
+    judges = {judge for judge, _ in raters}
+    prompts = {prompt for _, prompt in raters}
     named: dict[tuple[str, ...], str] = {}
-    for judge, prompt in cells:
+    for judge, prompt in raters:
         if len(judges) == 1 and len(prompts) > 1:
             named[judge, prompt] = str(prompt)
         else:

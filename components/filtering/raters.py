@@ -68,18 +68,18 @@ class Raters:
     @cached_property
     def frame(self) -> pd.DataFrame:
         rows = self.rows
-        cell, cells = row_selection.group_codes(rows, ("judge", "prompt"))
-        first = rows.iloc[row_selection.first_rows(cell, cells)]
-        by_cell = {cell: name for name, cell in self.names.items()}
+        rater, raters = row_selection.group_codes(rows, ("judge", "prompt"))
+        first = rows.iloc[row_selection.first_rows(rater, raters)]
+        names_by_rater = {rater: name for name, rater in self.names.items()}
         named = [
-            by_cell.get((judge, prompt), judge)
+            names_by_rater.get((judge, prompt), judge)
             for judge, prompt in zip(
                 first["judge"].astype(str), first["prompt"].astype(str), strict=True
             )
         ]
         known = sorted(set(named))
         code = np.array([known.index(name) for name in named], np.int64)
-        return rows.assign(judge=pd.Categorical.from_codes(code[cell], pd.Index(known)))
+        return rows.assign(judge=pd.Categorical.from_codes(code[rater], pd.Index(known)))
 
     @cached_property
     def rows_of_model_judges(self) -> pd.DataFrame:

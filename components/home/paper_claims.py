@@ -92,7 +92,8 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
 
 
 def paper_claims(store: Store) -> list[PaperClaim]:
-    """All cards; if the store has no recorded demo, only the cards that do not cite the demo."""
+    """Claims of papers, one for each card of Home; if the store has no recorded demo, only those
+    that do not cite the demo."""
     present = {line.name for line in store.studies()}
     cards = [_unrelated_option_claim()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:

@@ -207,7 +207,8 @@ def page_number(matching: Ints, selection: Selection, opened: int | None) -> int
 
 
 def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
-    """Rows of the list for the comparisons with the numbers `wanted`."""
+    """Rows of the list in Inspect for the comparisons whose numbers in the index are `wanted`, in
+    this order."""
     at = np.asarray(wanted, np.int64)
     rows = np.flatnonzero(np.isin(index.comparison_of_row, at))
     table = index.frame.iloc[rows].assign(at=index.comparison_of_row[rows])

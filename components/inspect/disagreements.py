@@ -36,7 +36,7 @@ def _verdicts_of(frame: pd.DataFrame, rater: str) -> pd.DataFrame | None:
     None if the study has no such rater."""
     if rater == PEOPLE:
         return _majority_verdicts(frame)
-    by_name = {name: cell for cell, name in row_names(machine_rows(frame)).items()}
+    by_name = {name: rater for rater, name in row_names(machine_rows(frame)).items()}
     if rater not in by_name:
         return None
     judge, prompt = by_name[rater]

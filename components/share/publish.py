@@ -105,7 +105,9 @@ def _requirements_text(runs: bool) -> str:
 
 
 def _space_readme_text(study: str, *, frozen: bool) -> str:
-    """README of the folder: metadata of the project's README, with the study's name."""
+    """README of a published Space: the metadata of the project's README with the study's name as
+    title, a sentence on the page, and the command that runs it. `frozen`: a page on which nothing
+    can be run or voted."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]

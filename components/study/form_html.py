@@ -35,7 +35,7 @@ def render_form(
         render_notices(preview, state),
         render_source(preview, state),
         render_records(preview, state),
-        render_judges(preview, state, tested),
+        render_judges_and_prompts(preview, state, tested),
         more_settings.more_settings(preview, state),
         judges.judge_drawer(preview.lenient_study, state, tested, numbers),
         render_prompt_title(preview, state),
@@ -76,7 +76,7 @@ def render_records(preview: StudyPreview, state: FormState) -> Markup:
     )
 
 
-def render_judges(
+def render_judges_and_prompts(
     preview: StudyPreview, state: FormState, tested: Mapping[str, JudgeCheck]
 ) -> Markup:
     study, head = preview.lenient_study, controls.step_heading(2, "Judge and prompt")

@@ -220,7 +220,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def redraw_judges(text: str, state: FormState, tested: Any) -> list[Markup]:
         look = build_preview(text, store.folder)
         drawer = judge_drawer(look.lenient_study, state, tested)
-        return [form_html.render_judges(look, state, tested), drawer]
+        return [form_html.render_judges_and_prompts(look, state, tested), drawer]
 
     tab.errand.select(
         run_form_job, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET

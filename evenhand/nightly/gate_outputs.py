@@ -44,7 +44,7 @@ def _junit_element(check: StreamCheck) -> str:
 
 
 def _xml_text(text: str) -> str:
-    """Return a text without the characters that are not allowed in XML."""
+    """Return a text with � in place of each character that XML does not allow."""
     return _NOT_XML.sub("\ufffd", text)
 
 

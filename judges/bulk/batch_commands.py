@@ -40,7 +40,11 @@ def add_batch_commands(commands: Any) -> None:
     for name, command, summary in (
         ("export-batch", export_files, "write the pending calls as OpenAI Batch files"),
         ("submit-batch", submit_files, "upload the files of a folder and create their batches"),
-        ("collect-batch", collect_files, "download the results of finished batches and store them"),
+        (
+            "collect-batch",
+            collect_finished_batches,
+            "download the results of finished batches and store them",
+        ),
         ("import-batch", import_files, "store the output and error files of a batch"),
     ):
         sub = commands.add_parser(name, help=summary, description=summary)
@@ -122,7 +126,7 @@ def _check_budget(plan: Plan, store: Store) -> None:
         )
 
 
-def collect_files(options: argparse.Namespace) -> int:
+def collect_finished_batches(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     key_consents.confirm(plan.study, options)
     found: list[Path] = []

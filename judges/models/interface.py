@@ -41,7 +41,8 @@ as large, a time in milliseconds since 1970."""
 
 @dataclass(frozen=True, slots=True)
 class RequestQuota:
-    """Number of requests that an endpoint still accepts, as reported in the headers of a reply."""
+    """An endpoint's limit of requests, how many it still accepts, and when the count starts anew,
+    as the headers of a reply report them."""
 
     limit: float
     remaining: float
@@ -137,7 +138,8 @@ class JudgeCall:
 
     @property
     def stream_parameters(self) -> Mapping[str, Any]:
-        """Parameters that request the reply token by token; they are not part of the call's key."""
+        """Parameters that request the reply token by token, without those that the endpoint
+        refused; none if the judge does not stream. They are not part of the call's key."""
         if not self.judge.stream or "stream" in self.stream_refusals:
             return {}
         wanted = STREAM_PARAMETERS.items()

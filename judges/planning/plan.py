@@ -42,7 +42,8 @@ then made again."""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A study with the items, prompts and images that its asks are rendered from."""
+    """A study with the items, prompts and images from which its asks (requests to judges) are
+    rendered."""
 
     study: Study
     items: tuple[Item, ...]
@@ -181,7 +182,8 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
 
 
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
-    """Whether this plan would send the same request for a stored ask, byte for byte.
+    """Whether this plan would send the same request for a stored ask, apart from parameters that
+    the endpoint refused.
 
     If a study is saved with another plan during a run, the run must not make asks of the new plan
     with texts of the old one: the reply would be stored under a wrong key.

@@ -49,7 +49,7 @@ def _read_selection(
     rival = _ALTERNATIVE_OPTION.match(text.lower, option.end())
     if rival and int(rival[1]) != int(option[1]):
         return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
-    return _match_option(text, marker.start(), option, n_options)
+    return _verdict_of_option(text, marker.start(), option, n_options)
 
 
 @markers.reads("selection-option", "gradelab")
@@ -60,7 +60,7 @@ def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.Mark
     option = re.compile("Option ([0-9]{1,9})").search(text.text, start)
     if option is None:
         return markers.MarkerMatch(rule="gradelab")
-    return replace(_match_option(text, option.start(), option, n_options), rule="gradelab")
+    return replace(_verdict_of_option(text, option.start(), option, n_options), rule="gradelab")
 
 
 def _end_of_value_line(text: str, position: int) -> int:
@@ -75,7 +75,7 @@ def _end_of_value_line(text: str, position: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _match_option(
+def _verdict_of_option(
     text: CleanedReply, start: int, option: re.Match[str], n_options: int
 ) -> markers.MarkerMatch:
     number = int(option[1])
@@ -96,12 +96,16 @@ def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
     """Read the grades from 0 to 5 after `Grading:`, one for each option, which some prompts request
     before the choice; empty unless every option has one, and if quoted grades contradict them."""
     spans = [span for span in asides.find_asides(text) if _GRADE_OF.search(text, *span)]
-    grades = _last_grades(text, n_options)
-    own = _last_grades(asides.blank_spans(text, spans), n_options) if grades and spans else ()
+    grades = _grades_after_last_heading(text, n_options)
+    own = (
+        _grades_after_last_heading(asides.blank_spans(text, spans), n_options)
+        if grades and spans
+        else ()
+    )
     return grades if not own or own == grades else ()
 
 
-def _last_grades(text: str, n_options: int) -> tuple[float, ...]:
+def _grades_after_last_heading(text: str, n_options: int) -> tuple[float, ...]:
     selection = markers.last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = markers.last_match(_GRADING, text, 0, end)

@@ -105,7 +105,7 @@ def _draw_one_per_item(items: Ints) -> Ints:
 
 
 def certify_judge_share(
-    grid: OrderGrid, cells: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
+    grid: OrderGrid, raters: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
 ) -> CertifiedShare:
     """Certify the share of one judge, or of a jury that was not chosen by its agreement.
 
@@ -113,11 +113,11 @@ def certify_judge_share(
     of the verdicts of all judges in both orders.
     """
     known = grid.truth != 0
-    if len(cells) == 1 and grid.graded is not None and np.isfinite(grid.graded[cells[0]]).any():
-        graded = grid.graded[cells[0]].astype(np.float64)
+    if len(raters) == 1 and grid.graded is not None and np.isfinite(grid.graded[raters[0]]).any():
+        graded = grid.graded[raters[0]].astype(np.float64)
         score, margins = (graded[0] + graded[1]) / 2, tuple(MARGINS)
     else:
-        score = jury_votes([grid.verdicts[cell] for cell in cells])
-        margins = tuple(float(votes) for votes in range(1, 2 * len(cells) + 1))
+        score = jury_votes([grid.verdicts[rater] for rater in raters])
+        margins = tuple(float(votes) for votes in range(1, 2 * len(raters) + 1))
     keep = known & np.isfinite(score)
     return certify_share(score[keep], grid.truth[keep], grid.items[keep], margins, alpha, delta)

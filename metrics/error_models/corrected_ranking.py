@@ -79,7 +79,7 @@ def corrected_ranking(
     """Rank the contestants of a frame; None if no better answer is known."""
     grid = build_order_grid(frame, (), source)
     known = grid.truth != 0
-    if not known.any() or not len(grid.cells):
+    if not known.any() or not len(grid.raters):
         return None
     contestants = frame["comparison"].astype(str).to_numpy()[grid.row]
     return rank_corrected_for_errors(grid, [tuple(name.split(SEP)) for name in contestants])
@@ -89,7 +89,7 @@ def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> 
     """Rank the contestants of a grid of verdicts, corrected for the judges' errors. `pairs` names
     the two contestants of each comparison in alphabetical order."""
     labels = len(np.unique(grid.items[grid.truth != 0]))
-    errors = {"/".join(cell): _judge_errors(grid, k) for k, cell in enumerate(grid.cells)}
+    errors = {"/".join(one): _judge_errors(grid, k) for k, one in enumerate(grid.raters)}
     kept = [k for k, one in enumerate(errors.values()) if _is_better_than_chance(one["slope"])]
     left_out = tuple(name for k, name in enumerate(errors) if k not in kept)
     if not kept:

@@ -89,26 +89,26 @@ def jury_without_labels(frame: pd.DataFrame) -> UnlabelledJury:
     judges have. Only comparisons with a verdict of every judge count."""
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     grid = build_order_grid(machine)
-    prompts = list(dict.fromkeys(prompt for _, prompt in grid.cells))
-    panels = [[k for k, cell in enumerate(grid.cells) if cell[1] == one] for one in prompts]
-    cells = max(panels, key=len, default=[])
-    if len(cells) < MIN_JUDGES:
-        return UnlabelledJury(f"refused: {len(cells)} judges have a common prompt, 3 are needed")
-    judged = np.isfinite(grid.verdicts[cells]).any(axis=1).all(axis=0)
+    prompts = list(dict.fromkeys(prompt for _, prompt in grid.raters))
+    panels = [[k for k, rater in enumerate(grid.raters) if rater[1] == one] for one in prompts]
+    raters = max(panels, key=len, default=[])
+    if len(raters) < MIN_JUDGES:
+        return UnlabelledJury(f"refused: {len(raters)} judges have a common prompt, 3 are needed")
+    judged = np.isfinite(grid.verdicts[raters]).any(axis=1).all(axis=0)
     if not judged.any():
         return UnlabelledJury("refused: no comparison has a verdict of every judge")
     grid = grid.select(np.asarray(judged, np.bool_))
     names = machine["comparison"].astype(str).to_numpy()[grid.row]
-    return fit_jury(grid, cells, names.tolist())
+    return fit_jury(grid, raters, names.tolist())
 
 
-def fit_jury(grid: OrderGrid, cells: Sequence[int], pairs: Sequence[str]) -> UnlabelledJury:
-    """Fit the model to the verdicts of some cells of a grid; `pairs` names the contestants of each
+def fit_jury(grid: OrderGrid, raters: Sequence[int], pairs: Sequence[str]) -> UnlabelledJury:
+    """Fit the model to the verdicts of some raters of a grid; `pairs` names the contestants of each
     comparison."""
-    cases = _Cases(grid.verdicts[list(cells)].astype(np.float64), pairs, grid.item_codes[0])
-    if cases.patterns * len(cells) > MAX_PATTERNS:
+    cases = _Cases(grid.verdicts[list(raters)].astype(np.float64), pairs, grid.item_codes[0])
+    if cases.patterns * len(raters) > MAX_PATTERNS:
         return UnlabelledJury(
-            f"left out: {cases.patterns:,} different sets of replies of {len(cells)} judges; at "
+            f"left out: {cases.patterns:,} different sets of replies of {len(raters)} judges; at "
             f"most {MAX_PATTERNS:,} in all are computed"
         )
     fit, gain, kinds = _fit_with_best_number_of_kinds(cases)
@@ -118,7 +118,7 @@ def fit_jury(grid: OrderGrid, cells: Sequence[int], pairs: Sequence[str]) -> Unl
             f"(log-likelihood gain {gain:.1f} per parameter, {MIN_GAIN:g} needed)",
             gain=gain,
         )
-    return _estimate_jury(cases, fit, gain, kinds, grid, cells)
+    return _estimate_jury(cases, fit, gain, kinds, grid, raters)
 
 
 class _Cases:
@@ -155,10 +155,10 @@ class _Cases:
 
     def weights(self, items: Floats) -> Floats:
         """Weight of each case, from weights of the items [round, item]."""
-        rounds, cells = len(items), self.patterns
-        place = np.arange(rounds)[:, None] * cells + self.case
-        flat = np.bincount(place.ravel(), items[:, self.item].ravel(), rounds * cells)
-        return flat.reshape(rounds, cells).astype(np.float64)
+        rounds, patterns = len(items), self.patterns
+        place = np.arange(rounds)[:, None] * patterns + self.case
+        flat = np.bincount(place.ravel(), items[:, self.item].ravel(), rounds * patterns)
+        return flat.reshape(rounds, patterns).astype(np.float64)
 
     @property
     def item_count(self) -> int:
@@ -207,7 +207,7 @@ def _fit_with_best_number_of_kinds(cases: _Cases) -> tuple[LatentFit, float, int
 
 
 def _estimate_jury(
-    cases: _Cases, fit: LatentFit, gain: float, kinds: int, grid: OrderGrid, cells: Sequence[int]
+    cases: _Cases, fit: LatentFit, gain: float, kinds: int, grid: OrderGrid, raters: Sequence[int]
 ) -> UnlabelledJury:
     """Build the estimates of a fit, with intervals from bootstrap samples of the items."""
     whole = cases.weights(np.ones((1, cases.item_count)))
@@ -219,8 +219,8 @@ def _estimate_jury(
     n, items = grid.size, cases.item_count
     rates, rate_rounds = _reply_rates(fit), _reply_rates(again)
     judges: dict[str, dict[str, Estimate]] = {}
-    for judge, cell in enumerate(cells):
-        judges[grid.cells[cell][0]] = {
+    for judge, rater in enumerate(raters):
+        judges[grid.raters[rater][0]] = {
             f"{reply}_{position}": _estimate_share(
                 float(rates[0, judge, p, r]), rate_rounds[:, judge, p, r], n, items
             )
@@ -234,9 +234,9 @@ def _estimate_jury(
         error_correlation(one.truth_posterior[:, 0], w, cases.sign)
         for one, w in ((fit, whole), (again, weights))
     )
-    most, note = float(len(cells)), TWO_KINDS_NOTE if kinds == 2 else ""
+    most, note = float(len(raters)), TWO_KINDS_NOTE if kinds == 2 else ""
     return UnlabelledJury(
-        prompt=grid.cells[cells[0]][1],
+        prompt=grid.raters[raters[0]][1],
         comparisons=n,
         kinds=kinds,
         gain=gain,
@@ -245,8 +245,8 @@ def _estimate_jury(
             float(r[0]), r_rounds, n, items, "correlation", note
         ),
         effective_judges=_estimate_with_percentiles(
-            min(float(votes_from_correlation(len(cells), r)[0]), most),
-            np.minimum(votes_from_correlation(len(cells), r_rounds), most),
+            min(float(votes_from_correlation(len(raters), r)[0]), most),
+            np.minimum(votes_from_correlation(len(raters), r_rounds), most),
             n,
             items,
             "judges",

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from metrics.labels.label_sections import estimates_by_field
-from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.option_order import rows_by_rater
 from metrics.labels.point_table import chosen_options, table_scale
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
+from studies.domain import Rater
 
 
-def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreement]]:
+def criterion_agreement(frame: pd.DataFrame) -> dict[Rater, dict[str, ScoreAgreement]]:
     """Compare a judge's level of each criterion with people's mean level on the same answer.
 
     Judges, prompts and criteria without a person's level are left out, and noise-floor repeats are
@@ -23,9 +24,9 @@ def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreem
         return {}
     levels = chosen_options(frame)
     levels = levels[~levels["noise"] & (levels["criterion"] != "") & levels["label"].notna()]
-    found: dict[Cell, dict[str, ScoreAgreement]] = {}
-    for cell, own in cells_of(levels):
-        found[cell] = {
+    found: dict[Rater, dict[str, ScoreAgreement]] = {}
+    for rater, own in rows_by_rater(levels):
+        found[rater] = {
             str(name): score_agreement(
                 part["score"].to_numpy(np.float64),
                 part["label"].to_numpy(np.float64),

@@ -9,7 +9,11 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.labels.labelled_rows import pass_fail_cells, pass_fail_codes, score_cells
+from metrics.labels.labelled_rows import (
+    pass_fail_codes,
+    pass_fail_rows_by_rater,
+    score_rows_by_rater,
+)
 from metrics.labels.pass_fail import (
     PassFailRates,
     PassFailRows,
@@ -58,8 +62,8 @@ class PassFailResult:
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
     """Compute the pass/fail measures for each judge and prompt."""
     return {
-        cell: _build_pass_fail_result(rows, rows_by_contestant(frame, cell))
-        for cell, rows in pass_fail_cells(frame).items()
+        rater: _build_pass_fail_result(rows, rows_by_contestant(frame, rater))
+        for rater, rows in pass_fail_rows_by_rater(frame).items()
     }
 
 
@@ -75,27 +79,27 @@ def _build_pass_fail_result(
     )
 
 
-def rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, PassFailRows]:
+def rows_by_contestant(frame: pd.DataFrame, rater: tuple[str, str]) -> dict[str, PassFailRows]:
     """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, without
     noise-floor repeats."""
-    return _pass_fail_rows_by(frame, cell, "first")
+    return _pass_fail_rows_by(frame, rater, "first")
 
 
 def pass_fail_rates_by(
-    frame: pd.DataFrame, cell: tuple[str, str], column: Literal["contestant", "category"]
+    frame: pd.DataFrame, rater: tuple[str, str], column: Literal["contestant", "category"]
 ) -> dict[str, PassFailRates]:
     """Compute the rates of one judge and prompt separately for each contestant or category; rows
     without a category are left out."""
-    found = _pass_fail_rows_by(frame, cell, "first" if column == "contestant" else column)
+    found = _pass_fail_rows_by(frame, rater, "first" if column == "contestant" else column)
     return {name: pass_fail_rates(rows) for name, rows in found.items() if name}
 
 
 def _pass_fail_rows_by(
-    frame: pd.DataFrame, cell: tuple[str, str], column: str
+    frame: pd.DataFrame, rater: tuple[str, str], column: str
 ) -> dict[str, PassFailRows]:
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
     noise = frame["noise"].to_numpy(np.bool_)
-    mask = pass_fail_rows(frame) & ~noise & (judge == cell[0]) & (prompt == cell[1])
+    mask = pass_fail_rows(frame) & ~noise & (judge == rater[0]) & (prompt == rater[1])
     rows = row_selection.select_rows(frame, mask)
     who = rows[column].astype(str).to_numpy()
     return {
@@ -139,7 +143,7 @@ def scores_section(frame: pd.DataFrame) -> Json:
     estimates for the expected score, if the judge gave probabilities of the options.
     """
     nested: Json = {}
-    for (judge, prompt), rows in score_cells(frame).items():
+    for (judge, prompt), rows in score_rows_by_rater(frame).items():
         if np.isfinite(rows.label).any():
             found = score_agreement(rows.score, rows.label, rows.item, rows.scale)
             values: Json = dict(estimates_by_field(found))

@@ -13,14 +13,14 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.estimation.score_scale import ScoreScale, frame_scale
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
+from studies.domain import Rater
 from studies.frames.point_columns import (
     EXPECTED_COLUMN,
     GOLD_COLUMN,
     pass_fail_rows,
 )
 
-JudgePrompt = tuple[str, str]
-CELL: Final = ("judge", "prompt")
+RATER_COLUMNS: Final = ("judge", "prompt")
 Rows = TypeVar("Rows")
 
 
@@ -37,12 +37,12 @@ class ScoreRows:
     scale: ScoreScale
 
 
-def pass_fail_cells(frame: pd.DataFrame) -> dict[JudgePrompt, PassFailRows]:
+def pass_fail_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, PassFailRows]:
     """Return the pass/fail verdicts of each judge and prompt, without noise-floor repeats."""
     return _convert_by_judge_and_prompt(frame, pass_fail_rows(frame), pass_fail_codes)
 
 
-def score_cells(frame: pd.DataFrame) -> dict[JudgePrompt, ScoreRows]:
+def score_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, ScoreRows]:
     """Return the scores of single answers by each judge and prompt, without noise-floor repeats."""
     points = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     return _convert_by_judge_and_prompt(frame, points, _score_rows)
@@ -88,15 +88,15 @@ def _float_column_or_nan(rows: pd.DataFrame, name: str) -> Floats:
 
 def _convert_by_judge_and_prompt(
     frame: pd.DataFrame, wanted: np.ndarray, convert: Callable[[pd.DataFrame], Rows]
-) -> dict[JudgePrompt, Rows]:
+) -> dict[Rater, Rows]:
     chosen = wanted & ~frame["noise"].to_numpy(np.bool_)
     if not chosen.any():
         return {}
     rows = row_selection.select_rows(frame, chosen)
-    judge, prompt = (rows[name].astype(str).to_numpy() for name in CELL)
+    judge, prompt = (rows[name].astype(str).to_numpy() for name in RATER_COLUMNS)
     return {
         (one, other): convert(row_selection.select_rows(rows, (judge == one) & (prompt == other)))
-        for one, other in row_selection.observed_combinations(rows, CELL)
+        for one, other in row_selection.observed_combinations(rows, RATER_COLUMNS)
     }
 
 

@@ -24,16 +24,13 @@ from metrics.labels.point_table import (
     point_table,
     table_scale,
 )
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 from studies.frames.arrangement import Arrangement
 
 ONE_ORDER_NOTE: Final = "no answer was judged in two orders"
 NO_REPEAT_NOTE: Final = "no verdict was repeated in the same order"
 NAMED_LEVELS_NOTE: Final = "the order of named levels is not stored with the verdicts"
 _SAME_SCORE: Final = 1e-6
-
-Cell = tuple[str, str]
-"""Judge and prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +73,18 @@ class OptionOrder:
     """Share of verdicts for the option with the letter A, if the options had letters."""
 
 
-def option_order_effects(frame: pd.DataFrame) -> dict[Cell, OptionOrder]:
+def option_order_effects(frame: pd.DataFrame) -> dict[Rater, OptionOrder]:
     """Estimate the effects of the options' order for each judge and prompt with two or more
     orders."""
     if not (frame["options"] == 1).any():
         return {}
     table, chosen = point_table(frame), chosen_options(frame)
     offered = arrangements_by_code(frame)
-    found: dict[Cell, OptionOrder] = {}
-    for cell, own in cells_of(table):
+    found: dict[Rater, OptionOrder] = {}
+    for rater, own in rows_by_rater(table):
         if own["options"].nunique() > 1:
             effect = order_effect(own, "options", "criteria")
-            found[cell] = _add_place_shares(effect, _select_cell_rows(chosen, cell), offered)
+            found[rater] = _add_place_shares(effect, _select_rows_of_rater(chosen, rater), offered)
     return found
 
 
@@ -113,14 +110,14 @@ def _place_share_values(one: PlaceShare) -> dict[str, Estimate]:
     return {"share": one.share, "expected": one.expected}
 
 
-def cells_of(table: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
+def rows_by_rater(table: pd.DataFrame) -> list[tuple[Rater, pd.DataFrame]]:
     """Return the rows of each judge and prompt."""
     grouped = table.groupby(["judge", "prompt"], sort=True)
     return [((str(judge), str(prompt)), own) for (judge, prompt), own in grouped]
 
 
-def _select_cell_rows(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
-    return table[(table["judge"] == cell[0]) & (table["prompt"] == cell[1])]
+def _select_rows_of_rater(table: pd.DataFrame, rater: Rater) -> pd.DataFrame:
+    return table[(table["judge"] == rater[0]) & (table["prompt"] == rater[1])]
 
 
 def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
@@ -129,13 +126,13 @@ def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
     `same`."""
     case = [*ANSWER, same]
     main = own[~own["noise"]]
-    cells = main.groupby([*case, order])["score"].mean().reset_index()
-    cases = cells.groupby(case)["score"]
+    means = main.groupby([*case, order])["score"].mean().reset_index()
+    cases = means.groupby(case)["score"]
     spread = (cases.max() - cases.min())[cases.size() > 1]
     item = spread.index.get_level_values("item").to_numpy()
     note = "" if len(spread) else ONE_ORDER_NOTE
     changed = proportion((spread > _SAME_SCORE).to_numpy(), item, note=note)
-    shifts = _score_shifts_by_order(cells, case, order, table_scale(own))
+    shifts = _score_shifts_by_order(means, case, order, table_scale(own))
     return OrderEffect(changed, _noise_floor(own, main), shifts)
 
 
@@ -149,10 +146,10 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 
 
 def _score_shifts_by_order(
-    cells: pd.DataFrame, case: list[str], order: str, scale: ScoreScale
+    means: pd.DataFrame, case: list[str], order: str, scale: ScoreScale
 ) -> dict[str, Estimate]:
     """Return order -> its mean score minus that in the other orders, paired by answer."""
-    wide = cells.pivot(index=case, columns=order, values="score")
+    wide = means.pivot(index=case, columns=order, values="score")
     found = {}
     for name in wide.columns:
         gap = (wide[name] - wide.drop(columns=name).mean(axis=1)).dropna()

@@ -14,9 +14,9 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import mean_estimate
-from metrics.labels.option_order import ONE_ORDER_NOTE, Cell
+from metrics.labels.option_order import ONE_ORDER_NOTE
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
-from studies.domain import PASS, Estimate
+from studies.domain import PASS, Estimate, Rater
 from studies.frames.point_columns import pass_fail_rows
 
 GROUPS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
@@ -32,17 +32,17 @@ class PassByOrder:
     """`pass_first` − `fail_first`, paired by answer; 0 without an order effect."""
 
 
-def pass_by_order(frame: pd.DataFrame, cell: Cell) -> PassByOrder:
+def pass_by_order(frame: pd.DataFrame, rater: Rater) -> PassByOrder:
     """Estimate the pass rates of one judge and prompt by the option listed first."""
-    return _estimate_rates(_answers_in_both_orders(frame, cell))
+    return _estimate_rates(_answers_in_both_orders(frame, rater))
 
 
 def pass_by_order_groups(
-    frame: pd.DataFrame, cell: Cell, column: Literal["contestant", "category"]
+    frame: pd.DataFrame, rater: Rater, column: Literal["contestant", "category"]
 ) -> dict[str, PassByOrder]:
     """Estimate the pass rates with pass listed first and with fail listed first, for each
     contestant or category; rows without a category are left out."""
-    answers = _answers_in_both_orders(frame, cell)
+    answers = _answers_in_both_orders(frame, rater)
     name = "who" if column == "contestant" else column
     return {
         str(group): _estimate_rates(own)
@@ -51,7 +51,7 @@ def pass_by_order_groups(
     }
 
 
-def _answers_in_both_orders(frame: pd.DataFrame, cell: Cell) -> pd.DataFrame:
+def _answers_in_both_orders(frame: pd.DataFrame, rater: Rater) -> pd.DataFrame:
     """Return one row per answer judged with pass first and with fail first (for each order of
     criteria): item, contestant, category, and the columns `pass_first` and `fail_first` with the
     mean score."""
@@ -59,7 +59,7 @@ def _answers_in_both_orders(frame: pd.DataFrame, cell: Cell) -> pd.DataFrame:
     table = point_table(rows)
     table = table.assign(category=rows["category"].astype(str).to_numpy()[table["row"]])
     own = table[
-        (table["judge"] == cell[0]) & (table["prompt"] == cell[1]) & ~table["noise"].astype(bool)
+        (table["judge"] == rater[0]) & (table["prompt"] == rater[1]) & ~table["noise"].astype(bool)
     ]
     first = [one.options[:1] == (PASS,) for one in arrangements_by_code(rows)]
     own = own.assign(pass_listed_first=[first[code] for code in own["labels"]])
@@ -104,7 +104,7 @@ def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _list_judges_and_prompts(rows: pd.DataFrame) -> list[Cell]:
+def _list_judges_and_prompts(rows: pd.DataFrame) -> list[Rater]:
     pairs = rows[["judge", "prompt"]].astype(str).drop_duplicates()
     return sorted(zip(pairs["judge"], pairs["prompt"], strict=True))
 

@@ -22,7 +22,7 @@ from metrics.estimation.intervals import (
 )
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, rows_by_contestant
-from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.option_order import rows_by_rater
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates
 from metrics.labels.point_table import point_table, table_scale
 from metrics.labels.true_pass_rate import (
@@ -32,7 +32,7 @@ from metrics.labels.true_pass_rate import (
     refusal_reason,
     true_pass_rate,
 )
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 from studies.frames.point_columns import pass_fail_rows
 
 Basis = Literal["true pass rate", "observed pass rate", "mean score"]
@@ -68,19 +68,19 @@ class PointRanking:
     is then corrected with its own labels only."""
 
 
-def point_rankings(frame: pd.DataFrame) -> dict[Cell, PointRanking]:
+def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
     """Rank the models for each judge and prompt with usable verdicts on single answers."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
     table = table[~table["noise"]]
     passing = pass_fail_results(frame) if pass_fail_rows(frame).any() else {}
-    found: dict[Cell, PointRanking] = {}
-    for cell, own in cells_of(table):
-        if cell in passing:
-            found[cell] = _pass_ranking(own, rows_by_contestant(frame, cell), passing[cell])
+    found: dict[Rater, PointRanking] = {}
+    for rater, own in rows_by_rater(table):
+        if rater in passing:
+            found[rater] = _pass_ranking(own, rows_by_contestant(frame, rater), passing[rater])
         else:
-            found[cell] = _score_ranking(own)
+            found[rater] = _score_ranking(own)
     return found
 
 

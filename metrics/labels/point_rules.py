@@ -17,11 +17,11 @@ import pandas as pd
 
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, sum_by_item
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.option_order import rows_by_rater
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table, table_scale
 from metrics.labels.scores.score_agreement import score_agreement
 from metrics.remedies.recommendation import gains_by_price, random_halves
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 SEED: Final = 7
 MIN_REPEATS: Final = 3
@@ -85,7 +85,7 @@ class PointRemedies:
     no_signal: bool = False
 
 
-def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
+def point_remedies(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
     """Compare the rules with one call, for each judge and prompt that has verdicts on labelled
     answers."""
     if not (frame["options"] == 1).any():
@@ -93,15 +93,15 @@ def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
     table = point_table(frame)
     table = table[table["label"].notna()]
     passes = np.asarray([one.is_pass_fail for one in arrangements_by_code(frame)], bool)
-    found: dict[Cell, PointRemedies] = {}
-    for cell, own in cells_of(table):
+    found: dict[Rater, PointRemedies] = {}
+    for rater, own in rows_by_rater(table):
         if (~own["noise"]).any():
             kind: Kind = "pass" if passes[own["labels"].to_numpy()].all() else "score"
-            found[cell] = _compare_point_rules(_CellVerdicts(own, kind))
+            found[rater] = _compare_point_rules(_RaterVerdicts(own, kind))
     return found
 
 
-class _CellVerdicts:
+class _RaterVerdicts:
     """Verdicts of one judge and prompt on labelled answers, as one table row per answer and
     arrangement."""
 
@@ -157,7 +157,7 @@ class _CellVerdicts:
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
 
-def _compare_point_rules(verdicts: _CellVerdicts) -> PointRemedies:
+def _compare_point_rules(verdicts: _RaterVerdicts) -> PointRemedies:
     answers = verdicts.answers
     item = _item_codes_of_answers(answers)
     losses: dict[str, tuple[float, Floats]] = {SINGLE: (1.0, answers["loss"].to_numpy(np.float64))}
@@ -200,12 +200,12 @@ def _item_codes_of_answers(answers: pd.DataFrame) -> Ints:
     return np.asarray(answers.index.get_level_values("item").to_numpy(np.int64))
 
 
-def _losses_of_column(verdicts: _CellVerdicts, answers: pd.DataFrame, column: str) -> Floats:
+def _losses_of_column(verdicts: _RaterVerdicts, answers: pd.DataFrame, column: str) -> Floats:
     return np.asarray(verdicts.loss(answers[column], answers["label"]).to_numpy(np.float64))
 
 
 def _estimate_point_rule(
-    verdicts: _CellVerdicts,
+    verdicts: _RaterVerdicts,
     id: str,
     calls: float,
     loss: Floats,
@@ -230,7 +230,7 @@ def _estimate_point_rule(
     )
 
 
-def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
+def _repeat_losses(verdicts: _RaterVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
     """Return the mean number of calls per answer, and three arrays by answer: the loss of the
     combined repeats, the mean loss of one call, and the item.
 
@@ -260,7 +260,7 @@ def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints
 
 
 def _held_out_losses(
-    verdicts: _CellVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
+    verdicts: _RaterVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
 ) -> Floats | None:
     """Return the loss of each answer with a pass threshold (for scores: a constant added to all
     scores) that was fitted on other items; mean over several random halves of the items.

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation.intervals import Floats, proportion
-from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.option_order import rows_by_rater
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table, table_scale
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 BINS: Final = 5
 """Number of equally wide bins of the probability of a pass."""
@@ -27,7 +27,7 @@ class ReliabilityPoint:
     """Share of good answers; for scores, the mean label."""
 
 
-def reliability_curves(frame: pd.DataFrame) -> dict[Cell, tuple[ReliabilityPoint, ...]]:
+def reliability_curves(frame: pd.DataFrame) -> dict[Rater, tuple[ReliabilityPoint, ...]]:
     """Return the reliability curve of each judge and prompt with labels.
 
     For pass/fail, the judge's value for an answer is its probability of a pass: from the
@@ -39,12 +39,12 @@ def reliability_curves(frame: pd.DataFrame) -> dict[Cell, tuple[ReliabilityPoint
     table = point_table(frame)
     table = table[table["label"].notna() & ~table["noise"]]
     passes = np.asarray([one.is_pass_fail for one in arrangements_by_code(frame)], bool)
-    found: dict[Cell, tuple[ReliabilityPoint, ...]] = {}
-    for cell, own in cells_of(table):
+    found: dict[Rater, tuple[ReliabilityPoint, ...]] = {}
+    for rater, own in rows_by_rater(table):
         if passes[own["labels"].to_numpy()].all():
-            found[cell] = _pass_curve(own)
+            found[rater] = _pass_curve(own)
         else:
-            found[cell] = _score_curve(own)
+            found[rater] = _score_curve(own)
     return found
 
 

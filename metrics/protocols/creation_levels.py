@@ -32,7 +32,8 @@ LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50,
 
 
 def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Floats]:
-    """Return the row, contestant and score (−2…2) of both answers of every verdict on a pair."""
+    """Return three arrays (row, contestant, score from −2 to 2) with two entries for each verdict
+    on a pair: first all answers shown first, then all shown second."""
     placed = (
         row_selection.slot_contestants(rows, names) if len(rows) else np.zeros((0, 2), np.int64)
     )

@@ -135,7 +135,7 @@ class Leaderboard:
         return None if self.covariance is None else bradley_terry_fit.gap_errors(self.covariance)
 
     @cached_property
-    def _gap_limits(self) -> GapLimits:
+    def _unbounded_gap_limits(self) -> GapLimits:
         return GapLimits(self.counts)
 
     @cached_property
@@ -198,13 +198,13 @@ class Leaderboard:
                 LIMIT_METHOD,
                 TOO_MANY_CONTESTANTS_NOTE,
             )
-        limit = self._gap_limits.lower_limit(i, j)
+        limit = self._unbounded_gap_limits.lower_limit(i, j)
         if limit is not None:
             least = ELO_PER_LOGIT * limit
             return Estimate(
                 least, least, None, n, self.items, "Elo", 0.95, LIMIT_METHOD, LOWER_BOUND_NOTE
             )
-        limit = self._gap_limits.lower_limit(j, i)
+        limit = self._unbounded_gap_limits.lower_limit(j, i)
         if limit is not None:
             most = -ELO_PER_LOGIT * limit
             return Estimate(
@@ -266,9 +266,9 @@ class Leaderboard:
         significant = (gap > self._gap_errors * self._rank_quantile) & (self._gap_errors > 1e-9)
         unbounded = self.strong_component[:, None] != self.strong_component[None, :]
         significant &= ~unbounded
-        pairs = np.argwhere(unbounded & self._gap_limits.reachable)
+        pairs = np.argwhere(unbounded & self._unbounded_gap_limits.reachable)
         for i, j in pairs if len(pairs) <= MAX_LIMIT_PAIRS else pairs[:0]:
-            significant[i, j] = self._gap_limits.is_significantly_positive(int(i), int(j))
+            significant[i, j] = self._unbounded_gap_limits.is_significantly_positive(int(i), int(j))
         return np.asarray(significant, np.float64)
 
 

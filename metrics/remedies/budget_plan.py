@@ -19,12 +19,11 @@ import numpy as np
 
 from metrics.estimation.intervals import Floats, jackknife_estimate
 from metrics.estimation.measures import first_over_last
-from metrics.remedies.order_grid import Cell
 from metrics.remedies.recommendation import SAME_PRICE, held_out_credits, is_above_zero
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy
 from metrics.remedies.rule_sets import SINGLE, Rule, single_rule
 from metrics.remedies.rule_table import credit_totals
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 Currency = Literal["dollars", "calls"]
 
@@ -57,8 +56,7 @@ class BudgetPlan:
 @dataclass(frozen=True, eq=False)
 class _Option:
     """A rule that may enter the plan. `credits` has the credit of each item by the rule that was
-    best on other items; `advised` is the cell (judge and prompt) for which the rule is recommended,
-    else None."""
+    best on other items; `advised` is the rater for which the rule is recommended, else None."""
 
     rule: Rule
     cost: float
@@ -71,7 +69,7 @@ class _Option:
         return round(self.cost, 12), self.rule.price, self.rule.id != SINGLE
 
 
-def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan | None:
+def plan_budget(study: RemedyStudy, prices: Mapping[Rater, float]) -> BudgetPlan | None:
     """Compute the plan over all judges of a study; None without comparisons with a known better
     answer.
 
@@ -80,27 +78,29 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
     """
     if not study.grid.size:
         return None
-    known = {cell: prices[cell] for cell in study.cells if cell in prices}
+    known = {rater: prices[rater] for rater in study.raters if rater in prices}
     currency: Currency = "dollars" if known else "calls"
-    costs = known or dict.fromkeys(study.cells, 1.0)
+    costs = known or dict.fromkeys(study.raters, 1.0)
     steps = _choose_steps(study, _list_options(study, costs))
-    unpriced = dict.fromkeys(judge for judge, prompt in study.cells if (judge, prompt) not in costs)
+    unpriced = dict.fromkeys(
+        judge for judge, prompt in study.raters if (judge, prompt) not in costs
+    )
     return BudgetPlan(currency, tuple(_estimate_steps(study, steps)), tuple(unpriced))
 
 
-def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
+def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_Option]:
     """List the rules that may enter the plan, cheapest first: "one call" of the best judge up to
     each cost, and the rules of every judge for whom a remedy is recommended."""
-    cells = [k for k, cell in enumerate(study.cells) if cell in costs]
-    singles = [single_rule(study.grid, cell) for cell in cells]
+    raters = [k for k, rater in enumerate(study.raters) if rater in costs]
+    singles = [single_rule(study.grid, rater) for rater in raters]
     options = list(_best_by_cost(study, singles, costs))
-    for cell in cells:
-        options += _options_of_cell(study, cell, costs)
+    for rater in raters:
+        options += _options_of_rater(study, rater, costs)
     return sorted(options, key=lambda one: one.sort_key)
 
 
 def _best_by_cost(
-    study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Cell, float]
+    study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Rater, float]
 ) -> Iterator[_Option]:
     """Yield, for each cost that occurs, the best rule with this cost or less. Of rules with the
     same cost, the one with fewer calls counts as cheaper.
@@ -117,8 +117,8 @@ def _best_by_cost(
         yield _Option(rules[place], _cost_per_comparison(rules[place], costs), held)
 
 
-def _options_of_cell(
-    study: RemedyStudy, cell: int, costs: Mapping[Cell, float]
+def _options_of_rater(
+    study: RemedyStudy, rater: int, costs: Mapping[Rater, float]
 ) -> Iterator[_Option]:
     """Yield the rules of a judge and prompt that may enter the plan, with `advised` set for the
     recommended rule; nothing if no remedy is recommended.
@@ -126,18 +126,18 @@ def _options_of_cell(
     Rules with the judge's other prompts are left out, because these prompts have rules of their
     own.
     """
-    advice = study.advice(cell)
+    advice = study.advice(rater)
     if advice.chosen is None:
         return
     if _has_price(advice.chosen.rule, costs):
         rule = advice.chosen.rule
-        yield _Option(rule, _cost_per_comparison(rule, costs), advice.chosen.credits, advised=cell)
+        yield _Option(rule, _cost_per_comparison(rule, costs), advice.chosen.credits, advised=rater)
     if study.grid.size > MAX_SELECTED:  # to save time, only the best rules by calls
         for one in advice.prices:
             if _has_price(one.rule, costs):
                 yield _Option(one.rule, _cost_per_comparison(one.rule, costs), one.credits)
         return
-    rules = [rule for rule in study.candidates(cell) if _has_price(rule, costs)]
+    rules = [rule for rule in study.candidates(rater) if _has_price(rule, costs)]
     own = [rule for rule in rules if not rule.id.startswith("prompt:")]
     yield from (one for one in _best_by_cost(study, own, costs) if one.rule.id != SINGLE)
 
@@ -154,8 +154,8 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
     for option in options:
         if steps and not _is_next_step(study, option, steps[-1]):
             continue
-        cell = _cell_of_single_call(study, option)
-        better = advised.get(cell) if cell is not None else None
+        rater = _rater_of_single_call(study, option)
+        better = advised.get(rater) if rater is not None else None
         if better is not None and better.cost <= option.cost + SAME_PRICE:
             option = better
         while steps and steps[-1].cost >= option.cost - SAME_PRICE:
@@ -167,16 +167,16 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
 def _is_next_step(study: RemedyStudy, option: _Option, last: _Option) -> bool:
     """Whether an option becomes the next step: it is significantly better than the last step, or it
     is the rule recommended for the judge whose single call is the last step."""
-    if option.advised is not None and option.advised == _cell_of_single_call(study, last):
+    if option.advised is not None and option.advised == _rater_of_single_call(study, last):
         return True
     return is_above_zero(_mean_credit(study, option.credits - last.credits, (-1.0, 1.0)))
 
 
-def _cell_of_single_call(study: RemedyStudy, option: _Option) -> int | None:
-    """Return the cell (judge and prompt) of an option with the rule "one call"; None for other
+def _rater_of_single_call(study: RemedyStudy, option: _Option) -> int | None:
+    """Return the rater (judge and prompt) of an option with the rule "one call"; None for other
     rules."""
     rule = option.rule
-    return study.cells.index(rule.members[0]) if rule.id == SINGLE else None
+    return study.raters.index(rule.members[0]) if rule.id == SINGLE else None
 
 
 def _estimate_steps(study: RemedyStudy, steps: Sequence[_Option]) -> Iterator[PlanStep]:
@@ -188,12 +188,12 @@ def _estimate_steps(study: RemedyStudy, steps: Sequence[_Option]) -> Iterator[Pl
         before = step.credits
 
 
-def _has_price(rule: Rule, costs: Mapping[Cell, float]) -> bool:
-    return all(cell in costs for cell in rule.calls)
+def _has_price(rule: Rule, costs: Mapping[Rater, float]) -> bool:
+    return all(rater in costs for rater in rule.calls)
 
 
-def _cost_per_comparison(rule: Rule, costs: Mapping[Cell, float]) -> float:
-    return sum(costs[cell] * calls for cell, calls in rule.calls.items())
+def _cost_per_comparison(rule: Rule, costs: Mapping[Rater, float]) -> float:
+    return sum(costs[rater] * calls for rater, calls in rule.calls.items())
 
 
 def _mean_credit(study: RemedyStudy, values: Floats, bounds: tuple[float, float]) -> Estimate:

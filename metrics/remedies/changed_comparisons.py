@@ -29,10 +29,10 @@ def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) ->
     """
     nothing = np.zeros(len(frame), bool)
     study = build_remedy_study(frame)
-    cell = study.index(judge, prompt)
-    if cell is None or not study.grid.size:
+    rater = study.index(judge, prompt)
+    if rater is None or not study.grid.size:
         return nothing
-    rules = study.judge_rules(cell)
+    rules = study.judge_rules(rater)
     rule = next((one for one in rules if rule_key(one) == key), None)
     if rule is None:
         return nothing
@@ -41,5 +41,5 @@ def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) ->
     case, cases = row_selection.group_codes(frame, ("item", "comparison"))
     changed = np.zeros(cases, bool)
     changed[case[study.grid.row[gap > SAME_CREDIT]]] = True
-    own = (frame["judge"] == judge) & (frame["prompt"] == study.cells[cell][1])
+    own = (frame["judge"] == judge) & (frame["prompt"] == study.raters[rater][1])
     return np.asarray(changed[case] & own.to_numpy(), np.bool_)

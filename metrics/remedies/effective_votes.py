@@ -13,13 +13,13 @@ from metrics.remedies.order_grid import OrderGrid
 from studies.domain import Estimate
 
 
-def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
+def effective_votes(grid: OrderGrid, raters: Sequence[int]) -> Estimate:
     """Estimate the effective votes of n judges, n / (1 + (n − 1)·r), with r the mean correlation
     between the errors of two judges; at most n, because a negative r can be random variation. The
     interval is limited to 0 … n."""
-    n = len(cells)
+    n = len(raters)
     got = _estimate_from_errors(
-        grid, cells, lambda r: votes_from_correlation(n, r), "votes", (0.0, n)
+        grid, raters, lambda r: votes_from_correlation(n, r), "votes", (0.0, n)
     )
     high = None if got.high is None else min(got.high, float(n))
     return got if got.value is None else replace(got, value=min(got.value, float(n)), high=high)
@@ -32,19 +32,19 @@ def votes_from_correlation(judges: int, correlation: Floats) -> Floats:
 
 def _estimate_from_errors(
     grid: OrderGrid,
-    cells: Sequence[int],
+    raters: Sequence[int],
     of_correlation: Callable[[Floats], Floats],
     unit: str,
     bounds: tuple[float, float],
 ) -> Estimate:
-    errors = [1 - pooled_orders(grid.verdicts[cell]).credit(grid.truth) for cell in cells]
-    left, right = np.triu_indices(len(cells), 1)
+    errors = [1 - pooled_orders(grid.verdicts[rater]).credit(grid.truth) for rater in raters]
+    left, right = np.triu_indices(len(raters), 1)
     products = [errors[i] * errors[j] for i, j in zip(left, right, strict=True)]
     squares = [one**2 for one in errors]
     sums = grid.sum_by_item([*errors, *squares, *products, np.ones(grid.size)])
 
     def statistic(totals: Floats) -> Floats:
-        return np.asarray(of_correlation(mean_error_correlation(totals, len(cells))))
+        return np.asarray(of_correlation(mean_error_correlation(totals, len(raters))))
 
     return jackknife_estimate(sums, statistic, grid.size, unit, bounds)
 

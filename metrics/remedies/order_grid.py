@@ -27,12 +27,11 @@ from metrics.remedies.known_winners import (
     known_winners,
     vote_shares,
 )
+from studies.domain import Rater
 from studies.frames.frame import NO_PICK, SEP
 
 Singles = NDArray[np.float32]
 Number = TypeVar("Number", np.float32, np.int32, np.int16)
-Cell = tuple[str, str]
-"""A judge and a prompt."""
 
 COMPARISON: Final = ("item", "comparison")
 MAX_REPEATS: Final = 9
@@ -41,17 +40,17 @@ MAX_REPEATS: Final = 9
 
 @dataclass(frozen=True, eq=False)
 class OrderGrid:
-    """Stored verdicts of every cell (judge and prompt) on every comparison of two answers, in the
+    """Stored verdicts of every rater (judge and prompt) on every comparison of two answers, in the
     coding of the module.
 
-    `verdicts` and `graded` (scores from −1 to 1) are [cell, order, comparison], `repeats` (verdicts
-    of all calls, the first included) [cell, order, repeat, comparison]; `graded` and `repeats` are
-    None without graded replies or repeats. `truth` is +1 or −1 for the better answer, 0 if unknown.
-    `row` is the row number in the frame of one row of each comparison, `calls` [cell, order,
+    `verdicts` and `graded` (scores from −1 to 1) are [rater, order, comparison], `repeats` (all
+    calls, the first included) [rater, order, repeat, comparison]; `graded` and `repeats` are None
+    without graded replies or repeats. `truth` is +1 or −1 for the better answer, 0 if unknown.
+    `row` is the row number in the frame of one row of each comparison, `calls` [rater, order,
     comparison] that of each call behind `verdicts` (−1: none).
     """
 
-    cells: tuple[Cell, ...]
+    raters: tuple[Rater, ...]
     items: Ints
     row: Ints
     calls: NDArray[np.int32]
@@ -144,7 +143,7 @@ def build_order_grid(
     rows = _pair_rows(frame)
     signs = _verdict_signs(rows)
     judged = np.flatnonzero(~rows.people)
-    cells, cell = _cells_and_row_indices(rows.frame, judged, judges)
+    raters, rater = _raters_and_row_indices(rows.frame, judged, judges)
     truth = known_winners(
         rows.case,
         rows.cases,
@@ -156,11 +155,11 @@ def build_order_grid(
     usable = row_selection.usable_status_mask(rows.frame) & ~(np.isnan(signs) & np.isnan(graded))
     signs = np.where(np.isnan(signs), np.sign(graded), signs)
     judged = judged[usable[judged]]
-    where = (cell[judged], rows.order[judged], rows.case[judged])
-    shape = (len(cells), 2, rows.cases)
+    where = (rater[judged], rows.order[judged], rows.case[judged])
+    shape = (len(raters), 2, rows.cases)
     plain = ~rows.frame["noise"].to_numpy()[judged]
     return OrderGrid(
-        cells,
+        raters,
         _first_value_per_comparison(row_selection.item_codes(rows.frame), rows),
         _first_value_per_comparison(rows.position, rows),
         _arrange_first_values(shape, where, rows.position[judged].astype(np.int32), plain, -1),
@@ -224,9 +223,9 @@ def _graded_signs(rows: _PairRows) -> Floats:
     return first_slot_scores(rows.frame) * rows.side
 
 
-def _cells_and_row_indices(
+def _raters_and_row_indices(
     frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
-) -> tuple[tuple[Cell, ...], Ints]:
+) -> tuple[tuple[Rater, ...], Ints]:
     """Return all (judge, prompt) that occur, with the judges in the given order, and for each row
     the index of its (judge, prompt)."""
     judge, prompt = (frame[name].astype("category").cat for name in ("judge", "prompt"))
@@ -248,7 +247,7 @@ def _first_value_per_comparison(values: Ints, rows: _PairRows) -> Ints:
 
 
 Places = tuple[Ints, Ints, Ints]
-"""(cell, order, comparison) of each row."""
+"""(rater, order, comparison) of each row."""
 
 
 def _arrange_first_values(
@@ -258,7 +257,7 @@ def _arrange_first_values(
     keep: row_selection.Mask,
     missing: float = np.nan,
 ) -> NDArray[Number]:
-    """Write the first value of each (cell, order, comparison) into an array; `missing`
+    """Write the first value of each (rater, order, comparison) into an array; `missing`
     elsewhere."""
     grid = np.full(shape, missing, values.dtype)
     backwards = np.flatnonzero(keep)[::-1]
@@ -285,7 +284,7 @@ def _repeat_grid(
     judged: Ints,
     plain: row_selection.Mask,
 ) -> Singles | None:
-    """Arrange the verdicts of repeated calls as [cell, order, repeat, comparison]; None without
+    """Arrange the verdicts of repeated calls as [rater, order, repeat, comparison]; None without
     repeats.
 
     Noise-floor repeats are included. Calls with other labels are different calls, so only calls
@@ -303,8 +302,8 @@ def _repeat_grid(
     deep = min(int(place.max()) + 1, MAX_REPEATS)
     kept = place < deep
     grid = np.full((shape[0], 2, deep, shape[2]), np.nan, np.float32)
-    cell, order, case = (part[same][kept] for part in where)
-    grid[cell, order, place[kept], case] = signs[rows][kept]
+    rater, order, case = (part[same][kept] for part in where)
+    grid[rater, order, place[kept], case] = signs[rows][kept]
     return grid
 
 

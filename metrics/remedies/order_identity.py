@@ -42,10 +42,10 @@ class OrderPatterns:
         return (self.tie_once_right - self.tie_once_wrong) / 4 / max(self.comparisons, 1)
 
 
-def order_patterns(grid: OrderGrid, cell: int) -> OrderPatterns:
+def count_order_patterns(grid: OrderGrid, rater: int) -> OrderPatterns:
     """Count the comparisons of a grid with each pattern of verdicts in the two orders, for one
     judge and prompt."""
-    one, two = grid.verdicts[cell] * grid.truth
+    one, two = grid.verdicts[rater] * grid.truth
     total, once = one + two, (one == 0) != (two == 0)
 
     def count(mask: NDArray[np.bool_]) -> int:

@@ -1,7 +1,7 @@
 """Remedies of a study: rules of all judges on the same comparisons, juries, recommendations.
 
 Agreement is here the mean half credit against the known better answer (1 if right, ½ if undecided,
-0 if wrong); a cell is a judge with a prompt. "One call" is the rule without a remedy: the verdict
+0 if wrong); a rater is a judge with a prompt. "One call" is the rule without a remedy: the verdict
 of a single call.
 """
 
@@ -27,16 +27,16 @@ from metrics.estimation.measures import (
 )
 from metrics.remedies.decision_rules import pooled_orders
 from metrics.remedies.known_winners import TruthSource
-from metrics.remedies.order_grid import Cell, OrderGrid, build_order_grid
+from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
 from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
-from metrics.remedies.rule_sets import Rule, jury_rules, prompt_rules, rules_of_cell, single_rule
+from metrics.remedies.rule_sets import Rule, jury_rules, prompt_rules, rules_of_rater, single_rule
 from metrics.remedies.rule_table import (
     RuleEstimate,
     credit_totals,
     estimate_rules,
 )
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 SEED: Final = 7
 CREDIT: Final = "call_credit"
@@ -58,181 +58,181 @@ more, only the juries shown in the table are: the best partner is then known pre
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
     """Verdicts on the comparisons that all judges have in both orders. `left_out` is reason ->
-    number of comparisons left out, `incomplete_cells` the cells left out. `call_grid` has the
+    number of comparisons left out, `incomplete_raters` the raters left out. `call_grid` has the
     comparisons on which single calls are compared: those of `grid` or, if no comparison was judged
     in both orders, all with a known better answer."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
-    incomplete_cells: tuple[Cell, ...]
+    incomplete_raters: tuple[Rater, ...]
     call_grid: OrderGrid
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def raters(self) -> tuple[Rater, ...]:
         """Judges and prompts whose verdicts are compared."""
-        return self.grid.cells
+        return self.grid.raters
 
     @cached_property
     def pool_agreement(self) -> tuple[float, ...]:
-        """Agreement of every cell if both orders are added up."""
+        """Agreement of every rater if both orders are added up."""
         if not self.grid.size:
-            return tuple(0.0 for _ in self.cells)
+            return tuple(0.0 for _ in self.raters)
         return tuple(
             float(pooled_orders(verdicts).credit(self.grid.truth).mean())
             for verdicts in self.grid.verdicts
         )
 
-    def best_cells(self, among: Iterable[int]) -> list[int]:
-        """Return the cells by decreasing agreement with both orders added up; cells of equal
+    def best_raters(self, among: Iterable[int]) -> list[int]:
+        """Return the raters by decreasing agreement with both orders added up; raters of equal
         agreement are in study order."""
-        return sorted(among, key=lambda cell: -self.pool_agreement[cell])
+        return sorted(among, key=lambda rater: -self.pool_agreement[rater])
 
     def panel(self, prompt: str) -> list[int]:
-        """List the cells of all judges that were called with this prompt."""
-        return [k for k, (_, name) in enumerate(self.cells) if name == prompt]
+        """List the raters of all judges that were called with this prompt."""
+        return [k for k, (_, name) in enumerate(self.raters) if name == prompt]
 
     def index(self, judge: str, prompt: str = "") -> int | None:
-        """Return the cell of a judge and prompt (an empty prompt: the judge's first); None if
+        """Return the rater of a judge and prompt (an empty prompt: the judge's first); None if
         unknown."""
         return next(
             (
                 k
-                for k, cell in enumerate(self.cells)
-                if cell[0] == judge and prompt in ("", cell[1])
+                for k, rater in enumerate(self.raters)
+                if rater[0] == judge and prompt in ("", rater[1])
             ),
             None,
         )
 
-    def judge_rules(self, cell: int) -> list[Rule]:
-        """List the rules shown for one cell (judge and prompt): over the cell's own verdicts, with
-        the judge's other prompts, and with juries."""
+    def judge_rules(self, rater: int) -> list[Rule]:
+        """List the rules shown for one rater: over its own verdicts, with the judge's other
+        prompts, and with juries."""
         return [
-            *rules_of_cell(self.grid, cell),
-            *prompt_rules(self.grid, cell),
-            *self._juries_with(cell),
+            *rules_of_rater(self.grid, rater),
+            *prompt_rules(self.grid, rater),
+            *self._juries_with(rater),
         ]
 
     @cached_property
     def _single_credits(self) -> Floats:
-        """Credit of the rule "one call", as [item, cell], summed over the item's comparisons; the
+        """Credit of the rule "one call", as [item, rater], summed over the item's comparisons; the
         last column is the number of comparisons."""
         return credit_totals(
-            self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
+            self.grid, [single_rule(self.grid, rater) for rater in range(len(self.raters))]
         )
 
     @property
     def comparisons_by_item(self) -> Floats:
         return self._single_credits[:, -1]
 
-    def partners(self, cell: int) -> list[int]:
+    def partners(self, rater: int) -> list[int]:
         """List other judges with the same prompt as possible jury members, best first.
 
-        Judges whose single calls are significantly better than those of this cell are left out:
+        Judges whose single calls are significantly better than those of this rater are left out:
         such a judge would be used alone, without a jury.
         """
-        panel = self.panel(self.cells[cell][1])
-        return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
+        panel = self.panel(self.raters[rater][1])
+        return self.best_raters(k for k in panel if k != rater and not self._is_better(k, rater))
 
-    def has_graded_curve(self, cell: int) -> bool:
-        """Whether the risk-coverage curve of a cell is over margins of graded scores, not votes."""
-        return bool(graded_curve(self.grid, cell))
+    def has_graded_curve(self, rater: int) -> bool:
+        """Whether a rater's risk-coverage curve is over margins of graded scores, not votes."""
+        return bool(graded_curve(self.grid, rater))
 
-    def curve_jury(self, cell: int) -> list[int]:
-        """List the jury whose votes give the risk-coverage curve of a cell without graded scores:
-        the cell and its two best partners."""
-        return [cell, *self.partners(cell)[:2]]
+    def curve_jury(self, rater: int) -> list[int]:
+        """List the jury whose votes give the risk-coverage curve of a rater without graded scores:
+        the rater and its two best partners."""
+        return [rater, *self.partners(rater)[:2]]
 
-    def risk_curve(self, cell: int) -> list[CoveragePoint]:
-        """Risk-coverage curve of a cell over margins of graded scores; without graded scores, over
+    def risk_curve(self, rater: int) -> list[CoveragePoint]:
+        """Risk-coverage curve of a rater over margins of graded scores; without graded scores, over
         margins of the votes of a jury."""
-        graded = graded_curve(self.grid, cell)
-        return graded or votes_curve(self.grid, self.curve_jury(cell))
+        graded = graded_curve(self.grid, rater)
+        return graded or votes_curve(self.grid, self.curve_jury(rater))
 
-    def _is_better(self, other: int, cell: int) -> bool:
-        """Whether one call of cell `other` agrees significantly more often than one call of
-        `cell`."""
+    def _is_better(self, other: int, rater: int) -> bool:
+        """Whether one call of rater `other` agrees significantly more often than one call of
+        `rater`."""
         credit = self._single_credits
-        sums = np.stack([credit[:, other] - credit[:, cell], credit[:, -1]], axis=1)
+        sums = np.stack([credit[:, other] - credit[:, rater], credit[:, -1]], axis=1)
         got = jackknife_estimate(sums, first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
 
-    def other_judges(self, cell: int) -> list[RuleEstimate]:
-        """Estimate the rule "one call" for the judge of a cell, then for each other judge with the
+    def other_judges(self, rater: int) -> list[RuleEstimate]:
+        """Estimate the rule "one call" for the judge of a rater, then for each other judge with the
         same prompt."""
-        panel = self.panel(self.cells[cell][1])
-        order = [cell, *(k for k in panel if k != cell)]
+        panel = self.panel(self.raters[rater][1])
+        order = [rater, *(k for k in panel if k != rater)]
         return estimate_rules(
             self.grid, [single_rule(self.grid, k) for k in order], _seeded_generator()
         )
 
-    def _juries_with(self, cell: int) -> list[Rule]:
+    def _juries_with(self, rater: int) -> list[Rule]:
         """List rules of juries that include this judge: with the best partner, with the two best,
         and with all judges if all of them are possible partners."""
-        panel = self.panel(self.cells[cell][1])
-        others = self.partners(cell)
+        panel = self.panel(self.raters[rater][1])
+        others = self.partners(rater)
         found: list[Rule] = []
         if others:
-            found += jury_rules(self.grid, [cell, others[0]], picked=len(others) > 1)
+            found += jury_rules(self.grid, [rater, others[0]], picked=len(others) > 1)
         if len(others) > 1:
-            three = jury_rules(self.grid, [cell, *others[:2]], picked=len(others) > 2)
+            three = jury_rules(self.grid, [rater, *others[:2]], picked=len(others) > 2)
             found += [rule for rule in three if rule.id != "round-robin"]
         if len(others) > 2 and len(others) == len(panel) - 1:
             found += [r for r in jury_rules(self.grid, panel) if r.id == "jury-both"]
         return found
 
-    def further_jury_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
+    def further_jury_rules(self, rater: int, shown: Sequence[Rule]) -> list[Rule]:
         """List the rules of further juries with this judge that can be recommended but are not in
         `shown`; none if there are too many judges or comparisons."""
-        others = self.partners(cell)
+        others = self.partners(rater)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
         listed = {(rule.id, frozenset(rule.members)) for rule in shown}
-        juries = [[cell, *part] for size in (1, 2) for part in combinations(others, size)]
+        juries = [[rater, *part] for size in (1, 2) for part in combinations(others, size)]
         rules = (rule for jury in juries for rule in jury_rules(self.grid, jury, picked=True))
         return [rule for rule in rules if (rule.id, frozenset(rule.members)) not in listed]
 
-    def judge_table(self, cell: int, rng: np.random.Generator | None = None) -> list[RuleEstimate]:
+    def judge_table(self, rater: int, rng: np.random.Generator | None = None) -> list[RuleEstimate]:
         """Estimate all rules shown for one judge and prompt; their differences form one family."""
-        return estimate_rules(self.grid, self.judge_rules(cell), rng or _seeded_generator())
+        return estimate_rules(self.grid, self.judge_rules(rater), rng or _seeded_generator())
 
     @cached_property
     def _computed_advice(self) -> dict[int, Recommendation]:
-        """Recommendations computed so far, by cell."""
+        """Recommendations computed so far, by rater."""
         return {}
 
-    def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
+    def advice(self, rater: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
         """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
         table, if it was already computed."""
-        if cell not in self._computed_advice:
-            lines = self.judge_table(cell) if table is None else table
-            further = self.further_jury_rules(cell, [one.rule for one in lines])
-            self._computed_advice[cell] = recommend(self.grid, lines, further, _seeded_generator())
-        return self._computed_advice[cell]
+        if rater not in self._computed_advice:
+            lines = self.judge_table(rater) if table is None else table
+            further = self.further_jury_rules(rater, [one.rule for one in lines])
+            self._computed_advice[rater] = recommend(self.grid, lines, further, _seeded_generator())
+        return self._computed_advice[rater]
 
-    def candidates(self, cell: int) -> list[Rule]:
-        """List the rules from which a cell's recommendation is chosen; the first takes the verdict
+    def candidates(self, rater: int) -> list[Rule]:
+        """List the rules from which a rater's recommendation is chosen; the first takes the verdict
         of a single call."""
-        shown = self.judge_rules(cell)
-        rules = [*shown, *self.further_jury_rules(cell, shown)]
+        shown = self.judge_rules(rater)
+        rules = [*shown, *self.further_jury_rules(rater, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
-    def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
+    def jury_table(self, raters: Sequence[int]) -> list[RuleEstimate]:
         """Estimate the rules of a jury, after "one call" of its best member, with which they are
         compared."""
-        best = max(cells, key=lambda cell: self._single_call_credit(cell))
+        best = max(raters, key=lambda rater: self._single_call_credit(rater))
         baseline = single_rule(self.grid, best)
         return estimate_rules(
-            self.grid, [baseline, *jury_rules(self.grid, cells)], _seeded_generator()
+            self.grid, [baseline, *jury_rules(self.grid, raters)], _seeded_generator()
         )
 
     def best_judge(self) -> int | None:
-        """Return the cell whose rule "one call" has the highest agreement; None without cells."""
-        return max(range(len(self.cells)), key=self._single_call_credit, default=None)
+        """Return the rater whose rule "one call" has the highest agreement; None without raters."""
+        return max(range(len(self.raters)), key=self._single_call_credit, default=None)
 
-    def _single_call_credit(self, cell: int) -> float:
-        """Total credit of the rule "one call", which ranks cells on the same comparisons by
+    def _single_call_credit(self, rater: int) -> float:
+        """Total credit of the rule "one call", which ranks raters on the same comparisons by
         agreement."""
-        return float(self._single_credits[:, cell].sum())
+        return float(self._single_credits[:, rater].sum())
 
 
 def _seeded_generator() -> np.random.Generator:
@@ -255,8 +255,8 @@ def build_remedy_study(
     known = grid.truth != 0
     complete = np.asarray(np.isfinite(grid.verdicts).all(axis=1), np.bool_)
     enough = _share_among(complete, known) >= MIN_COMPLETE
-    incomplete = tuple(cell for cell, ok in zip(grid.cells, enough, strict=True) if not ok)
-    grid = _select_cells(grid, enough)
+    incomplete = tuple(rater for rater, ok in zip(grid.raters, enough, strict=True) if not ok)
+    grid = _select_raters(grid, enough)
     common = known & complete[enough].all(axis=0) & _graded_mask(grid, known)
     if not enough.any():
         common = np.zeros_like(known)
@@ -298,7 +298,7 @@ CALL_AGREEMENT: Final = Measure(
 """Agreement of single calls with the better answers, the one number that all outlets quote."""
 
 
-def estimate_call_agreement(frame: pd.DataFrame) -> dict[Cell, Estimate]:
+def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
     """Estimate the agreement of single calls by judge and prompt, from a frame with the column
     CREDIT."""
     judged = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
@@ -310,10 +310,10 @@ def _share_among(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
     return np.asarray(mask[..., among].sum(axis=-1) / max(int(among.sum()), 1), np.float64)
 
 
-def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
+def _select_raters(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
     return replace(
         grid,
-        cells=tuple(cell for cell, ok in zip(grid.cells, keep, strict=True) if ok),
+        raters=tuple(rater for rater, ok in zip(grid.raters, keep, strict=True) if ok),
         calls=grid.calls[keep],
         verdicts=grid.verdicts[keep],
         graded=None if grid.graded is None else grid.graded[keep],
@@ -323,8 +323,8 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Mask of the comparisons with graded replies in both orders, from every cell that has these on
-    at least the share MIN_AVAILABLE of the `known` comparisons."""
+    """Mask of the comparisons with graded replies in both orders, from every rater that has these
+    on at least the share MIN_AVAILABLE of the `known` comparisons."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

@@ -28,20 +28,20 @@ class CoveragePoint:
     right_when_decided: Estimate
 
 
-def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
+def graded_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
     """Compute the risk-coverage curve over margins 0 to 1 of the mean graded score. Empty without
     graded replies."""
     if grid.graded is None:
         return []
-    graded = grid.graded[cell].astype(np.float64)
+    graded = grid.graded[rater].astype(np.float64)
     return _coverage_curve(grid, (graded[0] + graded[1]) / 2, MARGINS)
 
 
-def votes_curve(grid: OrderGrid, cells: Sequence[int]) -> list[CoveragePoint]:
+def votes_curve(grid: OrderGrid, raters: Sequence[int]) -> list[CoveragePoint]:
     """Compute the risk-coverage curve of several judges in both orders, over the margin of votes.
     The margin is from 1 vote to all votes."""
-    votes = jury_votes([grid.verdicts[cell] for cell in cells])
-    return _coverage_curve(grid, votes, range(1, 2 * len(cells) + 1))
+    votes = jury_votes([grid.verdicts[rater] for rater in raters])
+    return _coverage_curve(grid, votes, range(1, 2 * len(raters) + 1))
 
 
 def _coverage_curve(

@@ -11,9 +11,10 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, safe_divide
 from metrics.remedies.decision_rules import Decisions
-from metrics.remedies.order_grid import Cell, OrderGrid, empty_grid
+from metrics.remedies.order_grid import OrderGrid, empty_grid
 from metrics.remedies.rule_sets import SINGLE, Rule
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from studies.domain import Rater
 from studies.frames.frame import TIE
 
 
@@ -35,7 +36,7 @@ class _OrderSets:
 
 def rotation_tables(
     frame: pd.DataFrame, rng: np.random.Generator
-) -> dict[Cell, list[RuleEstimate]]:
+) -> dict[Rater, list[RuleEstimate]]:
     """Estimate the rules `single` (one call) and `rotations` (most frequent choice over all
     rotations), for each judge and prompt that chose among more than two options.
 
@@ -46,21 +47,25 @@ def rotation_tables(
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     rows = row_selection.select_complete_sets(machine)
     rows = row_selection.select_rows(rows, rows["truth"] >= 0)
-    found: dict[Cell, list[RuleEstimate]] = {}
-    for cell in row_selection.observed_combinations(rows, ("judge", "prompt")) if len(rows) else ():
-        judge, prompt = cell
+    found: dict[Rater, list[RuleEstimate]] = {}
+    for rater in (
+        row_selection.observed_combinations(rows, ("judge", "prompt")) if len(rows) else ()
+    ):
+        judge, prompt = rater
         own = (rows["judge"] == judge) & (rows["prompt"] == prompt)
-        found[judge, prompt] = _estimate_cell((judge, prompt), rows.loc[own], rng)
+        found[judge, prompt] = _estimate_rater((judge, prompt), rows.loc[own], rng)
     return found
 
 
-def _estimate_cell(cell: Cell, rows: pd.DataFrame, rng: np.random.Generator) -> list[RuleEstimate]:
+def _estimate_rater(
+    rater: Rater, rows: pd.DataFrame, rng: np.random.Generator
+) -> list[RuleEstimate]:
     sets = _order_sets(rows)
     calls = float(np.bincount(sets.group, minlength=sets.groups).mean())
     chance = 1 / sets.rows["options"].to_numpy()[sets.first]
     rules = [
-        Rule(SINGLE, (cell,), _decide_by_one_call(sets, chance), {cell: 1.0}),
-        Rule("rotations", (cell,), _decide_by_most_chosen(sets, chance), {cell: calls}),
+        Rule(SINGLE, (rater,), _decide_by_one_call(sets, chance), {rater: 1.0}),
+        Rule("rotations", (rater,), _decide_by_most_chosen(sets, chance), {rater: calls}),
     ]
     return estimate_rules(_grid_of_order_sets(sets), rules, rng)
 

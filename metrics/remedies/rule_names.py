@@ -90,7 +90,7 @@ def imperative(rule: Rule) -> str:
     return rule_words(rule).imperative.format(judge=rule.members[0][0])
 
 
-def rule_number(id: str) -> float:
+def parameter_of_rule_id(id: str) -> float:
     """The number in the id of a rule: 3 of `repeats(3)-both`."""
     return float(_parse_id(id)[1])
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from metrics.remedies import decision_rules
 from metrics.remedies.decision_rules import Decisions
-from metrics.remedies.order_grid import Cell, OrderGrid
+from metrics.remedies.order_grid import OrderGrid
+from studies.domain import Rater
 
 SINGLE: Final = "single"
 PEOPLE_SHARES: Final = (0.1, 0.25)
@@ -25,12 +26,12 @@ curve uses further margins."""
 @dataclass(frozen=True, eq=False)
 class Rule:
     """A remedy with its decisions on every comparison of a grid. `calls` is the number of judge
-    calls per comparison, by cell; `votes` is the number of human votes per comparison."""
+    calls per comparison, by rater; `votes` is the number of human votes per comparison."""
 
     id: str
-    members: tuple[Cell, ...]
+    members: tuple[Rater, ...]
     decisions: Decisions
-    calls: Mapping[Cell, float]
+    calls: Mapping[Rater, float]
     votes: float = 0.0
     note: str = ""
     picked: bool = False
@@ -42,34 +43,34 @@ class Rule:
         return sum(self.calls.values())
 
 
-def rules_of_cell(grid: OrderGrid, cell: int) -> list[Rule]:
-    """List the rules over the verdicts of one cell; the first is the rule without a remedy."""
-    return [*_verdict_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
+def rules_of_rater(grid: OrderGrid, rater: int) -> list[Rule]:
+    """List the rules over the verdicts of one rater; the first is the rule without a remedy."""
+    return [*_verdict_rules(grid, rater), *_graded_rules(grid, rater), *_repeat_rules(grid, rater)]
 
 
-def single_rule(grid: OrderGrid, cell: int) -> Rule:
+def single_rule(grid: OrderGrid, rater: int) -> Rule:
     """Build the rule without a remedy: the verdict of one call of a judge with a prompt decides."""
     return _rule_of_one_judge(
-        grid, cell, SINGLE, decision_rules.single_call(grid.verdicts[cell]), 1
+        grid, rater, SINGLE, decision_rules.single_call(grid.verdicts[rater]), 1
     )
 
 
-def _verdict_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    verdicts = grid.verdicts[cell]
+def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
+    verdicts = grid.verdicts[rater]
     rules = [
-        single_rule(grid, cell),
-        _rule_of_one_judge(grid, cell, "pool", decision_rules.pooled_orders(verdicts), 2),
-        _rule_of_one_judge(grid, cell, "agree", decision_rules.both_orders_agree(verdicts), 2),
+        single_rule(grid, rater),
+        _rule_of_one_judge(grid, rater, "pool", decision_rules.pooled_orders(verdicts), 2),
+        _rule_of_one_judge(grid, rater, "agree", decision_rules.both_orders_agree(verdicts), 2),
     ]
     if grid.votes is not None:
-        rules += [_people_rule(grid, cell, share) for share in PEOPLE_SHARES]
+        rules += [_people_rule(grid, rater, share) for share in PEOPLE_SHARES]
     return rules
 
 
-def _people_rule(grid: OrderGrid, cell: int, share: float) -> Rule:
+def _people_rule(grid: OrderGrid, rater: int, share: float) -> Rule:
     assert grid.votes is not None
-    decisions = decision_rules.ask_people(grid.verdicts[cell], grid.votes, share)
-    name = grid.cells[cell]
+    decisions = decision_rules.ask_people(grid.verdicts[rater], grid.votes, share)
+    name = grid.raters[rater]
     return Rule(
         f"ask-people({share:g})",
         (name,),
@@ -80,48 +81,48 @@ def _people_rule(grid: OrderGrid, cell: int, share: float) -> Rule:
     )
 
 
-def _graded_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    if grid.graded is None or not np.isfinite(grid.graded[cell]).any():
+def _graded_rules(grid: OrderGrid, rater: int) -> list[Rule]:
+    if grid.graded is None or not np.isfinite(grid.graded[rater]).any():
         return []
-    graded = grid.graded[cell]
-    calibrated = decision_rules.calibrated_call(graded, grid.labels[cell], grid.items)
+    graded = grid.graded[rater]
+    calibrated = decision_rules.calibrated_call(graded, grid.labels[rater], grid.items)
     rules = [
         _rule_of_one_judge(
-            grid, cell, "calibrated", calibrated, 1, "position effect from the other items"
+            grid, rater, "calibrated", calibrated, 1, "position effect from the other items"
         ),
-        _rule_of_one_judge(grid, cell, "graded", decision_rules.graded_orders(graded), 2),
+        _rule_of_one_judge(grid, rater, "graded", decision_rules.graded_orders(graded), 2),
     ]
     for margin in SHOWN_MARGINS:
         decisions = decision_rules.graded_with_margin(graded, margin)
-        rules.append(_rule_of_one_judge(grid, cell, f"margin({margin:g})", decisions, 2))
+        rules.append(_rule_of_one_judge(grid, rater, f"margin({margin:g})", decisions, 2))
     return rules
 
 
-def _repeat_rules(grid: OrderGrid, cell: int) -> list[Rule]:
+def _repeat_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     if grid.repeats is None:
         return []
-    repeats, rules = grid.repeats[cell], []
+    repeats, rules = grid.repeats[rater], []
     for k in REPEAT_COUNTS:
         if repeats.shape[1] >= k and np.isfinite(repeats[:, k - 1]).any():
             one = decision_rules.repeated_in_one_order(repeats, k)
             both = decision_rules.repeated_in_both_orders(repeats, k)
-            rules.append(_rule_of_one_judge(grid, cell, f"repeats({k})", one, k))
-            rules.append(_rule_of_one_judge(grid, cell, f"repeats({k})-both", both, 2 * k))
+            rules.append(_rule_of_one_judge(grid, rater, f"repeats({k})", one, k))
+            rules.append(_rule_of_one_judge(grid, rater, f"repeats({k})-both", both, 2 * k))
     return rules
 
 
 def _rule_of_one_judge(
-    grid: OrderGrid, cell: int, id: str, decisions: Decisions, calls: float, note: str = ""
+    grid: OrderGrid, rater: int, id: str, decisions: Decisions, calls: float, note: str = ""
 ) -> Rule:
-    name = grid.cells[cell]
+    name = grid.raters[rater]
     return Rule(id, (name,), decisions, {name: float(calls)}, note=note)
 
 
-def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
+def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     """List rules with the same judge's other prompts: one call, and both orders added up."""
-    judge, prompt = grid.cells[cell]
+    judge, prompt = grid.raters[rater]
     rules = []
-    for other, (name, words) in enumerate(grid.cells):
+    for other, (name, words) in enumerate(grid.raters):
         if name == judge and words != prompt:
             verdicts = grid.verdicts[other]
             single = decision_rules.single_call(verdicts)
@@ -131,15 +132,15 @@ def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
     return rules
 
 
-def jury_rules(grid: OrderGrid, cells: Sequence[int], picked: bool = False) -> list[Rule]:
+def jury_rules(grid: OrderGrid, raters: Sequence[int], picked: bool = False) -> list[Rule]:
     """List the rules of a jury: judges take turns ("round-robin"), one call of each judge
     ("opposite" for two judges, else "jury"), both orders of each judge ("jury-both"). `picked`
     states whether the members were selected by their agreement."""
-    verdicts = [grid.verdicts[cell] for cell in cells]
-    members = tuple(grid.cells[cell] for cell in cells)
+    verdicts = [grid.verdicts[rater] for rater in raters]
+    members = tuple(grid.raters[rater] for rater in raters)
     found = {
-        "round-robin": (decision_rules.round_robin(verdicts), 1 / len(cells)),
-        "opposite" if len(cells) == 2 else "jury": (decision_rules.jury_one_order(verdicts), 1.0),
+        "round-robin": (decision_rules.round_robin(verdicts), 1 / len(raters)),
+        "opposite" if len(raters) == 2 else "jury": (decision_rules.jury_one_order(verdicts), 1.0),
         "jury-both": (decision_rules.jury_both_orders(verdicts), 2.0),
     }
     return [

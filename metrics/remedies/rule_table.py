@@ -87,12 +87,12 @@ def estimate_rules(
     found = []
     for rule in rules:
         if rule is baseline:
-            found.append(_line(totals[id(rule)], None))
+            found.append(_build_rule_estimate(totals[id(rule)], None))
         elif id(rule) in whole:
             alone = adjusted.get(id(rule))
             if alone is None:
                 (alone,) = _contrasts_with_one_call(totals[id(baseline)], [totals[id(rule)]], rng)
-            found.append(_line(totals[id(rule)], alone))
+            found.append(_build_rule_estimate(totals[id(rule)], alone))
         elif (part := _estimate_on_known_part(grid, rule, baseline, rng)) is not None:
             found.append(part)
     return found
@@ -119,7 +119,7 @@ def _rule_totals(grid: OrderGrid, rule: Rule, base: Floats) -> _RuleTotals:
     return _RuleTotals(rule, sums, step, int((gap > SAME_CREDIT).sum()))
 
 
-def _line(totals: _RuleTotals, contrast: Contrast | None) -> RuleEstimate:
+def _build_rule_estimate(totals: _RuleTotals, contrast: Contrast | None) -> RuleEstimate:
     credit, decided, right, count = totals.sums.T
     line = RuleEstimate(
         totals.rule,
@@ -144,7 +144,7 @@ def _estimate_on_known_part(
     base = one.decisions.credit(part.truth)
     totals = _rule_totals(part, _restrict(rule, keep), base)
     (contrast,) = _contrasts_with_one_call(_rule_totals(part, one, base), [totals], rng)
-    line = _line(totals, contrast)
+    line = _build_rule_estimate(totals, contrast)
     note = f"on {part.size:,} of {grid.size:,} comparisons"
     agreement = replace(line.agreement, note=join_notes(note, line.agreement.note))
     return replace(line, rule=rule, agreement=agreement)

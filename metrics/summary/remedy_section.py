@@ -14,13 +14,13 @@ from metrics.estimation.intervals import unknown_estimate
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.known_winners import TruthSource
-from metrics.remedies.order_grid import Cell
-from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.recommendation import Recommendation
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, build_remedy_study
 from metrics.remedies.rotation_rules import rotation_tables
-from metrics.remedies.rule_sets import prompt_rules, rules_of_cell
+from metrics.remedies.rule_sets import prompt_rules, rules_of_rater
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from studies.domain import Rater
 
 Json = dict[str, Any]
 
@@ -37,8 +37,8 @@ class RemedyInputs:
     judges: tuple[str, ...] = ()
     source: TruthSource | None = None
     juries: tuple[tuple[str, ...], ...] = ()
-    prices: Mapping[Cell, float] = field(default_factory=dict)
-    tokens: Mapping[Cell, float] = field(default_factory=dict)
+    prices: Mapping[Rater, float] = field(default_factory=dict)
+    tokens: Mapping[Rater, float] = field(default_factory=dict)
 
 
 def remedy_section(
@@ -52,10 +52,10 @@ def remedy_section(
     if not study.grid.size and not rotated:
         return {}
     rules: Json = {}
-    for cell, (judge, prompt) in enumerate(study.cells if study.grid.size else ()):
-        rules.setdefault(judge, {})[prompt] = _judge_rules(study, cell, inputs)
+    for rater, (judge, prompt) in enumerate(study.raters if study.grid.size else ()):
+        rules.setdefault(judge, {})[prompt] = _judge_rules(study, rater, inputs)
     for (judge, prompt), table in rotated.items():
-        lines = {one.rule.id: _rule_as_json(one, inputs) for one in table}
+        lines = {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
         rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
     section: Json = {"truth": _truth_facts(study), "rules": rules}
     if not study.grid.size:
@@ -91,18 +91,18 @@ def _truth_facts(study: RemedyStudy) -> Json:
         "comparisons": study.grid.size,
         "left_out": dict(study.left_out),
     }
-    if study.incomplete_cells:
-        found["judges_left_out"] = ["/".join(cell) for cell in study.incomplete_cells]
+    if study.incomplete_raters:
+        found["judges_left_out"] = ["/".join(rater) for rater in study.incomplete_raters]
     return found
 
 
-def _judge_rules(study: RemedyStudy, cell: int, inputs: RemedyInputs) -> Json:
-    rules = [*rules_of_cell(study.grid, cell), *prompt_rules(study.grid, cell)]
+def _judge_rules(study: RemedyStudy, rater: int, inputs: RemedyInputs) -> Json:
+    rules = [*rules_of_rater(study.grid, rater), *prompt_rules(study.grid, rater)]
     table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
-    return {one.rule.id: _rule_as_json(one, inputs) for one in table}
+    return {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
 
 
-def _rule_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
+def _rule_estimate_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
     """Convert a line of the table of remedies to the JSON object of a rule."""
     found: Json = {
         "calls": round(one.rule.price, 4),
@@ -122,62 +122,65 @@ def _rule_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
     return found
 
 
-def rule_cost(one: RuleEstimate, costs: Mapping[Cell, float]) -> float | None:
+def rule_cost(one: RuleEstimate, costs: Mapping[Rater, float]) -> float | None:
     """Return the dollars or tokens that a rule costs per comparison; None if the costs of one of
     its judges are unknown."""
-    if not all(cell in costs for cell in one.rule.calls):
+    if not all(rater in costs for rater in one.rule.calls):
         return None
-    return sum(costs[cell] * calls for cell, calls in one.rule.calls.items())
+    return sum(costs[rater] * calls for rater, calls in one.rule.calls.items())
 
 
 def _order_patterns_section(study: RemedyStudy) -> Json:
     found: Json = {}
-    for cell, (judge, prompt) in enumerate(study.cells):
-        patterns = order_patterns(study.grid, cell)
+    for rater, (judge, prompt) in enumerate(study.raters):
+        patterns = count_order_patterns(study.grid, rater)
         found.setdefault(judge, {})[prompt] = {**vars(patterns), "gain": patterns.gain}
     return found
 
 
 def _risk_curves(study: RemedyStudy) -> Json:
     found: Json = {}
-    for cell, (judge, prompt) in enumerate(study.cells):
-        found.setdefault(judge, {})[prompt] = study.risk_curve(cell)
+    for rater, (judge, prompt) in enumerate(study.raters):
+        found.setdefault(judge, {})[prompt] = study.risk_curve(rater)
     return found
 
 
 def _certificates(study: RemedyStudy) -> Json:
     """Return judge -> prompt -> share that the judge may decide alone."""
     found: Json = {}
-    for cell, (judge, prompt) in enumerate(study.cells):
-        found.setdefault(judge, {})[prompt] = certify_judge_share(study.grid, [cell])
+    for rater, (judge, prompt) in enumerate(study.raters):
+        found.setdefault(judge, {})[prompt] = certify_judge_share(study.grid, [rater])
     return found
 
 
 def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
     found: Json = {}
-    for prompt in dict.fromkeys(name for _, name in study.cells):
+    for prompt in dict.fromkeys(name for _, name in study.raters):
         panel = study.panel(prompt)
-        for cells, picked in [*_default_juries(study, panel), *_named_juries(study, panel, inputs)]:
-            name = " + ".join(study.cells[cell][0] for cell in cells)
+        for raters, picked in [
+            *_default_juries(study, panel),
+            *_named_juries(study, panel, inputs),
+        ]:
+            name = " + ".join(study.raters[rater][0] for rater in raters)
             key = name if name not in found else f"{name} ({prompt})"
-            found[key] = _jury_as_json(study, cells, picked, inputs)
+            found[key] = _jury_as_json(study, raters, picked, inputs)
     return found
 
 
 def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list[int], bool]]:
-    """List the juries computed by default, as (cells, whether the members were selected by
+    """List the juries computed by default, as (raters, whether the members were selected by
     agreement): all judges in `panel`, and if these are more than three, the three with the highest
     agreement."""
     juries = [(list(panel), False)] if len(panel) > 1 else []
     if len(panel) > 3:
-        juries.append((study.best_cells(panel)[:3], True))
+        juries.append((study.best_raters(panel)[:3], True))
     return juries
 
 
 def _named_juries(
     study: RemedyStudy, panel: Sequence[int], inputs: RemedyInputs
 ) -> list[tuple[list[int], bool]]:
-    place = {study.cells[cell][0]: cell for cell in panel}
+    place = {study.raters[rater][0]: rater for rater in panel}
     return [
         ([place[name] for name in jury], False)
         for jury in inputs.juries
@@ -186,7 +189,7 @@ def _named_juries(
 
 
 def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
-    known = {judge for judge, _ in study.cells}
+    known = {judge for judge, _ in study.raters}
     for jury in juries:
         unknown = [name for name in jury if name not in known]
         if unknown or len(set(jury)) < 2:
@@ -197,16 +200,16 @@ def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
 
 
 def _jury_as_json(
-    study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: RemedyInputs
+    study: RemedyStudy, raters: Sequence[int], picked: bool, inputs: RemedyInputs
 ) -> Json:
-    table = study.jury_table(cells)
+    table = study.jury_table(raters)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
-    found |= {one.rule.id: _rule_as_json(one, inputs) for one in table[1:]}
+    found |= {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table[1:]}
     if (
         not picked
     ):  # a jury chosen by its agreement would be certified with the labels that chose it
-        found["certified"] = certify_judge_share(study.grid, cells)
-    return {**found, "effective_votes": effective_votes(study.grid, cells)}
+        found["certified"] = certify_judge_share(study.grid, raters)
+    return {**found, "effective_votes": effective_votes(study.grid, raters)}
 
 
 def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
@@ -215,10 +218,10 @@ def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
     found: Json = {}
     best = study.best_judge()
     chosen: Json = {}
-    for cell, (judge, prompt) in enumerate(study.cells):
-        advice = recommendation_as_json(study.advice(cell))
+    for rater, (judge, prompt) in enumerate(study.raters):
+        advice = recommendation_as_json(study.advice(rater))
         found.setdefault(judge, {})[prompt] = advice
-        if cell == best:
+        if rater == best:
             chosen = advice
     return found, chosen
 

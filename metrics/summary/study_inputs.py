@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from metrics.remedies.known_winners import DESIGN, PEOPLE, TruthSource
-from metrics.remedies.order_grid import Cell
 from metrics.summary.remedy_section import RemedyInputs
-from studies.domain import BY_DESIGN
+from studies.domain import BY_DESIGN, Rater
 from studies.store.queries.judge_spending import (
     mean_call_dollars,
     mean_call_tokens,
@@ -38,16 +37,16 @@ def stored_styles(store: Store, name: str) -> Styles:
     return store.memoised(name, ("styles",), lambda: count_styles(store.items(name).values()))
 
 
-def _dollars_per_call(store: Store, name: str) -> dict[Cell, float]:
+def _dollars_per_call(store: Store, name: str) -> dict[Rater, float]:
     """Return (judge, prompt) -> dollars of a call, from the judge's price in the study file and the
     mean tokens of its calls."""
     prices = {judge.name: judge.price for judge in store.study(name).judges if judge.price}
     if not prices:
         return {}
-    found: dict[Cell, float] = {}
-    for cell, (prompt, completion) in mean_token_parts(store, name).items():
-        if price := prices.get(cell[0]):
-            found[cell] = (prompt * price.input + completion * price.output) / TOKENS_PER_PRICE
+    found: dict[Rater, float] = {}
+    for rater, (prompt, completion) in mean_token_parts(store, name).items():
+        if price := prices.get(rater[0]):
+            found[rater] = (prompt * price.input + completion * price.output) / TOKENS_PER_PRICE
     return found
 
 

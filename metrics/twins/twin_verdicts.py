@@ -106,8 +106,9 @@ def _complete_orders_mask(rows: pd.DataFrame, value: Floats) -> row_selection.Ma
 
 
 def _original_verdicts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return pick, level, truth and usability of the verdict on the originals for each row, in the
-    same order, labels and repeat; unusable where there is none."""
+    """Return, for each row about a twin, pick, level, truth and usability of the verdict on the
+    originals by the same judge and prompt, with the same order of answers, labels and repeat;
+    unusable where there is none."""
     wanted = rows.loc[:, list(_MATCHED)].astype({"repeat": "int64"})
     wanted = wanted.astype({name: str for name in _MATCHED if name != "repeat"})
     missing = {"pick": NO_PICK, "truth": NO_PICK, "level": np.nan, "usable": False}

@@ -131,7 +131,7 @@ def effective_judges(frame: pd.DataFrame) -> Estimate | None:
     of verdicts says nothing about errors, because judges that are mostly right agree.
     """
     study = build_remedy_study(frame)
-    panels = [study.panel(prompt) for prompt in dict.fromkeys(name for _, name in study.cells)]
+    panels = [study.panel(prompt) for prompt in dict.fromkeys(name for _, name in study.raters)]
     cells = max(panels, key=len, default=[])
     return effective_votes(study.grid, cells) if len(cells) > 1 and study.grid.size > 1 else None
 

@@ -19,7 +19,7 @@ from metrics.estimation.intervals import Floats, Ints
 from metrics.remedies import decision_rules
 from metrics.remedies.decision_rules import ZERO, Values
 from metrics.remedies.order_grid import COMPARISON, OrderGrid, build_order_grid, pair_orders
-from metrics.remedies.rule_names import rule_number
+from metrics.remedies.rule_names import parameter_of_rule_id
 from studies.frames.frame import TIE
 from studies.spec.combine_rules import RemedyName, parse_remedy
 
@@ -66,21 +66,21 @@ def _outcomes_by_cell(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.Dat
     for number in range(groups):
         cell = row_selection.select_rows(rows, group == number)
         grid = build_order_grid(cell)
-        if not grid.cells:  # votes of people: no judge to correct
+        if not grid.raters:  # votes of people: no judge to correct
             continue
-        yield from _outcomes_of_scores(cell, _one_judge_scores(grid, remedy.id))
+        yield from _outcomes_of_scores(cell, _scores_of_remedy(grid, remedy.id))
 
 
-def _one_judge_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
+def _scores_of_remedy(grid: OrderGrid, id: str) -> Sequence[Floats]:
     """Return the scores by which a remedy of one judge decides, as arrays by comparison: one array,
     or one for each order if the order is chosen at random."""
     verdicts = grid.verdicts[0]
     if id == "calibrated":
         return _calibrated_or_plain_scores(grid)
     if id.startswith("margin"):
-        return [_scores_with_margin(grid, rule_number(id))]
+        return [_scores_with_margin(grid, parameter_of_rule_id(id))]
     repeats = verdicts[:, None] if grid.repeats is None else grid.repeats[0]
-    sums = _sum_known(repeats[:, : int(rule_number(id))], axis=1)
+    sums = _sum_known(repeats[:, : int(parameter_of_rule_id(id))], axis=1)
     return [_sum_of_orders(sums)] if id.endswith("-both") else list(sums)
 
 

@@ -85,10 +85,11 @@ def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
 
 
 def recover_journals(folder: Path, batch: str = "") -> int:
-    """Write the outcomes in the journals of dead workers as shards; return their number.
+    """Write the journals that dead workers left as shards, delete them, and return the number of
+    outcomes.
 
-    A line that was cut off is left out. A journal whose shard exists is deleted: it was written
-    before the process died.
+    A line that was cut off is left out. A journal whose shard exists is only deleted: the shard was
+    written before the process died.
     """
     found = 0
     for path in sorted(folder.rglob(f"{batch}*{JOURNAL_SUFFIX}")):

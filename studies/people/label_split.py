@@ -72,7 +72,8 @@ class LabelSplit:
         return max(0, LEAST_HOLD_OUT - len(self.hold_out))
 
     def last_look(self, judge: str, prompt: str) -> Look | None:
-        """Return the latest look for a judge and prompt; None if there was none."""
+        """Return the latest comparison of new prompts with today's on the hold-out, for a judge and
+        prompt; None if there was none."""
         own = [one for one in self.looks if (one.judge, one.prompt) == (judge, prompt)]
         return own[-1] if own else None
 
@@ -83,7 +84,8 @@ def candidate_study_name(name: str, judge: str, prompt: str) -> str:
 
 
 def writer_study_name(name: str, prompt: str, writer: str) -> str:
-    """Return the name of the stored study with the writer's rules for a prompt."""
+    """Return the name of the stored study with the rules that the judge `writer` wrote for a
+    prompt."""
     return f"{name}: rules for {prompt} by {writer}"
 
 

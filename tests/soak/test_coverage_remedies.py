@@ -18,7 +18,7 @@ import pytest
 from metrics.remedies.decision_rules import Decisions
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.remedy_study import build_remedy_study
-from metrics.remedies.rule_sets import Rule, jury_rules, rules_of_cell
+from metrics.remedies.rule_sets import Rule, jury_rules, rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
 from tests.metrics.remedies.known_judges import (
     GradedJudge,
@@ -98,7 +98,7 @@ def coverage(name: str, items: int, seeds: int) -> dict[str, float]:
     for seed in range(seeds):
         rng = np.random.default_rng([items, seed])
         grid = build_remedy_study(simulate(judges, items, rng, pairs=3)).grid
-        rules = rules_of_cell(grid, 0)
+        rules = rules_of_rater(grid, 0)
         rules += jury_rules(grid, [0, 1]) if len(judges) > 1 else []
         wanted = [rule for rule in rules if rule.id in truth]
         for line in estimate_rules(grid, wanted, rng):
@@ -111,7 +111,7 @@ def coverage(name: str, items: int, seeds: int) -> dict[str, float]:
 
 def null_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
     """One call, and a mixture of `pool` and `agree` chosen by a coin for each comparison."""
-    rules = {rule.id: rule for rule in rules_of_cell(grid, 0)}
+    rules = {rule.id: rule for rule in rules_of_rater(grid, 0)}
     heads = rng.random(grid.size) < 0.5
     pool, agree = rules["pool"].decisions, rules["agree"].decisions
     mixed = Decisions(
@@ -122,7 +122,7 @@ def null_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
 
 def relabelled_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
     """One call, and `pool` with a random answer wherever it decides."""
-    rules = {rule.id: rule for rule in rules_of_cell(grid, 0)}
+    rules = {rule.id: rule for rule in rules_of_rater(grid, 0)}
     decided = rules["pool"].decisions.decided
     first = decided * (rng.random(grid.size) < 0.5)
     labelled = Decisions(first, decided - first)

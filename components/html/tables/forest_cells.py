@@ -22,13 +22,13 @@ class Axis:
     labels: Mapping[float, str] = field(default_factory=lambda: {0: "0", 0.5: "50", 1: "100"})
     chance: float | None = None
 
-    def place(self, value: float) -> str:
+    def css_position(self, value: float) -> str:
         inside = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(inside, 0.0), 1.0):.2f}%"
 
-    def span(self, low: float, high: float) -> str:
+    def css_width(self, low: float, high: float) -> str:
         """Width of the line from `low` to `high`."""
-        return f"{float(self.place(high)[:-1]) - float(self.place(low)[:-1]):.2f}%"
+        return f"{float(self.css_position(high)[:-1]) - float(self.css_position(low)[:-1]):.2f}%"
 
 
 TickSteps = Sequence[tuple[float, float]]
@@ -111,12 +111,14 @@ def forest_html(
     """HTML of one row of a forest plot: a dot with its interval, grey ticks at `others` (values of
     other raters), a diamond at `people` (value of people). For fewer than five items the dot is
     hollow and has no interval."""
-    marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
+    marks = join(
+        fill('<i class="g" style="left:{}"></i>', axis.css_position(v)) for v in axis.ticks
+    )
     if axis.chance is not None:
-        marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))
-    marks += join(fill('<i class="o" style="left:{}"></i>', axis.place(v)) for v in others)
+        marks += fill('<i class="c" style="left:{}"></i>', axis.css_position(axis.chance))
+    marks += join(fill('<i class="o" style="left:{}"></i>', axis.css_position(v)) for v in others)
     if people is not None and is_known(people):
-        marks += fill('<i class="q" style="left:{}"></i>', axis.place(people))
+        marks += fill('<i class="q" style="left:{}"></i>', axis.css_position(people))
     marks += _dot_html(estimate, axis)
     made = attributes({"class": "eh-forest", "data-tip": tip or None})
     return fill("<div{}>{}</div>", made, marks)
@@ -125,19 +127,19 @@ def forest_html(
 def _dot_html(estimate: Estimate, axis: Axis) -> Markup:
     if estimate.value is None or not is_known(estimate.value):
         return EMPTY
-    at = axis.place(estimate.value)
+    at = axis.css_position(estimate.value)
     if 0 < estimate.items < 5:
         return fill('<i class="p hollow" style="left:{}"></i>', at)
     whisker = ""
     if estimate.low is not None and estimate.high is not None:
-        left, width = axis.place(estimate.low), axis.span(estimate.low, estimate.high)
+        left, width = axis.css_position(estimate.low), axis.css_width(estimate.low, estimate.high)
         whisker = fill('<i class="w" style="left:{};width:{}"></i>', left, width)
     return fill('{}<i class="p" style="left:{}"></i>', whisker, at)
 
 
 def axis_html(axis: Axis) -> Markup:
     spans = join(
-        fill('<span style="left:{}">{}</span>', axis.place(value), text)
+        fill('<span style="left:{}">{}</span>', axis.css_position(value), text)
         for value, text in axis.labels.items()
     )
     return fill('<div class="eh-axis">{}</div>', spans)

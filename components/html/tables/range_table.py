@@ -45,9 +45,11 @@ def axis_cell(axis: Axis) -> TableCell:
 
 def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
     """HTML of one row's plot: gridlines, the line at chance (or at `zero`), then the marks."""
-    lines = join(fill('<i class="g" style="left:{}"></i>', axis.place(tick)) for tick in axis.ticks)
+    lines = join(
+        fill('<i class="g" style="left:{}"></i>', axis.css_position(tick)) for tick in axis.ticks
+    )
     at = axis.chance if zero is None else zero
-    chance = "" if at is None else fill('<i class="c" style="left:{}"></i>', axis.place(at))
+    chance = "" if at is None else fill('<i class="c" style="left:{}"></i>', axis.css_position(at))
     return fill('<div class="eh-forest eh-track">{}{}{}</div>', lines, chance, join(marks))
 
 
@@ -55,7 +57,7 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Ma
     """HTML of a line (CSS class `kind`) from `low` to `high`; empty if an end is unknown."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return EMPTY
-    left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
+    left, right = sorted(float(axis.css_position(end)[:-1]) for end in (low, high))
     return fill('<i class="{}" style="left:{:.2f}%;width:{:.2f}%"></i>', kind, left, right - left)
 
 
@@ -64,7 +66,7 @@ def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     (tick: other raters)."""
     if value is None or not is_known(value):
         return EMPTY
-    return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))
+    return fill('<i class="{}" style="left:{}"></i>', kind, axis.css_position(value))
 
 
 def dumbbell_track(axis: Axis, one: Estimate, both: Estimate) -> Markup:

@@ -231,7 +231,7 @@ def forest_cell(
     The range of possible values, `bounds`, is drawn behind the interval."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
-        left, width = axis.place(bounds[0]), axis.span(*bounds)
+        left, width = axis.css_position(bounds[0]), axis.css_width(*bounds)
         span = fill('<i class="m" style="left:{};width:{}"></i>', left, width)
         drawn = drawn.replace(">", Markup(">") + span, 1)
     return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)

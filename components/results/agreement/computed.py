@@ -142,8 +142,8 @@ class Agreement:
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
         """For each prompt, how well its judges, pooled to one rater, could replace a voter. Empty
         without votes, with one prompt only, or with one judge only."""
-        cells = [self.raters.names[name] for name in self.raters.filtered_rater_names]
-        if not self.raters.has_people or any(len({cell[k] for cell in cells}) < 2 for k in (0, 1)):
+        shown = [self.raters.names[name] for name in self.raters.filtered_rater_names]
+        if not self.raters.has_people or any(len({one[k] for one in shown}) < 2 for k in (0, 1)):
             return []
         rows = self.raters.rows
         judge = np.where(

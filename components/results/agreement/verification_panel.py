@@ -59,7 +59,8 @@ MAX_MISJUDGED: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class VerificationData:
-    """The verifications of a filtered study, and its verdicts."""
+    """Checks of people whether an answer follows the instruction, for a filtered study, and the
+    agreement of its verdicts."""
 
     data: Agreement
     checks: ChecksByItem

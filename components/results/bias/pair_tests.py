@@ -52,8 +52,7 @@ class OrderTestRow:
 
 
 def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
-    """Test results for pairs: two sign tests, McNemar, Stuart–Maxwell and permutation tests per
-    judge and prompt."""
+    """One row for each judge and prompt, with the results of all tests for pairs."""
     rows = []
     for (judge, prompt), name in bias.names.items():
         table = bias.pooled_order_table((judge, prompt))

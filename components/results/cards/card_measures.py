@@ -99,7 +99,7 @@ class CardMeasures:
         return self.options <= 2
 
     @cached_property
-    def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
+    def position_measures_by_judge(self) -> dict[str, dict[str, Estimate]]:
         """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
         return {
             cell[0]: got
@@ -108,7 +108,7 @@ class CardMeasures:
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
-        return self.measures_by_rater.get(self.rater) or rater_profile(self.rows)[()]
+        return self.position_measures_by_judge.get(self.rater) or rater_profile(self.rows)[()]
 
     @cached_property
     def twin_effect(self) -> tuple[Estimate, str]:
@@ -136,14 +136,14 @@ class CardMeasures:
             return {self.rater: own[record.key]()}
         if record.key == answer_records.AGREEMENT.key:
             agreed, names = self.raters.call_agreement, self.raters.names
-            return {name: agreed[cell] for name, cell in names.items() if cell in agreed}
+            return {name: agreed[one] for name, one in names.items() if one in agreed}
         if record.key == answer_records.TIES_AGREEMENT.key:
             return {
                 name: self.with_people(name)
                 for name in (self.rater, *self.raters.filtered_rater_names)
             }
         if record.key in self.measures:
-            found = {name: got[record.key] for name, got in self.measures_by_rater.items()}
+            found = {name: got[record.key] for name, got in self.position_measures_by_judge.items()}
             return {**found, self.rater: self.measures[record.key]}
         measure = record.estimator
         by_cell = estimate_all([measure], self.raters.rows_of_model_judges, ["judge"])[measure.name]
@@ -325,8 +325,8 @@ class CardMeasures:
         if len(self.raters.filtered.stored_frame) > MAX_ADVICE_ROWS:
             return None
         study = self.raters.remedies
-        cell = study.index(self.judge, self.prompt) if study.grid.size else None
-        return None if cell is None else study.advice(cell)
+        index = study.index(self.judge, self.prompt) if study.grid.size else None
+        return None if index is None else study.advice(index)
 
     @cached_property
     def slot_label_effects(self) -> dict[str, Estimate]:

@@ -14,7 +14,7 @@ from metrics.catalogue.records import text_records
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
-from metrics.labels.labelled_rows import score_cells
+from metrics.labels.labelled_rows import score_rows_by_rater
 from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
 from metrics.labels.point_rules import point_remedies
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
@@ -67,7 +67,7 @@ class PointCard:
     @cached_property
     def agreement(self) -> ScoreAgreement | None:
         """Agreement of scores with labels; None for pass/fail verdicts or without labels."""
-        found = next(iter(score_cells(self.rows).values()), None)
+        found = next(iter(score_rows_by_rater(self.rows).values()), None)
         if found is None:
             return None
         made = score_agreement(found.score, found.label, found.item, found.scale)
@@ -153,19 +153,14 @@ class PointCard:
                 "This judge was not shown to separate good answers from bad ones: label more "
                 "answers, or use another judge or prompt."
             )
-        if self._is_order_effect_large and self._has_significant_gain(*COMBINING):
+        if self._is_order_effect_large and self._is_gain_shown_for(*COMBINING):
             return (
                 "Judge each answer in all orders of options and criteria and combine the "
                 "verdicts: see the view Remedies."
             )
         bias = self.agreement.bias if self.agreement else None
         large = bias is not None and abs(bias.value or 0.0) >= MIN_SHIFT
-        if (
-            bias is not None
-            and large
-            and _excludes_zero(bias)
-            and self._has_significant_gain("shift")
-        ):
+        if bias is not None and large and _excludes_zero(bias) and self._is_gain_shown_for("shift"):
             return (
                 "Subtract this judge's mean error (score minus label) from all its scores: see the "
                 "view Remedies."
@@ -181,7 +176,7 @@ class PointCard:
             )
         return "No remedy was shown to bring the scores closer to the labels."
 
-    def _has_significant_gain(self, *rules: str) -> bool:
+    def _is_gain_shown_for(self, *rules: str) -> bool:
         """Whether a remedy is recommended and one of these rules has a significant gain over one
         call, as in the view Remedies."""
         found = next(iter(point_remedies(self.rows).values()), None)

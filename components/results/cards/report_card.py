@@ -188,14 +188,14 @@ class ReportCard(CardMeasures):
         """p-value of the test that no position is preferred, the same as in the view Position;
         and share of the preferred position. For pairs, this is its share of the flips; for N
         options, its share of choices among equally good answers."""
-        cell = (self.judge, self.prompt)
+        rater = (self.judge, self.prompt)
         if not self.pairs:
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered))
-            return found.get(cell), self.position_term[1].value
+            return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         total = first + second
         lean = next(
-            (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == cell), None
+            (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == rater), None
         )
         p = None if lean is None else max(lean.p, lean.worst_p or 0.0)
         return p, max(first, second) / total if total else None

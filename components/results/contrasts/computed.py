@@ -19,8 +19,8 @@ from components.results.contrasts.measure_families import NUDGES, family_measure
 from components.results.contrasts.sides import (
     SIDE_CELLS,
     Side,
-    rival_sides,
-    stack_rivals,
+    candidate_sides,
+    stack_candidates,
     stack_sides,
 )
 from metrics.catalogue.record import MeasureRecord
@@ -124,7 +124,7 @@ class PairedSides:
             compared = family_measures(name, self.contestants, by_people)
             twins = self._twin_totals if name == NUDGES else {}
             if twins:
-                pairs = math.comb(len(self.rivals), 2)
+                pairs = math.comb(len(self.candidates), 2)
                 critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
             else:
                 critical = self._selection_quantile(compared)
@@ -148,18 +148,18 @@ class PairedSides:
         return compare_twins_of_sides(twins, chosen.apply(filtered.stored_frame), left, right)
 
     @cached_property
-    def rivals(self) -> list[Side]:
+    def candidates(self) -> list[Side]:
         """All sides among which the two compared sides were chosen; intervals are adjusted for
         every pair of these sides."""
-        return rival_sides(self.filtered, self.left, self.right)
+        return candidate_sides(self.filtered, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[MeasureRecord]) -> float:
         """Smallest critical value that the intervals may use: 95 % quantile of the largest |z| over
-        all pairs of `rivals`, because the two sides may have been chosen for their difference. 0 if
-        there are only two rivals, and so nothing was chosen."""
-        if len(self.rivals) < 3 or not compared:
+        all pairs of `candidates`, because the two sides may have been chosen for their difference.
+        0 if there are only two candidates, and so nothing was chosen."""
+        if len(self.candidates) < 3 or not compared:
             return 0.0
-        frame = stack_rivals(self.filtered, self.rivals)
+        frame = stack_candidates(self.filtered, self.candidates)
         cells = [(name,) for name in frame["side"].cat.categories if name != "people"]
         measures = [one.estimator for one in compared]
         return max_t_of_all_pairs(frame, ["side"], measures, np.random.default_rng(SEED), cells)

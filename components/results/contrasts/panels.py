@@ -40,9 +40,9 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
         return "Nothing to compare.", "No measure of this group can be computed for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
     lead = _significance_sentence(len(significant), len(lines), pair.common_count)
-    if len(pair.rivals) > 2:
+    if len(pair.candidates) > 2:
         lead += (
-            f" The intervals are widened because A and B were chosen from {len(pair.rivals)} "
+            f" The intervals are widened because A and B were chosen from {len(pair.candidates)} "
             "judges or prompts."
         )
     consistency = next((line for one, line in lines if one.key == CONSISTENCY.key), None)

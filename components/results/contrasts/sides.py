@@ -127,7 +127,7 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return row_selection.select_rows(rows, row_selection.people_mask(rows))
 
 
-def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
+def candidate_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
     """The sides from which `left` and `right` could have been chosen: if both are judges, all
     judges of the study; likewise for prompts, and for judges with a prompt. Only `left` and `right`
     if they are of different kinds, or in another study."""
@@ -142,7 +142,7 @@ def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
     ]
 
 
-def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
+def stack_candidates(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
     """Rows of several sides and people's votes, with a column `side` ("side 0", …, "people")."""
     parts = {f"side {number}": rows_of_side(filtered, one) for number, one in enumerate(sides)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")

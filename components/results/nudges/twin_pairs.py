@@ -84,7 +84,8 @@ def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs
 
 
 def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
-    """Usable verdicts of the effect's judge and prompt on its family."""
+    """Usable verdicts on twins of the effect's family, by its judge and prompt; by all prompts if
+    the effect names none."""
     rows = filtered.memoised(
         ("twin rows",), lambda: add_twin_columns(filtered.store.frame(filtered.name, "only"))
     )

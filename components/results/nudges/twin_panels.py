@@ -25,7 +25,7 @@ from metrics.twins.twin_sentence import (
     headline,
     irrelevant_effects_by_size,
 )
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 from studies.texts.style_features import STYLE_FEATURES
 from studies.texts.twin_families import CONTROLS, FAMILIES, SHAM
 
@@ -34,16 +34,15 @@ STYLE_TITLE: Final = "Style: judge against people"
 STYLE_SUBTITLE: Final = (
     "weight in the ranking, log-odds per standard deviation; correlation, not an effect"
 )
-MAX_CELLS: Final = 4
+MAX_RATERS: Final = 4
 """Combinations of judge and prompt that are drawn; the others are in the table of all families."""
-Cell = tuple[str, str]
 
 
-def filtered_effects(filtered: FilteredStudy) -> dict[Cell, list[TwinEffect]]:
+def filtered_effects(filtered: FilteredStudy) -> dict[Rater, list[TwinEffect]]:
     """(judge, prompt) -> effects of the families of twins, and of the judge's controls (twins with
     a real fault), for the judges and prompts that pass the filters."""
     chosen = filtered.filter
-    found: dict[Cell, list[TwinEffect]] = {}
+    found: dict[Rater, list[TwinEffect]] = {}
     effects = filtered.twin_effects
     for one in effects:
         fits = chosen.judge in (ALL_CHOICE, one.judge) and chosen.prompt in (ALL_CHOICE, one.prompt)
@@ -61,36 +60,40 @@ def filtered_effects(filtered: FilteredStudy) -> dict[Cell, list[TwinEffect]]:
 def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and sentence on the largest effect; None without twins. With several judges or
     prompts, the one with the largest effect is named."""
-    cells = filtered_effects(filtered)
-    if not cells:
+    effects_by_rater = filtered_effects(filtered)
+    if not effects_by_rater:
         return None
 
-    def size(cell: Cell) -> float:
-        shown = [one for one in irrelevant_effects_by_size(cells[cell]) if one.finding == SHOWN]
+    def size(rater: Rater) -> float:
+        shown = [
+            one
+            for one in irrelevant_effects_by_size(effects_by_rater[rater])
+            if one.finding == SHOWN
+        ]
         return abs(shown[0].adjusted.value or 0) if shown else 0.0
 
-    judge, prompt = max(cells, key=size)
-    own = cells[judge, prompt]
+    judge, prompt = max(effects_by_rater, key=size)
+    own = effects_by_rater[judge, prompt]
     title = headline(own)
-    where = f"{judge}, {prompt}: " if len(cells) > 1 else ""
+    where = f"{judge}, {prompt}: " if len(effects_by_rater) > 1 else ""
     lead = "" if any(one.finding == INDIFFERENT for one in own) else control_sentence(own)
     return where + title, f"{chance_sentence(own)} {lead}".strip()
 
 
 def draw_twins(filtered: FilteredStudy) -> Markup | None:
     """Draw a forest of the effects for each judge and prompt; None without twins."""
-    cells = filtered_effects(filtered)
-    if not cells:
+    effects_by_rater = filtered_effects(filtered)
+    if not effects_by_rater:
         return None
     drawn = []
-    for number_, (cell, own) in enumerate(list(cells.items())[:MAX_CELLS]):
-        name = " · ".join(cell) if len(cells) > 1 else ""
+    for number_, (rater, own) in enumerate(list(effects_by_rater.items())[:MAX_RATERS]):
+        name = " · ".join(rater) if len(effects_by_rater) > 1 else ""
         drawn.append((name, _effect_forest(own, number_)))
-    made: Markup = html.forests(drawn, len(cells) - len(drawn))
+    made: Markup = html.forests(drawn, len(effects_by_rater) - len(drawn))
     return made
 
 
-def _effect_forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
+def _effect_forest(effects: Sequence[TwinEffect], rater: int) -> Markup:
     axis = _fit_effect_axis(effects)
     moving = [one for one in effects if one.family not in CONTROLS]
     moving.sort(key=lambda one: -(one.adjusted.value or 0))
@@ -99,7 +102,7 @@ def _effect_forest(effects: Sequence[TwinEffect], cell: int) -> Markup:
     rest = [one for one in moving if one not in shown] if shown else []
     floor = next((one for one in effects if one.floor_family == SHAM), effects[0])
     parts = [
-        [_forest_row(one, axis, cell, floor.floor_family) for one in part]
+        [_forest_row(one, axis, rater, floor.floor_family) for one in part]
         for part in (shown or moving, controls, rest)
     ]
     dashed = any(row["own"] for row in parts[0])
@@ -114,7 +117,7 @@ def _floor_band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
     if floor.value is None or floor.low is None or floor.high is None:
         return None
     low, high = floor.low - floor.value, floor.high - floor.value
-    return axis.place(low), axis.span(low, high)
+    return axis.css_position(low), axis.css_width(low, high)
 
 
 def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
@@ -124,13 +127,13 @@ def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
     return fit_share_axis(estimates, signed=True, holds=(0.0,))
 
 
-def _forest_row(effect: TwinEffect, axis: Axis, cell: int, floor: str) -> dict[str, object]:
+def _forest_row(effect: TwinEffect, axis: Axis, rater: int, floor: str) -> dict[str, object]:
     """Facts of one row of the forest, for the template; `floor` is the one that all rows show."""
     one = effect.adjusted
     return {
         "family": effect.family,
         "words": FAMILIES[effect.family].words,
-        "box": _examples_box_id(effect, cell),
+        "box": _examples_box_id(effect, rater),
         "kind": "moved" if effect.finding == SHOWN else "hollow",
         "control": effect.family in CONTROLS,
         "estimate": one,
@@ -141,21 +144,21 @@ def _forest_row(effect: TwinEffect, axis: Axis, cell: int, floor: str) -> dict[s
     }
 
 
-def _examples_box_id(effect: TwinEffect, cell: int) -> str:
-    return f"eh-twin-{cell}-{effect.design}-{effect.family}"
+def _examples_box_id(effect: TwinEffect, rater: int) -> str:
+    return f"eh-twin-{rater}-{effect.design}-{effect.family}"
 
 
 def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
     """Draw examples of every family; a click on a row of the forest shows those of its family. None
     without twins or without their texts."""
-    cells = filtered_effects(filtered)
+    effects_by_rater = filtered_effects(filtered)
     boxes = []
-    for cell, own in enumerate(list(cells.values())[:MAX_CELLS]):
+    for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
         first = next((one for one in irrelevant_effects_by_size(own)), None)
         for one in own:
             pairs = load_twin_examples(filtered, one)
-            opened = cell == 0 and one is first
-            boxes.append((_examples_box_id(one, cell), opened, pairs))
+            opened = rater == 0 and one is first
+            boxes.append((_examples_box_id(one, rater), opened, pairs))
     if not any(pairs.pairs for _, _, pairs in boxes):
         return None
     made: Markup = html.pairs(boxes)
@@ -165,8 +168,8 @@ def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
 def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of all effects, each with the smallest detectable effect and the number of
     skipped answers."""
-    cells = filtered_effects(filtered)
-    if not cells:
+    effects_by_rater = filtered_effects(filtered)
+    if not effects_by_rater:
         return None
     heads = ("Family", "Judge, prompt", "Effect", "Floor", "Adjusted", "Detectable", "Skipped")
     rows = [
@@ -181,15 +184,15 @@ def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
             else number(_display_factor(one.adjusted) * one.detectable, 0),
             count(one.skipped),
         ]
-        for one in _list_distinct_effects(cells)
+        for one in _list_distinct_effects(effects_by_rater)
     ]
     return value_table(heads, rows, label="All families of twins")
 
 
-def _list_distinct_effects(cells: dict[Cell, list[TwinEffect]]) -> list[TwinEffect]:
+def _list_distinct_effects(effects_by_rater: dict[Rater, list[TwinEffect]]) -> list[TwinEffect]:
     """List each effect once, since the controls of a judge occur with each of its prompts."""
     seen: dict[int, TwinEffect] = {}
-    for own in cells.values():
+    for own in effects_by_rater.values():
         for one in own:
             seen.setdefault(id(one), one)
     return list(seen.values())

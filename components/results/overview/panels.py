@@ -64,16 +64,16 @@ def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
     several = len({row.prompt for row in list_flips_of_pairs(bias)}) > 1
     rows = []
     for one in list_flips_of_pairs(bias):
-        cell = (one.judge, one.prompt)
-        repeats = noise.get(cell)
+        rater = (one.judge, one.prompt)
+        repeats = noise.get(rater)
         chosen = {"view": "Summary", "judge": one.judge}
         chosen |= {"prompt": one.prompt} if several else {}
         rows.append(
             JudgeRow(
                 one,
-                flips_of(same[cell]),
+                flips_of(same[rater]),
                 repeats if repeats is not None and repeats.value is not None else None,
-                agreement.get(cell),
+                agreement.get(rater),
                 json.dumps(chosen, ensure_ascii=False),
             )
         )

@@ -40,13 +40,13 @@ class PassFailResults:
     """Like `shift`, for each model and each category; keys as in `parts`."""
 
     @property
-    def cell(self) -> tuple[str, str] | None:
-        counts = {cell: one.rates.observed_pass_rate.n for cell, one in self.results.items()}
-        return max(counts, key=lambda cell: counts[cell]) if counts else None
+    def rater(self) -> tuple[str, str] | None:
+        counts = {rater: one.rates.observed_pass_rate.n for rater, one in self.results.items()}
+        return max(counts, key=lambda rater: counts[rater]) if counts else None
 
     @property
     def shown(self) -> PassFailResult | None:
-        return self.results[self.cell] if self.cell else None
+        return self.results[self.rater] if self.rater else None
 
 
 @share_in_drawing
@@ -55,15 +55,15 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     found = PassFailResults(
         pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}
     )
-    if found.cell is None:
+    if found.rater is None:
         return found
-    parts = {column: pass_fail_rates_by(rows, found.cell, column) for column in PARTS}
+    parts = {column: pass_fail_rates_by(rows, found.rater, column) for column in PARTS}
     found = replace(found, parts={name: one for name, one in parts.items() if len(one) > 1})
-    if found.cell not in found.order:
+    if found.rater not in found.order:
         return found
     several = [column for column in PARTS if column in found.parts]
-    shifts = {str(one): pass_by_order_groups(rows, found.cell, one) for one in several}
-    return replace(found, shift=pass_by_order(rows, found.cell), shift_parts=shifts)
+    shifts = {str(one): pass_by_order_groups(rows, found.rater, one) for one in several}
+    return replace(found, shift=pass_by_order(rows, found.rater), shift_parts=shifts)
 
 
 def has_pass_fail(filtered: FilteredStudy) -> bool:

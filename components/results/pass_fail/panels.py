@@ -122,7 +122,7 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
     rates = found.rates
     base = rates.base_rate.value
     always = "" if base is None else f"; a judge that always passes: {share(base)}"
-    changed = results.order.get(results.cell or ("", ""))
+    changed = results.order.get(results.rater or ("", ""))
     kpis = [
         share_kpi("True pass rate", found.true_pass_rate),
         share_kpi("Observed pass rate", rates.observed_pass_rate),
@@ -167,12 +167,12 @@ def confusion_areas(results: PassFailResults) -> Markup:
         return notice_html("calm", NO_LABELS)
     table = found.rates.confusion
     good, bad = table.pass_good + table.fail_good, table.pass_bad + table.fail_bad
-    return html.areas([("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])], table, results.cell)
+    return html.areas([("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])], table, results.rater)
 
 
 def option_order_panel(results: PassFailResults) -> Markup | None:
     """HTML on the effect of listing "pass" or "fail" first; None if one order was used."""
-    found = results.order.get(results.cell or ("", ""))
+    found = results.order.get(results.rater or ("", ""))
     if found is None:
         return None
     return wrap(_shift_table(results), html.paragraphs(_option_order_sentences(found)))
@@ -203,9 +203,9 @@ def _option_order_sentences(found: OptionOrder) -> list[str]:
 def _shift_table(results: PassFailResults) -> Markup:
     """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
     one row for all answers, for each model and for each category."""
-    if results.shift is None or results.cell is None:
+    if results.shift is None or results.rater is None:
         return EMPTY
-    judge, prompt = results.cell
+    judge, prompt = results.rater
     whole: dict[str, Any] = {"judge": judge, "prompt": prompt}
     groups = [
         (name, column, one)
@@ -256,11 +256,11 @@ def differs(shift: Estimate, tests: int) -> bool:
 def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     """HTML list of up to MAX_ROWS false passes or false fails (`errors`: one of ERRORS) of the
     judge and prompt shown; None if it has neither, or if the items have no questions."""
-    cell = load_pass_fail(filtered).cell
-    if cell is None:
+    rater = load_pass_fail(filtered).rater
+    if rater is None:
         return None
     frame = filtered.measured_judge_rows
-    rows = frame[(frame["judge"] == cell[0]) & (frame["prompt"] == cell[1]) & ~frame["noise"]]
+    rows = frame[(frame["judge"] == rater[0]) & (frame["prompt"] == rater[1]) & ~frame["noise"]]
     found = {kind: rows[confusion_cell_mask(rows, kind)] for kind, *_ in KINDS.values()}
     items = {str(item) for one in found.values() for item in one["item"].head(MAX_ROWS)}
     questions = filtered.store.questions(filtered.name, items) if items else {}
@@ -282,7 +282,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     total = found[kind]["item"].nunique()
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     title = f"{count(total)} {noun if total == 1 else plural}"
-    select = {"judge": cell[0], "prompt": cell[1], "checked": kind}
+    select = {"judge": rater[0], "prompt": rater[1], "checked": kind}
     return html.wrong(title, lines, total, select)
 
 

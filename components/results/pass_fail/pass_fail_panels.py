@@ -64,7 +64,7 @@ def draw_rates(filtered: FilteredStudy) -> Drawn:
     results = load_pass_fail(filtered)
     if results.shown is None:
         return Drawn({"rates": EMPTY}, panel_heading(RATES_TITLE))
-    who = " · ".join(results.cell or ())
+    who = " · ".join(results.rater or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
     return Drawn({"rates": rate_tables.rates_table(results)}, heading)
 
@@ -80,8 +80,8 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     if found.shown is None:
         return None
     sections = [
-        (" · ".join(cell), f"{pass_fail_sentence(one)} {panels.format_rates_for_report(one)}")
-        for cell, one in found.results.items()
+        (" · ".join(rater), f"{pass_fail_sentence(one)} {panels.format_rates_for_report(one)}")
+        for rater, one in found.results.items()
     ]
     subtitle = f"verdicts of the judge compared with the labels; 95{NARROW_SPACE}% CI by item"
     body = rate_tables.rates_table(found) + panels.html.report(sections)

@@ -106,7 +106,7 @@ def _reliability_table(results: PassFailResults) -> Markup:
     """HTML table with one row per probability of a pass that the judge gave: share of good answers
     among the answers with this probability. Empty if the judge gave only one probability, or only
     0 and 1."""
-    points = results.reliability.get(results.cell or ("", ""), ())
+    points = results.reliability.get(results.rater or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
     rows = [ValueRow(share(one.value, 0), (one.label, PERCENT, one.value)) for one in points]
@@ -141,9 +141,9 @@ def judges_table(results: PassFailResults) -> Markup | None:
 def rates_by_group_table(results: PassFailResults) -> Markup | None:
     """HTML table of the rates by model and by category; None if there are neither several models
     nor several categories."""
-    if not results.parts or results.cell is None:
+    if not results.parts or results.rater is None:
         return None
-    judge, prompt = results.cell
+    judge, prompt = results.rater
     rows = [
         ValueRow(name, one, {"judge": judge, "prompt": prompt, column: name}, GROUP_WORDS[column])
         for column, parts in results.parts.items()
@@ -164,7 +164,7 @@ def judge_table(
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
     names = row_names(filtered.measured_judge_rows)
-    rows = [ValueRow(names[cell], one) for cell, one in found.items()]
+    rows = [ValueRow(names[rater], one) for rater, one in found.items()]
     head = typed_columns.paper_head("Judge", columns)
     return PaperTable(name, caption, head, typed_columns.paper_rows(columns, rows))
 
@@ -177,7 +177,7 @@ def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
         f"{describe_items_and_filters(filtered)}"
     )
     results = load_pass_fail(filtered).results
-    found = {cell: one for cell, one in results.items() if one.rates.confusion.total}
+    found = {rater: one for rater, one in results.items() if one.rates.confusion.total}
     return judge_table(filtered, "Confusion", caption, CONFUSION_COLUMNS, found)
 
 

@@ -40,9 +40,9 @@ def _estimate_texts(
         for one in text_records(outlet)
         if any(cell.value is not None for cell in columns[one.key].values())
     ]
-    cells = {(judge, prompt) for judge, prompt in next(iter(columns.values()))}
+    raters = {(judge, prompt) for judge, prompt in next(iter(columns.values()))}
     return shown, {
-        cell: {one.key: columns[one.key][cell] for one in shown} for cell in sorted(cells)
+        rater: {one.key: columns[one.key][rater] for one in shown} for rater in sorted(raters)
     }
 
 

@@ -13,9 +13,8 @@ from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.results.view.paper_table import rank_cell
 from components.results.view.result_view import ReportPanel
-from metrics.labels.option_order import Cell
 from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankings
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 MAX_TABLES: Final = 6
 """Maximum number of tables, one per judge and prompt; readers see the others by filtering."""
@@ -48,10 +47,10 @@ HOW_POINTS: Final = (
 
 
 @share_in_drawing
-def load_point_rankings(filtered: FilteredStudy) -> dict[Cell, PointRanking]:
+def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
     """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
     found = point_rankings(filtered.measured_judge_rows)
-    sizes = {cell: sum(one.value.n for one in ranking.models) for cell, ranking in found.items()}
+    sizes = {rater: sum(one.value.n for one in ranking.models) for rater, ranking in found.items()}
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 
 
@@ -60,7 +59,7 @@ def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."
-    cell, ranking = next(iter(found.items()))
+    rater, ranking = next(iter(found.items()))
     if len(ranking.models) < 2:
         (only,) = ranking.models
         return f"Only {only.name} was judged, so there is no ranking.", ONE_MODEL
@@ -68,7 +67,7 @@ def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
     values = ", ".join(
         f"{one.name} {_format_ranked_value(ranking, one)}" for one in (first, second)
     )
-    lead = f"{ranking.basis.capitalize()} by {cell[0]} ({cell[1]}): {values}."
+    lead = f"{ranking.basis.capitalize()} by {rater[0]} ({rater[1]}): {values}."
     if second.lead is not None and (second.lead.low or 0.0) > 0:
         return f"{first.name} is significantly ahead of {second.name}.", lead
     return f"No significant difference between {first.name} and {second.name}.", lead
@@ -90,11 +89,11 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     found = load_point_rankings(filtered)
     if not found:
         return None
-    several = {cell: one for cell, one in found.items() if len(one.models) > 1}
+    several = {rater: one for rater, one in found.items() if len(one.models) > 1}
     if not several:
         return empty_state("One model.", ONE_MODEL)
     shown = list(several.items())[:MAX_TABLES]
-    tables_html = join(_model_ranking_table(cell, ranking) for cell, ranking in shown)
+    tables_html = join(_model_ranking_table(rater, ranking) for rater, ranking in shown)
     warnings = {
         REVERSED if one.basis == "true pass rate" else UNCORRECTED
         for _, one in shown
@@ -111,7 +110,7 @@ def point_ranking_report(filtered: FilteredStudy) -> ReportPanel | None:
     return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
 
 
-def _model_ranking_table(cell: Cell, ranking: PointRanking) -> Markup:
+def _model_ranking_table(rater: Rater, ranking: PointRanking) -> Markup:
     passes = ranking.basis != "mean score"
     style = tables.PERCENT if passes else tables.SCORE
     values = [_value_ranked_by(ranking, one) for one in ranking.models]
@@ -125,7 +124,7 @@ def _model_ranking_table(cell: Cell, ranking: PointRanking) -> Markup:
         heads.append("Behind the first, scale points")
     rows = []
     for one, used in zip(ranking.models, values, strict=True):
-        select = {"judge": cell[0], "prompt": cell[1], "contestant": one.name}
+        select = {"judge": rater[0], "prompt": rater[1], "contestant": one.name}
         true = tables.value_cell(one.true_rate, tables.PERCENT, who=one.name)
         rows.append(
             [
@@ -137,7 +136,7 @@ def _model_ranking_table(cell: Cell, ranking: PointRanking) -> Markup:
                 EMPTY if used.value is None else tables.forest_cell(used, axis, style, one.name),
             ]
         )
-    name = " · ".join(cell)
+    name = " · ".join(rater)
     title = fill('<h3 class="eh-under">{}</h3>', name)
     table = tables.value_table(["Model", "Rank", *heads, axis], rows, label=f"Models by {name}")
     return title + table

@@ -11,7 +11,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import load_remedy_study
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
-from metrics.remedies.order_identity import OrderPatterns, order_patterns
+from metrics.remedies.order_identity import OrderPatterns, count_order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import CoveragePoint
@@ -41,15 +41,15 @@ class RemedyResults:
     filtered: FilteredStudy
     study: RemedyStudy
     inputs: RemedyInputs
-    cell: int | None
+    rater: int | None
 
     @property
     def judge(self) -> str:
-        return self.study.cells[self.cell][0] if self.cell is not None else ""
+        return self.study.raters[self.rater][0] if self.rater is not None else ""
 
     @property
     def prompt(self) -> str:
-        return self.study.cells[self.cell][1] if self.cell is not None else ""
+        return self.study.raters[self.rater][1] if self.rater is not None else ""
 
     @property
     def comparisons(self) -> int:
@@ -64,7 +64,7 @@ class RemedyResults:
     def table(self) -> list[RuleEstimate]:
         """Estimates of all rules: first the rules computed on all comparisons, then those on fewer
         comparisons; in each of the two groups, rules that use people's votes come last."""
-        lines = self.study.judge_table(self.cell) if self.cell is not None else []
+        lines = self.study.judge_table(self.rater) if self.rater is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
@@ -84,7 +84,7 @@ class RemedyResults:
 
     @cached_property
     def advice(self) -> Recommendation | None:
-        return self.study.advice(self.cell, self.table) if self.cell is not None else None
+        return self.study.advice(self.rater, self.table) if self.rater is not None else None
 
     @cached_property
     def next_costlier_rule(self) -> PriceGain | None:
@@ -111,32 +111,32 @@ class RemedyResults:
     def others(self) -> list[RuleEstimate]:
         """Estimates of the rule "one call", for this judge and then for every other judge with the
         same prompt."""
-        return self.study.other_judges(self.cell) if self.cell is not None else []
+        return self.study.other_judges(self.rater) if self.rater is not None else []
 
     @cached_property
     def patterns(self) -> OrderPatterns | None:
-        return order_patterns(self.study.grid, self.cell) if self.cell is not None else None
+        return count_order_patterns(self.study.grid, self.rater) if self.rater is not None else None
 
     @cached_property
     def curve(self) -> tuple[list[CoveragePoint], str]:
         """Points of the risk-coverage curve, and its caption. A comparison counts as decided if the
         winner leads by a margin (of graded scores, else votes) that grows from point to point."""
-        if self.cell is None:
+        if self.rater is None:
             return [], ""
-        points = self.study.risk_curve(self.cell)
-        if self.study.has_graded_curve(self.cell):
+        points = self.study.risk_curve(self.rater)
+        if self.study.has_graded_curve(self.rater):
             return points, (
                 "a comparison is decided if the mean score of both orders exceeds a margin; the "
                 "margin grows along the curve from right to left"
             )
-        panel = self.study.curve_jury(self.cell)
+        panel = self.study.curve_jury(self.rater)
         if len(panel) < 2:
             caption = (
                 "at the right end of the curve, a win in one order and a tie in the other count as "
                 "a win; at the left end, both orders must name the same winner"
             )
             return points, caption
-        names = join_names([self.study.cells[cell][0] for cell in panel])
+        names = join_names([self.study.raters[rater][0] for rater in panel])
         return points, (
             f"{names} in both orders give {2 * len(panel)} votes; along the curve from right to "
             f"left, a winner needs a lead of 1, 2, … {2 * len(panel)} votes; without it, the "
@@ -178,14 +178,14 @@ class RemedyResults:
         return rule_cost(line, self.inputs.tokens)
 
     @property
-    def _called_cells(self) -> list[tuple[str, str]]:
+    def _called_raters(self) -> list[tuple[str, str]]:
         """Each (judge, prompt) whose calls a rule in `table` needs."""
-        return list(dict.fromkeys(cell for line in self.table for cell in line.rule.calls))
+        return list(dict.fromkeys(rater for line in self.table for rater in line.rule.calls))
 
     @property
     def unpriced_judges(self) -> list[str]:
         """Judges that a rule in `table` calls and whose price is unknown."""
-        called = dict.fromkeys(judge for judge, _ in self._called_cells)
+        called = dict.fromkeys(judge for judge, _ in self._called_raters)
         return [judge for judge in called if not self._has_price(judge)]
 
     @property
@@ -194,12 +194,12 @@ class RemedyResults:
         if unknown := self.unpriced_judges:
             named = join_names(unknown) if len(unknown) < 4 else f"{len(unknown)} judges"
             return f"no price is known for {named}"
-        if not any(self.inputs.prices.get(cell) for cell in self._called_cells):
+        if not any(self.inputs.prices.get(rater) for rater in self._called_raters):
             return "these judges are local and cost nothing"
         return ""
 
     def _has_price(self, judge: str) -> bool:
-        return all(cell in self.inputs.prices for cell in self.study.cells if cell[0] == judge)
+        return all(rater in self.inputs.prices for rater in self.study.raters if rater[0] == judge)
 
     @property
     def priced(self) -> bool:
@@ -244,16 +244,16 @@ def load_remedies(filtered: FilteredStudy) -> RemedyResults:
     shown = filtered.filter
     study, inputs = load_remedy_study(filtered)
     return RemedyResults(
-        filtered, study, inputs, _choose_shown_cell(study, shown.judge, shown.prompt)
+        filtered, study, inputs, _choose_shown_rater(study, shown.judge, shown.prompt)
     )
 
 
-def _choose_shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
+def _choose_shown_rater(study: RemedyStudy, judge: str, prompt: str) -> int | None:
     if not study.grid.size:
         return None
     fitting = [
         k
-        for k, (name, words) in enumerate(study.cells)
+        for k, (name, words) in enumerate(study.raters)
         if judge in (ALL_CHOICE, name) and prompt in (ALL_CHOICE, words)
     ]
     best = study.best_judge()
@@ -271,14 +271,16 @@ def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], 
     pilot's prices and token counts."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = build_remedy_study(pilot.stored_frame, inputs.judges, inputs.source)
-    judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}
+    judges = dict.fromkeys(judge for judge, _ in study.raters) if study.grid.size else {}
     used = "".join(pilot.study.prompts[:1])
-    cells = {
+    raters = {
         judge: _first_not_none(study.index(judge, used), study.index(judge)) for judge in judges
     }
-    tables = {judge: study.judge_table(cell) for judge, cell in cells.items() if cell is not None}
+    tables = {
+        judge: study.judge_table(rater) for judge, rater in raters.items() if rater is not None
+    }
     return tables, inputs
 
 
-def _first_not_none(*cells: int | None) -> int | None:
-    return next((cell for cell in cells if cell is not None), None)
+def _first_not_none(*raters: int | None) -> int | None:
+    return next((rater for rater in raters if rater is not None), None)

@@ -40,11 +40,11 @@ def judge_and_prompt_of_card(filtered: FilteredStudy) -> tuple[str, str] | None:
     with the most labelled single answers; None without labels, or with too many to read."""
     if has_comparisons(filtered):
         results = load_remedies(filtered)
-        if results.cell is not None:
+        if results.rater is not None:
             few = 0 < results.comparisons <= MAX_CASES
             return (results.judge, results.prompt) if few else None
-    for cell, found in load_point_remedies(filtered).items():
-        return cell if found.rules[0].value.n <= MAX_CASES else None
+    for rater, found in load_point_remedies(filtered).items():
+        return rater if found.rules[0].value.n <= MAX_CASES else None
     return None
 
 
@@ -73,10 +73,10 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
-    cell = judge_and_prompt_of_card(filtered)
-    if cell is None:
+    rater = judge_and_prompt_of_card(filtered)
+    if rater is None:
         raise StudyError(f"{name!r} has no labels to improve a prompt from")
-    task = prepare_task(load_stored_plan(store, name), store, *cell)
+    task = prepare_task(load_stored_plan(store, name), store, *rater)
     asked = str(send.get("improve", ""))
     if asked in ("adopt", "undo"):
         change = adopt_asked_candidate if asked == "adopt" else undo_adopted_candidate

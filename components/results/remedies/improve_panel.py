@@ -191,10 +191,10 @@ def load_labels_and_split(
 def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     """Build the card of the judge and prompt shown, and the table of its latest candidates; None
     without labels."""
-    store, name, cell = filtered.store, filtered.name, judge_and_prompt_of_card(filtered)
-    if cell is None:
+    store, name, rater = filtered.store, filtered.name, judge_and_prompt_of_card(filtered)
+    if rater is None:
         return None
-    judge, prompt = cell
+    judge, prompt = rater
     frame = filtered.stored_frame
     own = row_selection.select_rows(frame, (frame["judge"] == judge) & (frame["prompt"] == prompt))
     labels, split = load_labels_and_split(store, name, verdict_kind_of(own))
@@ -234,7 +234,8 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
 
 
 def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
-    """Names and shares of the mistakes by kind."""
+    """(name, share of mistaken verdicts): of all verdicts, then by position of the better answer,
+    by label and by category."""
     if found is None:
         return []
     rows = [("all verdicts", found.all)]

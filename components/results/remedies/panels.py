@@ -234,7 +234,7 @@ def best_rule_sentence(
 def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:
     """Sentences on judges without a price, with the step to get one, and on local judges."""
     in_calls, notes = plan.currency == "calls", []
-    unknown = [judge for judge, _ in results.study.cells] if in_calls else list(plan.unpriced)
+    unknown = [judge for judge, _ in results.study.raters] if in_calls else list(plan.unpriced)
     names = rule_names.join_names(list(dict.fromkeys(unknown)))
     if any(judge in unknown for judge, _ in results.inputs.tokens):
         step = "Set the price in Study, step Judges."

@@ -66,7 +66,7 @@ def pilot_name(study: str, kind: str) -> str:
 def offered_pilots(results: RemedyResults) -> list[Pilot]:
     """Pilots of the remedies that the stored replies cannot test, for the judge shown."""
     done = {one.kind for one in results.pilot_lines}
-    found = _make_pilots(results) if results.cell is not None else ()
+    found = _make_pilots(results) if results.rater is not None else ()
     return [pilot for pilot in found if pilot.kind not in done]
 
 
@@ -78,7 +78,7 @@ def pilot_file(filtered: FilteredStudy, kind: str) -> str:
 
 def _make_pilots(results: RemedyResults) -> Iterator[Pilot]:
     study, judge = results.filtered.study, _judge_spec(results)
-    grid, cell = results.study.grid, results.cell
+    grid, rater = results.study.grid, results.rater
     graded = any(line.rule.id == "graded" for line in results.table)
     if not graded and judge.read != "probabilities":
         spec = replace(judge, read="probabilities")
@@ -91,7 +91,7 @@ def _make_pilots(results: RemedyResults) -> Iterator[Pilot]:
         )  # fmt: skip
     if (
         grid.repeats is None
-        or cell is None
+        or rater is None
         or not any(line.rule.id.startswith("repeats") and line.complete for line in results.table)
     ):
         spec = replace(judge, temperature=judge.temperature or 1.0)
@@ -102,7 +102,7 @@ def _make_pilots(results: RemedyResults) -> Iterator[Pilot]:
             changed, 2 * REPEATS, repeats=REPEATS,
         )  # fmt: skip
     yield from _prompt_pilots(results, study, judge)
-    if len({name for name, _ in results.study.cells}) < 2 and judge.kind != "embedded":
+    if len({name for name, _ in results.study.raters}) < 2 and judge.kind != "embedded":
         changed = replace(study, judges=(judge, EMBEDDED), prompts=_choose_pilot_prompt(results))
         detail = (
             "published: the majority of nine judges was worth about two independent judges "

@@ -16,8 +16,8 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.view.result_view import ReportPanel
-from metrics.labels.option_order import Cell
 from metrics.labels.point_rules import PointRemedies, point_remedies
+from studies.domain import Rater
 
 MAX_TABLES: Final = 6
 """Maximum number of tables, one per judge and prompt; readers see the others by filtering."""
@@ -81,7 +81,7 @@ NO_SIGNAL: Final = (
 
 
 @share_in_drawing
-def load_point_remedies(filtered: FilteredStudy) -> dict[Cell, PointRemedies]:
+def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
     """(judge, prompt) with labelled single answers -> remedies; the most answers first."""
     found = point_remedies(filtered.measured_judge_rows)
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
@@ -133,7 +133,7 @@ def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
             return None
         return empty_state(NO_LABELS_TITLE, NO_LABELS)
     shown = list(found.items())[:MAX_TABLES]
-    tables = join(_remedies_section(filtered, cell, remedies) for cell, remedies in shown)
+    tables = join(_remedies_section(filtered, rater, remedies) for rater, remedies in shown)
     left = len(found) - len(shown)
     more = fill(
         "<p>{}</p>",
@@ -150,19 +150,19 @@ def point_remedies_report(filtered: FilteredStudy) -> ReportPanel | None:
     return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
 
 
-def _remedies_section(filtered: FilteredStudy, cell: Cell, found: PointRemedies) -> Markup:
-    title = fill('<h3 class="eh-under">{}</h3>', " · ".join(cell))
+def _remedies_section(filtered: FilteredStudy, rater: Rater, found: PointRemedies) -> Markup:
+    title = fill('<h3 class="eh-under">{}</h3>', " · ".join(rater))
     return join(
         [
             title,
-            _rules_by_agreement_table(cell, found),
+            _rules_by_agreement_table(rater, found),
             _rules_not_computed_html(found),
-            _true_pass_rate_sentence(filtered, cell),
+            _true_pass_rate_sentence(filtered, rater),
         ]
     )
 
 
-def _rules_by_agreement_table(cell: Cell, found: PointRemedies) -> Markup:
+def _rules_by_agreement_table(rater: Rater, found: PointRemedies) -> Markup:
     gains = [one.adjusted for one in found.rules if one.adjusted is not None]
     if found.kind == "pass":
         style, change = PERCENT, SHIFT_POINTS
@@ -189,7 +189,7 @@ def _rules_by_agreement_table(cell: Cell, found: PointRemedies) -> Markup:
         title, note = RULE_WORDS[one.id]
         advised = found.advice is not None and found.advice.rule == one.id
         rows.append(ValueRow(title, one, note=f"{note}; recommended" if advised else note))
-    return page_table("Rule", columns, rows, f"Remedies of {' · '.join(cell)}")
+    return page_table("Rule", columns, rows, f"Remedies of {' · '.join(rater)}")
 
 
 def _rules_not_computed_html(found: PointRemedies) -> Markup:
@@ -203,10 +203,10 @@ def _rules_not_computed_html(found: PointRemedies) -> Markup:
     )
 
 
-def _true_pass_rate_sentence(filtered: FilteredStudy, cell: Cell) -> Markup:
+def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
     """HTML sentence with the observed pass rate and the true pass rate that is estimated with the
     labels, or the reason why it is unknown."""
-    found = load_pass_fail(filtered).results.get(cell)
+    found = load_pass_fail(filtered).results.get(rater)
     if found is None:
         return EMPTY
     observed, true = found.rates.observed_pass_rate, found.true_pass_rate

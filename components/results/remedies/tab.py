@@ -95,7 +95,7 @@ def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
     """Draw the best use of a budget; None without a known better answer."""
     results = load_remedies(filtered)
-    if results.cell is None or results.plan is None:
+    if results.rater is None or results.plan is None:
         return None
     money = panels.parse_budget(budget)
     heading = pieces.panel_heading(panels.budget_title(results, money), BUDGET_SUBTITLE)
@@ -105,7 +105,7 @@ def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
 def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
     """Draw price and agreement of each rule; None without a known better answer."""
     results = load_remedies(filtered)
-    if results.cell is None:
+    if results.rater is None:
         return None
     chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.priced)
     heading = pieces.panel_heading(FRONTIER_TITLE, _frontier_subtitle(results))
@@ -126,7 +126,7 @@ def _name_truth(results: RemedyResults) -> str:
 def draw_risk(filtered: FilteredStudy) -> Drawn | None:
     """Draw the risk-coverage curve; None without a known better answer."""
     results = load_remedies(filtered)
-    if results.cell is None:
+    if results.rater is None:
         return None
     subtitle = f"% of decided comparisons that are right; {results.curve[1]}. {certified(results)}"
     chart = pieces.wrap(charts_svg.risk_chart(results))
@@ -135,8 +135,8 @@ def draw_risk(filtered: FilteredStudy) -> Drawn | None:
 
 def certified(results: RemedyResults) -> str:
     """Sentence on the share of comparisons that the judge may decide alone."""
-    assert results.cell is not None
-    got = certify_judge_share(results.study.grid, [results.cell])
+    assert results.rater is not None
+    got = certify_judge_share(results.study.grid, [results.rater])
     terms = (
         f"an error of at most {100 * got.alpha:.0f}{NARROW_SPACE}% "
         f"(confidence {100 * (1 - got.delta):.0f}{NARROW_SPACE}%)"
@@ -150,7 +150,7 @@ def certified(results: RemedyResults) -> str:
 def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
     """Draw the rules worth their price, and the usual one; None without a known better answer."""
     results = load_remedies(filtered)
-    if results.cell is None:
+    if results.rater is None:
         return None
     on = (
         f"gain on all {count(results.comparisons, 'comparison')}, optimistic for a chosen rule; "
@@ -163,7 +163,7 @@ def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
 def draw_rules(filtered: FilteredStudy) -> Drawn | None:
     """Draw the table of all rules; None without a known better answer."""
     results = load_remedies(filtered)
-    if results.cell is None:
+    if results.rater is None:
         return None
     heading = pieces.panel_heading(_rules_title(results), _rules_subtitle(results))
     return Drawn({"rules": pieces.wrap(panels.rules_table(results))}, heading)
@@ -185,7 +185,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
         )
     parts += [
         f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
-        for judge, prompt in results.study.incomplete_cells
+        for judge, prompt in results.study.incomplete_raters
     ]
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return (
@@ -198,7 +198,7 @@ def draw_lower_panels(filtered: FilteredStudy) -> Markup | None:
     """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
     None without a known better answer."""
     results = load_remedies(filtered)
-    if results.cell is None:
+    if results.rater is None:
         return None
     helped = results.advice is not None and results.advice.chosen is not None
     judges = EMPTY if helped else panels.other_judges_panel(results)
@@ -210,7 +210,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     """HTML of the report section: recommendation, chart, rules, verdict patterns; empty if no
     better answer is known."""
     results = load_remedies(filtered)
-    if results.cell is None:
+    if results.rater is None:
         return EMPTY
     chart = charts_svg.frontier_chart(results, by_dollars=False)
     widened = "intervals of the differences to one call are widened to hold for all rules together"
@@ -224,7 +224,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
 def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     """Table for a paper: remedies for the judge shown on the page, on the same comparisons."""
     results = load_remedies(filtered)
-    if results.cell is None:
+    if results.rater is None:
         return None
     rows = []
     for line in results.table:

@@ -72,9 +72,9 @@ class AddressRate:
 
 
 class RequestLimits:
-    """Middleware that answers only allowed routes, limits how often an address opens the page,
-    closes websockets, refuses request bodies that arrive too slowly and, with a `quota` (public
-    mode), those that are too large."""
+    """Middleware that answers only allowed routes, closes websockets and refuses request bodies
+    that arrive too slowly. With a `quota` (public mode) it also limits how often an address opens
+    the page, and the size of request bodies."""
 
     def __init__(
         self,

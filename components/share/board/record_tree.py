@@ -215,7 +215,8 @@ def _prompt_path(prompt: Prompt) -> str:
 
 
 def _remove_weights_folder(weights: str) -> str:
-    """Weights without the folders of this machine."""
+    """Path of a judge's weights without the folders of this machine; an address on the Hub stays as
+    it is."""
     return weights if weights.startswith(HUB_PREFIX) else PureWindowsPath(weights).name
 
 

@@ -39,9 +39,9 @@ class VarianceComponents:
 
     def error_variance(self, times: Mapping[str, float] | None = None) -> float:
         """Variance of the mean of all verdicts over new samples of items, with the same judges,
-        prompts and orders: only effects that involve items count.
+        prompts and orders: the effects that involve items, and the variance between repeats.
 
-        `times` is facet -> factor by which its number of levels grows.
+        `times` is facet, or REPEAT -> factor by which its number grows.
         """
         factor = dict(times or {})
         size = {name: n * factor.get(name, 1.0) for name, n in self.facets.items()}

@@ -12,13 +12,12 @@ import pandas as pd
 from metrics.estimation.intervals import unknown_estimate
 from metrics.labels.option_order import (
     ONE_ORDER_NOTE,
-    Cell,
     OrderEffect,
-    cells_of,
     order_effect,
+    rows_by_rater,
 )
 from metrics.labels.point_table import ANSWER, chosen_options, point_table, table_scale
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +31,19 @@ class CriteriaOrder:
     """Criterion -> for each place: its level there − its level at other places, same answers."""
 
 
-def criteria_order_effects(frame: pd.DataFrame) -> dict[Cell, CriteriaOrder]:
+def criteria_order_effects(frame: pd.DataFrame) -> dict[Rater, CriteriaOrder]:
     """Estimate the effects of the criteria's order for each judge and rubric with two or more
     orders."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
-    varied = {cell: own for cell, own in cells_of(table) if own["criteria"].nunique() > 1}
+    varied = {rater: own for rater, own in rows_by_rater(table) if own["criteria"].nunique() > 1}
     if not varied:
         return {}
-    levels = dict(cells_of(chosen_options(frame)))
+    levels = dict(rows_by_rater(chosen_options(frame)))
     return {
-        cell: _criteria_order(order_effect(own, "criteria", "options"), levels[cell])
-        for cell, own in varied.items()
+        rater: _criteria_order(order_effect(own, "criteria", "options"), levels[rater])
+        for rater, own in varied.items()
     }
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metrics.estimation.intervals import proportion
 from metrics.estimation.score_scale import ScoreScale
-from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.option_order import rows_by_rater
 from metrics.labels.point_table import (
     ANSWER,
     NO_CRITERION,
@@ -20,7 +20,7 @@ from metrics.labels.point_table import (
     point_table,
     table_scale,
 )
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 MAX_VALUES: Final = 25
 """Number of different values above which the share of each value is not computed."""
@@ -79,15 +79,15 @@ class PointRepeats:
     """Share of answers whose repeats have more than one score."""
 
 
-def score_distributions(frame: pd.DataFrame) -> dict[Cell, ScoreDistribution]:
+def score_distributions(frame: pd.DataFrame) -> dict[Rater, ScoreDistribution]:
     """Return the distribution of scores for each judge and prompt, without noise-floor repeats."""
     if not (frame["options"] == 1).any():
         return {}
     table, chosen = point_table(frame), chosen_options(frame)
-    means = dict(cells_of(table[~table["noise"]]))
+    means = dict(rows_by_rater(table[~table["noise"]]))
     return {
-        cell: _build_distribution(own, means[cell])
-        for cell, own in cells_of(chosen[~chosen["noise"]])
+        rater: _build_distribution(own, means[rater])
+        for rater, own in rows_by_rater(chosen[~chosen["noise"]])
     }
 
 
@@ -174,17 +174,17 @@ def _expected_level_values(found: ScoreDistribution) -> dict[str, Any]:
     }
 
 
-def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:
+def point_repeats(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
     """Estimate the variation between repeats (noise-floor calls included) for each judge and prompt
     that has repeats."""
     if not (frame["options"] == 1).any():
         return {}
     found = {}
-    for cell, own in cells_of(point_table(frame)):
+    for rater, own in rows_by_rater(point_table(frame)):
         groups = own.groupby([*ANSWER, *_ARRANGEMENT])["score"]
         several = groups.size() > 1
         if several.any():
-            found[cell] = _estimate_repeat_variation(groups.std(ddof=1)[several], table_scale(own))
+            found[rater] = _estimate_repeat_variation(groups.std(ddof=1)[several], table_scale(own))
     return found
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pandas as pd
 
-from metrics.remedies.order_grid import Cell
 from metrics.summary.alignment.candidate_table import (
     CandidateLine,
     CandidateTable,
@@ -23,6 +22,7 @@ from metrics.summary.alignment.prompt_advice import PromptAdvice, advice_for_few
 from metrics.summary.alignment.side_effects import TWIN_KEY, verdict_kind_of
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.twins.twin_sentence import irrelevant_effects_by_size
+from studies.domain import Rater
 from studies.people.label_split import LabelSplit, Look, candidate_study_name, stored_split
 from studies.people.study_labels import LabelKind, StudyLabels, read_labels
 from studies.store.queries.judge_spending import mean_call_tokens
@@ -39,7 +39,7 @@ class LookResult:
 
     look: Look
     frame: pd.DataFrame
-    tokens: Mapping[Cell, float] = field(default_factory=dict)
+    tokens: Mapping[Rater, float] = field(default_factory=dict)
     twins: Mapping[str, Sequence[TwinEffect]] = field(default_factory=dict)
     twin_frame: pd.DataFrame | None = None
 

@@ -145,11 +145,11 @@ def _pair_agreements(
 ) -> _Agreements | None:
     """Estimate the agreement of one call on comparisons that all prompts have in both orders."""
     study = build_remedy_study(own, (judge,), DESIGN)
-    cells = {prompt: cell for cell, (_, prompt) in enumerate(study.cells)}
-    if today not in cells or not study.grid.size:
+    raters = {prompt: rater for rater, (_, prompt) in enumerate(study.raters)}
+    if today not in raters or not study.grid.size:
         return None
-    present = [today, *(name for name in candidates if name in cells)]
-    rules = [single_rule(study.grid, cells[name]) for name in present]
+    present = [today, *(name for name in candidates if name in raters)]
+    rules = [single_rule(study.grid, raters[name]) for name in present]
     lines = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
     table = dict(zip(present, lines, strict=True))
     differences = {name: one.adjusted for name, one in table.items() if one.adjusted is not None}

@@ -76,7 +76,7 @@ _TASKS: Final = "criteria, task_name and a question are Creation-MMBench's colum
     },
 )
 def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
-    """Read Creation-MMBench's questions with criteria.
+    """Read the questions of Creation-MMBench with their criteria, and the models' answers.
 
     The baseline's answer (`reference_answer_by_gpt4o`) is the reference, compared as `@reference`;
     the models' answers are in `prediction` files or columns.

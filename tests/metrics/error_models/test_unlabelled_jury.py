@@ -85,7 +85,7 @@ def simulated(
 
 
 def fitted(grid: OrderGrid) -> UnlabelledJury:
-    return fit_jury(grid, range(len(grid.cells)), ["a|b"] * grid.size)
+    return fit_jury(grid, range(len(grid.raters)), ["a|b"] * grid.size)
 
 
 def test_independent_errors_give_three_effective_judges() -> None:

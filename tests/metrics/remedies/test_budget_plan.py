@@ -126,7 +126,7 @@ def draw_study(seed: int) -> tuple[RemedyStudy, dict]:
         return study, {}
     return study, {
         cell: cost + (0.0 if kind < 2 else float(rng.choice([0.0, 0.001, 0.02])))
-        for cell in study.cells
+        for cell in study.raters
     }
 
 
@@ -135,14 +135,14 @@ def check_no_contradiction(study: RemedyStudy, prices: dict) -> tuple[int, int]:
     remedy, and how many were not."""
     plan = plan_budget(study, prices)
     assert plan is not None
-    costs = prices or dict.fromkeys(study.cells, 1.0)
-    refused = [k for k in range(len(study.cells)) if study.advice(k).chosen is None]
-    if len(refused) == len(study.cells):
+    costs = prices or dict.fromkeys(study.raters, 1.0)
+    refused = [k for k in range(len(study.raters)) if study.advice(k).chosen is None]
+    if len(refused) == len(study.raters):
         assert {step.rule.id for step in plan.steps} == {"single"}
     for step in plan.steps:
         if step.rule.id != "single" and len(step.rule.members) == 1:
-            assert study.cells.index(step.rule.members[0]) not in refused, "no remedy helps"
-    for cell, name in enumerate(study.cells):
+            assert study.raters.index(step.rule.members[0]) not in refused, "no remedy helps"
+    for cell, name in enumerate(study.raters):
         if (chosen := study.advice(cell).chosen) is None:
             continue
         cost = sum(costs[member] * calls for member, calls in chosen.rule.calls.items())
@@ -151,7 +151,7 @@ def check_no_contradiction(study: RemedyStudy, prices: dict) -> tuple[int, int]:
         assert (answer.id, answer.members) != ("single", (name,)), "the recommended rule is paid"
     found = [step.cost for step in plan.steps]
     assert found == sorted(found) and len(set(found)) == len(found)
-    return len(study.cells) - len(refused), len(refused)
+    return len(study.raters) - len(refused), len(refused)
 
 
 def test_plan_and_recommendation_never_contradict_each_other() -> None:

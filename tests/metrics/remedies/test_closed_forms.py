@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import binom
 
 from metrics.remedies.decision_rules import ask_people, calibrated_call
-from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import graded_curve
-from metrics.remedies.rule_sets import jury_rules, rules_of_cell
+from metrics.remedies.rule_sets import jury_rules, rules_of_rater
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
 from tests.metrics.remedies.known_judges import (
     GradedJudge,
@@ -69,7 +69,7 @@ HARD_FORMS = {
 @pytest.mark.parametrize("judge", [BIASED, OTHER, THIRD], ids=str)
 def test_one_judge_with_hard_verdicts(judge, rule):
     study = study_of(judge)
-    line = lines_of(study, rules_of_cell(study.grid, 0))[rule]
+    line = lines_of(study, rules_of_rater(study.grid, 0))[rule]
     assert_recovered(line, expected_credit([judge], HARD_FORMS[rule]))
 
 
@@ -102,7 +102,7 @@ def test_two_judges_in_opposite_orders():
 def test_three_repeats_in_one_and_in_both_orders():
     judge = HardJudge(bias=0.2, accuracy=0.75)
     study = study_of(judge, repeats=3)
-    found = lines_of(study, rules_of_cell(study.grid, 0))
+    found = lines_of(study, rules_of_rater(study.grid, 0))
     right = [judge.chances(first)[1] for first in (True, False)]
     one = np.mean([binom.sf(1, 3, p) for p in right])
     assert_recovered(found["repeats(3)"], one)
@@ -114,7 +114,7 @@ def test_three_repeats_in_one_and_in_both_orders():
 
 def test_graded_rules_of_one_judge():
     study = study_of(GRADED)
-    found = lines_of(study, rules_of_cell(study.grid, 0))
+    found = lines_of(study, rules_of_rater(study.grid, 0))
     assert_recovered(found["single"], graded_single(GRADED))
     assert_recovered(found["graded"], graded_both(GRADED))
     assert_recovered(found["calibrated"], graded_calibrated(GRADED))
@@ -126,7 +126,7 @@ def test_graded_rules_of_one_judge():
 def test_risk_and_coverage_of_a_margin(margin):
     study = study_of(GRADED)
     decided, right = graded_margin(GRADED, margin)
-    line = lines_of(study, rules_of_cell(study.grid, 0))[f"margin({margin:g})"]
+    line = lines_of(study, rules_of_rater(study.grid, 0))[f"margin({margin:g})"]
     assert_recovered(line, right + (1 - decided) / 2)
     assert line.decided.value == pytest.approx(decided, abs=0.02)
     point = next(p for p in graded_curve(study.grid, 0) if p.margin == margin)
@@ -160,7 +160,7 @@ def test_people_decide_the_share_with_the_highest_entropy():
 
 def test_asking_twice_gains_exactly_what_the_identity_says():
     study = study_of(BIASED)
-    found = lines_of(study, rules_of_cell(study.grid, 0))
-    gain = order_patterns(study.grid, 0).gain
+    found = lines_of(study, rules_of_rater(study.grid, 0))
+    gain = count_order_patterns(study.grid, 0).gain
     assert found["pool"].difference.value == pytest.approx(gain, abs=1e-12)
     assert found["agree"].difference.value == pytest.approx(-gain, abs=1e-12)

@@ -10,7 +10,7 @@ from metrics.remedies.recommendation import points
 from metrics.remedies.remedy_study import build_remedy_study
 from metrics.remedies.rotation_rules import rotation_tables
 from metrics.remedies.rule_names import rule_words_of_id
-from metrics.remedies.rule_sets import rules_of_cell
+from metrics.remedies.rule_sets import rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
 from tests.metrics.frames import build, pair, rotated
 
@@ -36,7 +36,7 @@ def test_a_judge_with_few_complete_comparisons_does_not_shrink_the_table():
     thin = pair("q0", 0, 1, better="x", judge="thin")
     study = build_remedy_study(build(good + thin))
     assert study.grid.size == 4
-    assert study.incomplete_cells == (("thin", "p"),)
+    assert study.incomplete_raters == (("thin", "p"),)
 
 
 def test_a_majority_needs_more_than_half_of_the_votes():
@@ -66,7 +66,7 @@ def test_known_answers_go_before_votes_where_the_source_says_so():
 
 def test_judges_are_in_the_order_of_the_study():
     frame = build(pair("q", 0, 1, judge="a") + pair("q", 0, 1, judge="b"))
-    assert build_order_grid(frame, ["b", "a"]).cells == (("b", "p"), ("a", "p"))
+    assert build_order_grid(frame, ["b", "a"]).raters == (("b", "p"), ("a", "p"))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_rules_with_few_stored_replies_have_their_own_comparisons():
         for repeat in (1, 2):
             rows += pair(f"q{k}", k % 2, 1, better="x", repeat=repeat, noise=True)
     study = build_remedy_study(build(rows))
-    lines = estimate_rules(study.grid, rules_of_cell(study.grid, 0), np.random.default_rng(0))
+    lines = estimate_rules(study.grid, rules_of_rater(study.grid, 0), np.random.default_rng(0))
     found = {line.rule.id: line for line in lines}
     assert found["pool"].agreement.n == 30 and found["pool"].complete
     assert found["repeats(3)"].agreement.n == 6 and not found["repeats(3)"].complete

@@ -9,10 +9,10 @@ import pytest
 
 from metrics.__main__ import main, render_tables
 from metrics.remedies.effective_votes import effective_votes
-from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import votes_curve
-from metrics.remedies.rule_sets import jury_rules, rules_of_cell
+from metrics.remedies.rule_sets import jury_rules, rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame
@@ -81,7 +81,7 @@ def test_differences_to_one_call(section, rule, low, high):
 
 def test_the_jury_against_both_orders_of_the_best_judge(study):
     cells = [study.index(name) for name in BARD_JURY]
-    pool = next(rule for rule in rules_of_cell(study.grid, cells[0]) if rule.id == "pool")
+    pool = next(rule for rule in rules_of_rater(study.grid, cells[0]) if rule.id == "pool")
     both = next(rule for rule in jury_rules(study.grid, cells) if rule.id == "jury-both")
     _, line = estimate_rules(study.grid, [pool, both], np.random.default_rng(7))
     assert line.difference.value == pytest.approx(0.017, abs=5e-4)
@@ -95,7 +95,7 @@ def test_five_judges_carry_two_votes(study):
 
 def test_the_identity_with_the_numbers_of_gpt_4(study):
     cell = study.index("gpt-4")
-    found = order_patterns(study.grid, cell)
+    found = count_order_patterns(study.grid, cell)
     assert vars(found) == {
         "same_right": 392,
         "same_wrong": 65,

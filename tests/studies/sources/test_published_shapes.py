@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from metrics.labels.labelled_rows import score_cells
+from metrics.labels.labelled_rows import score_rows_by_rater
 from metrics.summary.summary import summarise_frame
 from studies.__main__ import main as command
 from studies.errors import SourceError, StudyError
@@ -363,7 +363,7 @@ def test_several_raters_of_an_answer_are_people_and_their_mean_is_the_label(
     found = loaded(table(tmp_path / "t.csv", rows))
     assert len(found.judgements) == 4, "the verdict beside three labels counts once"
     assert [len(item.labels) for item in found.items] == [3] * 4
-    (cell,) = score_cells(frame_from_source(found, "s")).values()
+    (cell,) = score_rows_by_rater(frame_from_source(found, "s")).values()
     assert cell.label.tolist() == [2.0, 3.0, 2.0, 3.0]  # the means of 1, 2, 3 and 2, 3, 4
     again = [*rows, {**rows[0], "label": 5}]
     with pytest.raises(SourceError, match=pattern("label of", "differs", "keep one")):

@@ -12,8 +12,8 @@ from components.filtering.memo import share_in_drawing
 from judges.rendering.prompt import parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.labels.criterion_agreement import criterion_agreement
-from metrics.labels.labelled_rows import score_cells
-from metrics.labels.option_order import Cell, OptionOrder, option_order_effects
+from metrics.labels.labelled_rows import score_rows_by_rater
+from metrics.labels.option_order import OptionOrder, option_order_effects
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
@@ -24,6 +24,7 @@ from metrics.labels.scores.score_distribution import (
     point_repeats,
     score_distributions,
 )
+from studies.domain import Rater
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
 
 
@@ -32,53 +33,56 @@ class ScoreResults:
     """Results by judge and prompt. Most panels show one judge and prompt only: the one with the
     most arrangements or, if several have as many, the most verdicts."""
 
-    distributions: dict[Cell, ScoreDistribution]
-    order: dict[Cell, OptionOrder]
-    criteria: dict[Cell, CriteriaOrder]
-    agreement: dict[Cell, ScoreAgreement]
-    expected: dict[Cell, ScoreAgreement]
+    distributions: dict[Rater, ScoreDistribution]
+    order: dict[Rater, OptionOrder]
+    criteria: dict[Rater, CriteriaOrder]
+    agreement: dict[Rater, ScoreAgreement]
+    expected: dict[Rater, ScoreAgreement]
     """Agreement of expected scores with labels, for judges that gave probabilities."""
-    reliability: dict[Cell, tuple[ReliabilityPoint, ...]]
+    reliability: dict[Rater, tuple[ReliabilityPoint, ...]]
     contradictions: dict[str, ScoreContradictions]
-    by_criterion: dict[Cell, dict[str, ScoreAgreement]]
+    by_criterion: dict[Rater, dict[str, ScoreAgreement]]
     """Agreement of the judge's level on each criterion with people's levels, if people filled in
     the rubric."""
-    unusable: dict[Cell, int]
-    repeats: dict[Cell, PointRepeats]
+    unusable: dict[Rater, int]
+    repeats: dict[Rater, PointRepeats]
 
     @property
-    def cell(self) -> Cell | None:
+    def rater(self) -> Rater | None:
         sizes = {
-            cell: (len(one.arrangements), one.mean.n) for cell, one in self.distributions.items()
+            rater: (len(one.arrangements), one.mean.n) for rater, one in self.distributions.items()
         }
-        return max(sizes, key=lambda cell: sizes[cell]) if sizes else None
+        return max(sizes, key=lambda rater: sizes[rater]) if sizes else None
 
     @property
     def shown(self) -> ScoreDistribution | None:
-        return self.distributions[self.cell] if self.cell else None
+        return self.distributions[self.rater] if self.rater else None
 
 
 @share_in_drawing
 def load_scores(filtered: FilteredStudy) -> ScoreResults:
     machines = filtered.measured_judge_rows
     rows = machines.loc[score_rows(machines)]
-    cells = score_cells(rows)
-    labelled = {cell: one for cell, one in cells.items() if np.isfinite(one.label).any()}
+    raters = score_rows_by_rater(rows)
+    labelled = {rater: one for rater, one in raters.items() if np.isfinite(one.label).any()}
     pairs = (machines["options"] == 2).to_numpy() | score_rows(machines)
     return ScoreResults(
         score_distributions(rows),
         option_order_effects(rows),
         criteria_order_effects(rows),
-        {cell: score_agreement(o.score, o.label, o.item, o.scale) for cell, o in labelled.items()},
         {
-            cell: score_agreement(one.expected, one.label, one.item, one.scale)
-            for cell, one in labelled.items()
+            rater: score_agreement(o.score, o.label, o.item, o.scale)
+            for rater, o in labelled.items()
+        },
+        {
+            rater: score_agreement(one.expected, one.label, one.item, one.scale)
+            for rater, one in labelled.items()
             if np.isfinite(one.expected).any()
         },
         reliability_curves(rows),
         score_contradictions(machines.loc[pairs]),
         criterion_agreement(rows),
-        {cell: int(np.isnan(one.score).sum()) for cell, one in cells.items()},
+        {rater: int(np.isnan(one.score).sum()) for rater, one in raters.items()},
         point_repeats(rows),
     )
 

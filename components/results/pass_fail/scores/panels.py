@@ -29,9 +29,9 @@ from components.html.tables.value_table import SCORE
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores.computed import ScoreResults
 from components.results.pass_fail.scores.score_tables import SHIFT
-from metrics.labels.option_order import Cell, OptionOrder
+from metrics.labels.option_order import OptionOrder
 from metrics.labels.scores.score_distribution import ExpectedScores
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 SHARE_SCALE: Final = ColourScale(
     "Share of verdicts", "b", 0, 1, ("no colour: 0 % of verdicts", "full colour: 100 %")
@@ -46,19 +46,19 @@ ONE_ORDER: Final = (
 
 def scores_finding(results: ScoreResults) -> tuple[str, str]:
     """Headline and the sentence below it: mean score, change with the order, distance to labels."""
-    found, cell = results.shown, results.cell
-    if found is None or cell is None:
+    found, rater = results.shown, results.rater
+    if found is None or rater is None:
         return (
             "This study has no scores of single answers.",
             "This view is for judges that give a score to a single answer.",
         )
-    order, agreement = results.order.get(cell), results.agreement.get(cell)
-    title = f"The mean score of {cell[0]} is {number(found.mean.value, 2)}."
+    order, agreement = results.order.get(rater), results.agreement.get(rater)
+    title = f"The mean score of {rater[0]} is {number(found.mean.value, 2)}."
     if order is not None and order.changed.value is not None:
         changed = share(order.changed.value, 0)
         title = f"{changed} of answers get different scores in different orders of the options."
-    elif cell in results.criteria and results.criteria[cell].overall.changed.value is not None:
-        changed = share(results.criteria[cell].overall.changed.value, 0)
+    elif rater in results.criteria and results.criteria[rater].overall.changed.value is not None:
+        changed = share(results.criteria[rater].overall.changed.value, 0)
         title = f"{changed} of answers get different scores in different orders of the criteria."
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
@@ -73,11 +73,11 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
 
 
 def scores_kpis(results: ScoreResults) -> Markup:
-    found, cell = results.shown, results.cell
-    if found is None or cell is None:
+    found, rater = results.shown, results.rater
+    if found is None or rater is None:
         return EMPTY
-    order, criteria = results.order.get(cell), results.criteria.get(cell)
-    agreement = results.agreement.get(cell)
+    order, criteria = results.order.get(rater), results.criteria.get(rater)
+    agreement = results.agreement.get(rater)
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, effective number of scores "
@@ -90,8 +90,8 @@ def scores_kpis(results: ScoreResults) -> Markup:
         *([share_kpi("Scores within one step of the label", agreement.within_one)]
           if agreement else []),
         unusable_replies_kpi(
-            results.unusable.get(cell, 0),
-            results.unusable.get(cell, 0) + found.mean.n,
+            results.unusable.get(rater, 0),
+            results.unusable.get(rater, 0) + found.mean.n,
             "replies without a score; they are left out, not counted as the lowest score",
         ),
     ]  # fmt: skip
@@ -107,8 +107,8 @@ def _expected_kpi(expected: ExpectedScores) -> Kpi:
 def arrangement_matrix(results: ScoreResults) -> Markup:
     """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
     cells with the share of verdicts. Without an order effect, all rows are alike."""
-    found, cell = results.shown, results.cell
-    if found is None or cell is None:
+    found, rater = results.shown, results.rater
+    if found is None or rater is None:
         return EMPTY
     if not found.values:
         return notice_html("calm", "There are too many different scores to draw a heatmap.")
@@ -119,7 +119,7 @@ def arrangement_matrix(results: ScoreResults) -> Markup:
         for one in shown
         for value, estimate in one.shares.items()
     }
-    select = {at: {"judge": cell[0], "prompt": cell[1]} for at in cells}
+    select = {at: {"judge": rater[0], "prompt": rater[1]} for at in cells}
     more = {
         (one.name, f"{value:g}"): [f"mean score in this arrangement: {decimal(one.mean, 2)}"]
         for one in shown
@@ -156,9 +156,9 @@ def expected_levels_table(results: ScoreResults) -> Markup:
 
 def order_tables(results: ScoreResults) -> Markup:
     """HTML on the effects of the order of options and criteria, with intervals."""
-    cell = results.cell or ("", "")
-    order, criteria = results.order.get(cell), results.criteria.get(cell)
-    repeats = results.repeats.get(cell)
+    rater = results.rater or ("", "")
+    order, criteria = results.order.get(rater), results.criteria.get(rater)
+    repeats = results.repeats.get(rater)
     if order is None and criteria is None and repeats is None:
         return notice_html("calm", ONE_ORDER)
     parts = [EMPTY]
@@ -257,19 +257,19 @@ def _criterion_place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Mark
     return page_table("Criterion", columns, rows, "Criteria by position")
 
 
-def score_report_lines(cell: Cell, results: ScoreResults) -> str:
+def score_report_lines(rater: Rater, results: ScoreResults) -> str:
     """Text on one judge's scores, for the report."""
     different = "of answers get different scores in different orders of the"
-    parts = [f"mean score {decimal(results.distributions[cell].mean, 2)}"]
-    if order := results.order.get(cell):
+    parts = [f"mean score {decimal(results.distributions[rater].mean, 2)}"]
+    if order := results.order.get(rater):
         parts.append(f"{percent(order.changed)} {different} options")
-    if criteria := results.criteria.get(cell):
+    if criteria := results.criteria.get(rater):
         parts.append(f"{percent(criteria.overall.changed)} {different} criteria")
-    if found := results.agreement.get(cell):
+    if found := results.agreement.get(rater):
         parts.append(
             f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean of "
             f"score − label {decimal(found.bias, 2)}, Spearman correlation "
             f"{decimal(found.spearman, 2)}"
         )
-    parts.append(f"{count(results.unusable.get(cell, 0))} unusable replies")
+    parts.append(f"{count(results.unusable.get(rater, 0))} unusable replies")
     return f"{'; '.join(parts)}."

@@ -50,7 +50,7 @@ def draw_matrix(filtered: FilteredStudy) -> Drawn:
     if results.shown is None:
         none = empty_state("No scores", "Choose a study whose judges score single answers.")
         return Drawn({"score_matrix": none}, panel_heading(MATRIX_TITLE))
-    who = " · ".join(results.cell or ())
+    who = " · ".join(results.rater or ())
     arranged = count(len(results.shown.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
     return Drawn(
@@ -70,7 +70,7 @@ def draw_order(filtered: FilteredStudy) -> Markup:
 def draw_labels(filtered: FilteredStudy) -> Markup | None:
     """Draw the agreement of scores with labels; None if no score has a label."""
     results = load_scores(filtered)
-    labelled = results.shown is not None and (results.cell or ("", "")) in results.agreement
+    labelled = results.shown is not None and (results.rater or ("", "")) in results.agreement
     return score_tables.agreement_table(results) if labelled else None
 
 
@@ -90,8 +90,8 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     if results.shown is None:
         return None
     sections = [
-        (" · ".join(cell), panels.score_report_lines(cell, results))
-        for cell in results.distributions
+        (" · ".join(rater), panels.score_report_lines(rater, results))
+        for rater in results.distributions
     ]
     subtitle = (
         f"% of verdicts with each score, by order of options and criteria; 95{NARROW_SPACE}% CI "

@@ -74,8 +74,8 @@ CRITERIA_ORDER_COLUMNS: Final = (
 def agreement_table(results: ScoreResults) -> Markup:
     """HTML table of the agreement with labels: of the judge's scores and, in a second column, of
     expected scores (means by the judge's probabilities)."""
-    cell = results.cell or ("", "")
-    found, expected = results.agreement.get(cell), results.expected.get(cell)
+    rater = results.rater or ("", "")
+    found, expected = results.agreement.get(rater), results.expected.get(rater)
     if found is None:
         return notice_html("calm", NO_LABELS)
     given = f"Computed from the scores that the judge gave, 95{NARROW_SPACE}% CI"
@@ -104,14 +104,14 @@ def _agreement_column(head: str, found: ScoreAgreement, n: bool) -> TypedColumn:
 def _criteria_table(results: ScoreResults) -> Markup:
     """HTML table by criterion of the rubric: agreement of the judge's scores with people's scores;
     empty if no person filled in the rubric."""
-    found = results.by_criterion.get(results.cell or ("", ""), {})
+    found = results.by_criterion.get(results.rater or ("", ""), {})
     rows = [ValueRow(name, one) for name, one in found.items()]
     label = "Agreement with people by criterion"
     return page_table("Criterion", CRITERION_COLUMNS, rows, label) if rows else EMPTY
 
 
 def _reliability_table(results: ScoreResults) -> Markup:
-    points = results.reliability.get(results.cell or ("", ""), ())
+    points = results.reliability.get(results.rater or ("", ""), ())
     columns = [TypedColumn("Mean label", attrgetter("label"), SCORE, n=True)]
     rows = [ValueRow(f"{one.value:.3g}", one) for one in points]
     label = "Mean label by score"
@@ -152,23 +152,23 @@ def score_judges_table(results: ScoreResults) -> Markup | None:
     if len(results.distributions) < 2:
         return None
 
-    def agreement(cell: tuple[str, str], name: str) -> Estimate | None:
-        found: Estimate | None = getattr(results.agreement.get(cell), name, None)
+    def agreement(rater: tuple[str, str], name: str) -> Estimate | None:
+        found: Estimate | None = getattr(results.agreement.get(rater), name, None)
         return found
 
     changed = RECORDS["option_order.changed"].name
     columns = [
-        TypedColumn("Mean score", lambda cell: results.distributions[cell].mean, SCORE),
+        TypedColumn("Mean score", lambda rater: results.distributions[rater].mean, SCORE),
         TypedColumn(
             f"{changed}, %",
-            lambda cell: results.order[cell].changed if cell in results.order else None,
+            lambda rater: results.order[rater].changed if rater in results.order else None,
         ),
-        TypedColumn(BIAS.head, lambda cell: agreement(cell, "bias"), SHIFT),
-        TypedColumn(SPEARMAN.head, lambda cell: agreement(cell, "spearman"), SCORE),
+        TypedColumn(BIAS.head, lambda rater: agreement(rater, "bias"), SHIFT),
+        TypedColumn(SPEARMAN.head, lambda rater: agreement(rater, "spearman"), SCORE),
     ]
     rows = [
-        ValueRow(" · ".join(cell), cell, {"judge": cell[0], "prompt": cell[1]})
-        for cell in results.distributions
+        ValueRow(" · ".join(rater), rater, {"judge": rater[0], "prompt": rater[1]})
+        for rater in results.distributions
     ]
     return wrap(page_table("Judge · prompt", columns, rows, "Judges that score", named=False))
 
@@ -186,25 +186,22 @@ def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
         f"(Spearman, Kendall's τ-b); quadratic κ. {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: labelled scores."
     )
-    rows = [
-        ValueRow(name, one)
-        for name, one in _list_agreements_by_judge(filtered, load_scores(filtered))
-    ]
+    rows = [ValueRow(name, one) for name, one in _named_agreements(filtered, load_scores(filtered))]
     head = typed_columns.paper_head("Judge", PAPER_COLUMNS)
     return PaperTable("Scores", caption, head, typed_columns.paper_rows(PAPER_COLUMNS, rows))
 
 
-def _list_agreements_by_judge(
+def _named_agreements(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
     names = row_names(filtered.measured_judge_rows)
-    for cell, one in found.agreement.items():
-        yield names[cell], one
-        if cell in found.expected:
-            yield f"{names[cell]}, expected score", found.expected[cell]
-    for cell, by_criterion in found.by_criterion.items():
+    for rater, one in found.agreement.items():
+        yield names[rater], one
+        if rater in found.expected:
+            yield f"{names[rater]}, expected score", found.expected[rater]
+    for rater, by_criterion in found.by_criterion.items():
         for criterion, one in by_criterion.items():
-            yield f"{names[cell]}, {criterion}", one
+            yield f"{names[rater]}, {criterion}", one
 
 
 def score_order_table(filtered: FilteredStudy) -> PaperTable | None:

@@ -154,7 +154,7 @@ def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> 
     run_text(store, ORDERED)
     filtered = FilteredStudy(store, "ordered")
     results = load_pass_fail(filtered)
-    whole = pass_by_order(filtered.measured_judge_rows, results.cell)
+    whole = pass_by_order(filtered.measured_judge_rows, results.rater)
     assert results.shift == whole and whole.shift.value is not None
     html = str(option_order_panel(results))
     marks = [

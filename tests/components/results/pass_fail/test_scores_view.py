@@ -65,7 +65,7 @@ def store(module_store: Store) -> Store:
 
 def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
     results = load_scores(FilteredStudy(store, "rubrics"))
-    assert results.cell == ("sim", "rubric") and results.shown is not None
+    assert results.rater == ("sim", "rubric") and results.shown is not None
     assert len(results.shown.arrangements) == 9 and results.shown.values == (1.0, 2.0, 3.0)
     html = str(panels.arrangement_matrix(results))
     for one in results.shown.arrangements:

@@ -319,7 +319,7 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
 
 def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
     known = load_remedies(shown(prd, "gpt-4"))
-    prices = {cell: 0.021 if cell[0] == "gpt-4" else 0.001 for cell in known.study.cells}
+    prices = {cell: 0.021 if cell[0] == "gpt-4" else 0.001 for cell in known.study.raters}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     assert view.plan is not None and view.plan.currency == "dollars"
     assert [step.cost for step in view.plan.steps] == sorted(s.cost for s in view.plan.steps)
@@ -346,16 +346,16 @@ def test_without_a_price_the_budget_is_counted_in_calls(prd):
     assert says(told, "No price", "known", "calls")
     some = replace(known, inputs=replace(known.inputs, prices={("gpt-4", "prd"): 0.021}))
     assert some.plan is not None and set(some.plan.unpriced) == {
-        judge for judge, _ in known.study.cells
+        judge for judge, _ in known.study.raters
     } - {"gpt-4"}
     members = {member for step in some.plan.steps for member in step.rule.members}
     assert members == {("gpt-4", "prd")}, "an unknown price is never free"
     assert says(budget_html(some, 40.0), "Left out", "claude-v1")
-    tokens = dict.fromkeys(known.study.cells, 500.0)
+    tokens = dict.fromkeys(known.study.raters, 500.0)
     counted = replace(known, inputs=replace(known.inputs, tokens=tokens))
     assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
     nothing = load_remedies(shown(prd, "vicuna-13b"))
-    dear = dict.fromkeys(known.study.cells, 0.021)
+    dear = dict.fromkeys(known.study.raters, 0.021)
     free = replace(nothing, inputs=replace(nothing.inputs, prices=dear))
     assert says(remedy_finding(free)[1], "one call", "$40", "1,904 comparisons")
 

@@ -13,7 +13,7 @@ from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import HUB_URL
 from components.study.form.judges import judge_drawer, models_key
 from components.study.form.more_settings import allow_key, more_settings
-from components.study.form_html import render_judges, render_notices, render_records
+from components.study.form_html import render_judges_and_prompts, render_notices, render_records
 from components.study.jobs import (
     describe_images,
     fetch_private_dataset,
@@ -61,7 +61,7 @@ def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
         typed = {"gpt": TypedKey("canary-key", origin_of(server.base_url))}
         told = test_judge(text, Path(), "gpt", typed, NO_CONSENTS)
     assert told.read.status == "ok" and told.read.verdict is not None
-    html = render_judges(build_preview(text, Path()), FormState(), {"gpt": told})
+    html = render_judges_and_prompts(build_preview(text, Path()), FormState(), {"gpt": told})
     assert says(html, "Overall, Response", "better") and "Test again" in html
     assert "canary-key" not in html
 
@@ -70,7 +70,7 @@ def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
     text = endpoint_study("http://127.0.0.1:9/v1")
     told = test_judge(text, Path(), "gpt", {}, NO_CONSENTS)
     assert told.read.status == "error"
-    assert "cannot reach http://127.0.0.1:9/v1" in render_judges(
+    assert "cannot reach http://127.0.0.1:9/v1" in render_judges_and_prompts(
         build_preview(text, Path()), FormState(), {"gpt": told}
     )
 
