@@ -127,6 +127,7 @@ def _check_budget(plan: Plan, store: Store) -> None:
 
 
 def collect_finished_batches(options: argparse.Namespace) -> int:
+    """Download the results of finished batches and store them; wait for the others if asked to."""
     plan, store = _open_plan_and_store(options)
     key_consents.confirm(plan.study, options)
     found: list[Path] = []

@@ -181,6 +181,7 @@ class AttemptLog:
         """Do nothing: the process that started the run holds the leases."""
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
+        """Return no key: the process that started the run holds the leases."""
         return set()
 
     async def give_up(

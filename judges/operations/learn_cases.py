@@ -181,9 +181,11 @@ def _shorten_case_text(text: str) -> str:
 def choose_examples(
     cases: Sequence[LearnCase], count: int, seed: int, prompt: Prompt | None = None
 ) -> list[LearnCase]:
-    """Choose corrected cases, mistakes first, balanced over the labels: the two outcomes of a
-    comparison, pass and fail, or the levels of a score; single answers also over mistakes and right
-    verdicts. Cases with images are left out, because only text is added to a prompt."""
+    """Choose labelled cases as examples for a prompt, at most one for each item.
+
+    The labels (the better answer, pass and fail, or the levels of a score) take turns. Within a
+    label the judge's mistakes come first; for single answers, mistakes and right verdicts
+    alternate. Cases with images are left out, because only text is added to a prompt."""
     usable = [case for case in cases if not case.item.images and _can_be_shown(case, prompt)]
     random.Random(f"examples:{seed}").shuffle(usable)
     usable.sort(key=lambda case: (-case.wrong, -case.gap))

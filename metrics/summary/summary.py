@@ -317,7 +317,8 @@ def _set_nested(nested: Json, key: CellKey, value: Json) -> None:
 
 
 def _default_contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Contrast]:
-    """Estimate the contrasts between judges, and between prompts, on the same items."""
+    """Estimate the contrasts of CONTRASTED_MEASURES between judges, and between prompts, on the
+    same items; none if there would be more than MAX_CONTRASTS."""
     machine = frame.loc[~row_selection.people_mask(frame)]
     found: list[Contrast] = []
     for by in ("judge", "prompt"):

@@ -224,8 +224,8 @@ def _contestant_in_name(column: str) -> str:
 
 
 def _is_nested(column: str, rows: Rows) -> bool:
-    """Whether a column contains objects or nested lists; a list of strings, such as images, does
-    not count."""
+    """Whether one of the first rows has an object, or a list of objects or lists, in a column; a
+    list of strings, such as images, does not count."""
     values = [row.get(column) for row in rows[:50]]
     inner = [part for value in values if isinstance(value, list) for part in value]
     return any(isinstance(v, dict) for v in values) or any(
