@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from components.server import access
-from components.share.board.board_files import add_study, make_board, verify_board
+from components.share.board.board_files import add_study, verify_board, write_board
 from components.share.board.record_tree import (
     BoardError,
     StudyRecords,
@@ -128,7 +128,7 @@ _STUDY_HELP = "a study's name, or a study file with its exported judgements besi
 def build_board(options: argparse.Namespace) -> int:
     """Write a new board of one or more studies."""
     found = (_load_board_records(options, name) for name in options.study)
-    board = make_board(found, options.out, options.title)
+    board = write_board(found, options.out, options.title)
     print(
         f"wrote {options.out}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts; open "
         f"{options.out / 'index.html'}"
@@ -159,7 +159,8 @@ def check_board(options: argparse.Namespace) -> int:
 
 
 def _load_board_records(options: argparse.Namespace, name: str) -> StudyRecords:
-    """The records of a study file, or of a study of the store."""
+    """Load the records of one study: from the study file `name` if it ends in .yaml or .yml, else
+    from the study of this name in the store."""
     if name.endswith((".yaml", ".yml")):
         pairs = (one.partition("=") for one in options.identity)
         identities = {judge: text for judge, _, text in pairs}

@@ -80,7 +80,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
         return summarise_frame(
             store.frame(study),
             wanted,
-            planned=store.planned_comparisons(study),
+            planned=store.count_calls_without_twins(study),
             combine=counting_rule(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,
@@ -177,8 +177,8 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
 
 
 def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that its caller gets the message of an EvenhandError; other errors are
-    only logged."""
+    """Wrap a function so that its caller gets the message of an error of `_REPORTED_ERRORS`; all
+    other errors pass unchanged."""
 
     @wraps(function)
     def call(*values: Any, **named: Any) -> Any:

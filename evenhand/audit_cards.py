@@ -91,7 +91,7 @@ class JudgeCard:
 
 
 def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
-    """Yield the card of each judge with each prompt that has verdicts."""
+    """Yield the card (sentences and measures) of each judge with each prompt that has verdicts."""
     filtered = UnsavedStudy(study.name, judgements=study.frame)
     raters = UnsavedRaters(filtered, study.truth, study.measured.remedies.source)
     for rater in raters.filtered_rater_names:
@@ -111,7 +111,7 @@ def _plain_sentence(text: str) -> str:
 
 
 def _point_measures(card: PointCard) -> dict[str, Estimate]:
-    """The measures of verdicts on single answers that have a value."""
+    """Label -> measure, for the measures of verdicts on single answers that have a value."""
     return {label: one for label, _, one, _ in card.measures if one.value is not None}
 
 

@@ -41,7 +41,7 @@ class JudgeAudit:
 
     @cached_property
     def cards(self) -> tuple[JudgeCard, ...]:
-        """One card for each judge with each prompt."""
+        """Card of each judge with each prompt: its sentences and measures."""
         return tuple(judge_cards(self.study))
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class JudgeAudit:
     def _repr_html_(self) -> str:
         """Return HTML in which every name and sentence is escaped, so that no text of a study is
         run as code."""
-        cards = [card_html(_title(card), card) for card in self.cards[:MAX_CARDS]]
+        cards = [card_html(_card_title(card), card) for card in self.cards[:MAX_CARDS]]
         more = len(self.cards) - MAX_CARDS
         if more > 0:
             cards.append(f"<p>{more:,} more cards; see <code>.table</code></p>")
@@ -67,16 +67,17 @@ class JudgeAudit:
 
 @names_missing_extra
 def audit(data: Any) -> JudgeAudit:
-    """Audit the judges of a study, of a table with one verdict in each row, or of a file."""
+    """Measure the judges of a study, of a table with one verdict in each row, or of a file: biases,
+    consistency and, where the better answers are known, accuracy."""
     return JudgeAudit(as_study(data))
 
 
 def _card_text(card: JudgeCard) -> str:
-    lines = [_title(card), *(f"  {sentence}" for sentence in card.sentences), ""]
+    lines = [_card_title(card), *(f"  {sentence}" for sentence in card.sentences), ""]
     for label, got in card.measures.items():
         lines.append(f"  {label:<{NAME_WIDTH}} {format_estimate(to_plain_data(got))}")
     return "\n".join(lines)
 
 
-def _title(card: JudgeCard) -> str:
+def _card_title(card: JudgeCard) -> str:
     return card.judge if card.prompt in ("", "all") else f"{card.judge} · {card.prompt}"

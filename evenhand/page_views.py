@@ -134,8 +134,8 @@ def _free_port() -> int:
 
 
 def _save_copy(study: JudgedStudy) -> Path:
-    """Save a study in a temporary store, for the page; return its path. A log is read again,
-    because a frame lacks its replies and scores."""
+    """Save a study in a temporary store, for the page; return its path. A study from a log is read
+    from the log again, because the frame lacks replies and scores."""
     from studies.exchange.recorded_studies import import_verdicts
     from studies.exchange.unsaved_study import write_frame_records
     from studies.store.store import Store

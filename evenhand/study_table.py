@@ -154,7 +154,8 @@ def as_study(data: Any) -> JudgedStudy:
 def _study_from_rows(
     rows: pd.DataFrame, columns: dict[str, str], words: Mapping[Any, str] | None, name: str
 ) -> JudgedStudy:
-    """Build a study from the columns that have the roles of COLUMN_NAMES."""
+    """Build a study from a table with one battle in each row; `columns`: role (a key of
+    COLUMN_NAMES) -> column."""
     roles = {"first": "model_a", "second": "model_b"}
     kept = ("item", "first", "second", "winner", "judge", "prompt", "category", "truth")
     table = pd.DataFrame(
@@ -201,7 +202,9 @@ def _study_from_source_columns(
     name: str,
     given: list[str],
 ) -> JudgedStudy:
-    """Read a table as a file with the same columns would be read."""
+    """Read a table as a file with the same columns would be read, by `mapping` if one is given.
+    SourceError if no format fits; `columns` (role -> column) and `given` (roles that the caller
+    named) tell what is missing."""
     table = source_table(rows, name)
     mapping = mapping or score_mapping(columns, table.columns)
     missing = [role for role in _REQUIRED if role not in columns]

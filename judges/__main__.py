@@ -146,7 +146,7 @@ def run_study(options: argparse.Namespace) -> int:
     cluster = ray_commands.parse_cluster_options(options)
     made = _load_plan(options.study)
     store = Store(options.store)
-    key_consents.confirm(made.study, options)
+    key_consents.confirm_study_keys(made.study, options)
     _print_plan_change(save_plan(made, store))
     if cluster is not None:
         return ray_commands.run_on_cluster(made, store, cluster)
@@ -154,16 +154,16 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def retry_failed(options: argparse.Namespace) -> int:
-    """Make calls again that failed or got an empty or truncated reply. A stored reply is replaced
-    only by a new reply, never by a failure."""
+    """Make calls again whose status is one of RETRYABLE_STATUSES, such as error, empty or
+    truncated. A stored reply is replaced only by a new reply, never by a failure."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
-        key_consents.confirm(made.study, options)
+        key_consents.confirm_study_keys(made.study, options)
         _print_plan_change(save_plan(made, store))
     else:
         name, store = _study_name(options), open_existing_store(options.store)
         made = load_stored_plan(store, name)
-        key_consents.confirm(made.study, options)
+        key_consents.confirm_study_keys(made.study, options)
     return _run_to_end(made, store, RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)))
 
 
@@ -244,7 +244,7 @@ def write_twins(options: argparse.Namespace) -> int:
 def check_judges(options: argparse.Namespace) -> int:
     made = make_plan(load_study(options.study))
     store = Store(options.store)
-    key_consents.confirm(made.study, options)
+    key_consents.confirm_study_keys(made.study, options)
     consents = key_consents.user_consents()
     store.close()
     results = [check_judge(made, judge, consents=consents) for judge in made.study.judges]
@@ -288,7 +288,7 @@ def describe_images(options: argparse.Namespace) -> int:
     """Describe the images of a study; return exit code 0 only if no description failed."""
     study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
-    key_consents.confirm(study, options)
+    key_consents.confirm_study_keys(study, options)
     again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
     done = write_descriptions(
         study,

@@ -88,7 +88,8 @@ MINUS, THIN_SPACE = "−", "\u2009"
 
 
 def format_estimate(got: dict[str, Any]) -> str:
-    """Format an estimate as value, interval and n; without a value, as a dash and the reason."""
+    """Format an estimate as value, interval, n and note; without a value, as a dash and the note,
+    which then gives the reason."""
     if got["value"] is None:
         return f"– ({got['note']})" if got["note"] else "–"
     digits = 0 if got["unit"] == "Elo" else 3

@@ -14,7 +14,7 @@ from typing import Any
 from judges.verdicts.verdict import RecordedReplyReader
 from studies.errors import SourceError, StudyError
 from studies.exchange.export import EXPORT_FORMATS as OUT
-from studies.exchange.export import write_export, write_json_lines
+from studies.exchange.export import write_export, write_judgement_lines
 from studies.exchange.recorded_studies import (
     check_has_verdicts,
     name_from_source,
@@ -146,14 +146,16 @@ def import_file(options: argparse.Namespace) -> None:
 
 
 def _expand_patterns(names: list[str]) -> list[str]:
-    """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files."""
+    """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files; if
+    one of the names is an existing file or a Hub dataset, none is taken for a pattern."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
         return names
     return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
 
 
 def _relative_to_store_folder(folder: Path, path: str) -> str:
-    """Return a data file's path relative to the store's folder, as paths in saved studies are."""
+    """Return a data file's path relative to the store's folder, as paths in saved studies are; Hub
+    datasets and built-in sources are returned unchanged. SourceError if there is no such file."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():
@@ -190,7 +192,7 @@ def export_study(store: Store, options: argparse.Namespace) -> None:
         written = write_export(store, options.study, options.format, options.out)
         print(f"{options.out}: {written:,} records", file=sys.stderr)
     elif options.format == "jsonl":
-        write_json_lines(store, options.study, sys.stdout)
+        write_judgement_lines(store, options.study, sys.stdout)
     else:
         raise StudyError(f"--format {options.format} needs a file: name it with --out")
 

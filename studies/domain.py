@@ -68,7 +68,8 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """A person's verification of one answer, which is stored apart from the judgements."""
+    """A person's verification of one answer: whether it follows the instruction, else its fault,
+    and whether it is harmful. It is stored apart from the judgements."""
 
     judge: str
     contestant: str
@@ -114,7 +115,8 @@ class Item:
     """Name of a twin -> its text (studies/texts/twin_families.py); no contestants of the study."""
 
     def answer(self, contestant: str) -> str:
-        """Return the answer of a contestant; for `@reference`, the reference answer."""
+        """Return the answer of a contestant, the text of a twin, or, for `@reference`, the
+        reference answer; KeyError for another name."""
         if contestant in self.twins:
             return self.twins[contestant]
         return self.reference if contestant == REFERENCE else self.responses[contestant]
@@ -275,8 +277,9 @@ class Ask:
 
     `shown` lists the contestants in the order shown, `labels` the label of each slot (for a verdict
     on one answer: the options of the verdict in the order listed). `noise` marks repeats that
-    measure how often a judge changes its verdict on an identical request (noise floor). For an
-    extraction judge, `reads` is the key of the call whose reply it reads.
+    measure how often a judge changes its verdict on an identical request (noise floor).
+    `unrelated_item` is the item whose answer is shown as the unrelated option. For an extraction
+    judge, `reads` is the key of the call whose reply it reads.
     """
 
     key: str
@@ -296,7 +299,7 @@ class Ask:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict read from a reply; `pick` is the index of a slot or "tie", None if the reply
-    contains only scores."""
+    contains only scores. `label_mass` is the probability of all labels together."""
 
     pick: int | Literal["tie"] | None = None
     margin: int = 1

@@ -4,7 +4,7 @@ EvenhandError
 ├── SourceError     in a data file; names file, line and field
 ├── StudyError      in a study file; names the field
 │   └── UnknownStudy    a study that the store does not have
-├── SettingError    an environment variable with a value of the wrong type
+├── SettingError    an environment variable with an invalid value
 ├── AccessDenied    this visitor may not see, run or change a study
 └── StoreError      in the store
     ├── StoreTooNew     written by a later version

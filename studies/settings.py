@@ -32,7 +32,8 @@ class Setting(Generic[T]):
     example: str = ""
 
     def read(self, environment: Mapping[str, str] | None = None) -> T:
-        """Return the value of the variable, or the fallback if it is unset or blank."""
+        """Return the value of the variable, or the fallback if it is unset or blank; raise
+        SettingError if it is invalid."""
         text = (os.environ if environment is None else environment).get(self.name, "").strip()
         if not text:
             return self.fallback

@@ -35,7 +35,7 @@ from judges.verdicts.verdict_formats import FORMATS
 from studies.errors import EvenhandError
 from studies.files.table_formats.spreadsheet_guard import guard_formula, unguard_formula
 from studies.sources.detection.mapping_guess import guess_mapping
-from studies.sources.formats.creation_mmbench import _model_in
+from studies.sources.formats.creation_mmbench import _model_in_column_name
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.hub import parse_hub_address
 from studies.sources.hub_files import extract_front_matter
@@ -191,7 +191,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "card after dashes": lambda text: extract_front_matter(f"---\n{text}"),
     "listed": lambda text: split_list(f"https://{text}"),
     "columns": lambda text: guess_mapping([text, f"answer_{text}", f"{text}_answer"], []),
-    "prediction column": lambda text: _model_in(f"prediction:{text}\n"),
+    "prediction column": lambda text: _model_in_column_name(f"prediction:{text}\n"),
     "formula": guard_formula,
     "bare formula": unguard_formula,
     "endpoint": check_address,

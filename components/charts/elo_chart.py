@@ -112,8 +112,8 @@ def _curve_trace(x: list[int], y: list[float], name: str, index: int) -> dict[st
 def _end_labels(
     curves: Mapping[str, Sequence[float]], end: float, extent: tuple[float, float], height: int
 ) -> list[dict[str, Any]]:
-    """Labels at the right ends of the lines: a dot in the line's colour, then the name in black,
-    since coloured text has too little contrast. The rating is the leaderboard's."""
+    """Labels at the right ends of the first PALETTE_SIZE lines: a dot in the line's colour, then
+    the model's name in black, since coloured text has too little contrast."""
     labels = []
     for index, (name, values) in enumerate(curves.items()):
         if values and index < PALETTE_SIZE:

@@ -103,11 +103,14 @@ def annotation(
     return {"text": text, "showarrow": False, "font": font, **more}
 
 
-def right_annotation(y: float, text: str, colour: str, size: int = 14) -> dict[str, Any]:
+def right_edge_annotation(y: float, text: str, colour: str, size: int = 14) -> dict[str, Any]:
+    """Text that begins at the plot's right edge."""
     return annotation(text, colour, size, xref="paper", x=1, xanchor="left", xshift=6, y=y)
 
 
-def side_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
+def right_aligned_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
+    """Text in the margin right of the plot that ends 52 px from the plot's edge, so that the
+    numbers of several rows are aligned."""
     return annotation(text, colour, xref="paper", x=1, xanchor="right", xshift=52, y=row)
 
 
@@ -117,8 +120,8 @@ def add_name_labels(
     """Label the chart's rows with `names`. Returns the left margin in pixels, all annotations
     (names and `notes`), and the layout changes for a narrow page."""
 
-    def label(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
-        lines = [[shorten(line, most) for line in name.split("\n")] for name in names]
+    def label(max_chars: int, size: int) -> tuple[int, list[dict[str, Any]]]:
+        lines = [[shorten(line, max_chars) for line in name.split("\n")] for name in names]
         longest = max((len(line) for name in lines for line in name), default=0)
         margin = max(60, round(0.52 * size * longest) + 16)
         texts = [PlotText("<br>").join(map(escape_plot, name)) for name in lines]
@@ -217,6 +220,8 @@ def spaced_indices(length: int) -> list[int]:
 
 
 def value_range(series: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Axis range that contains all values of all series, with padding; 900 to 1,100 without
+    values."""
     values = [v for one in series for v in one if math.isfinite(v)]
     if not values:
         return 900, 1100
@@ -224,5 +229,5 @@ def value_range(series: Sequence[Sequence[float]]) -> tuple[float, float]:
     return min(values) - pad, max(values) + pad
 
 
-def shorten(name: str, most: int = 22) -> str:
-    return name if len(name) <= most else name[: most - 1] + "\u2026"
+def shorten(name: str, max_chars: int = 22) -> str:
+    return name if len(name) <= max_chars else name[: max_chars - 1] + "\u2026"

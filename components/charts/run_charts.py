@@ -21,7 +21,7 @@ def win_rate_figure(estimates: Mapping[str, Estimate], *, height: int | None = N
     items is a hollow dot without an interval."""
     rows = [(place, name, one) for place, (name, one) in enumerate(estimates.items())]
     margin, notes, narrow = parts.add_name_labels(
-        list(estimates), [_value_note(row) for row in rows]
+        list(estimates), [_value_annotation(row) for row in rows]
     )
     layout = parts.make_layout(
         height=height or 36 * max(len(rows), 1) + parts.TOP_MARGIN + 30,
@@ -90,12 +90,14 @@ def _hover_text(name: str, estimate: Estimate) -> str:
     return parts.hover_card(percent(estimate, n=False), name, size)
 
 
-def _value_note(row: _Row) -> dict[str, Any]:
+def _value_annotation(row: _Row) -> dict[str, Any]:
     place, _, estimate = row
     if _has_few_items(estimate):
-        return parts.side_annotation(place, count(estimate.items, "item"), "var(--ink-3)")
+        return parts.right_aligned_annotation(place, count(estimate.items, "item"), "var(--ink-3)")
     value = None if estimate.value is None else 100 * estimate.value
-    return parts.side_annotation(place, fill_plot("<b>{}</b>", number(value)), "var(--ink)")
+    return parts.right_aligned_annotation(
+        place, fill_plot("<b>{}</b>", number(value)), "var(--ink)"
+    )
 
 
 # -- the first-position share --------------------------------------------------------------------
@@ -114,8 +116,9 @@ class SharePoint:
 
 
 def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
-    """Figure of the first-position share after each verdict; its y range is one of two fixed
-    ranges, so that redrawn charts can be compared."""
+    """Figure of the first-position share after each decisive verdict, with a line at `even`, the
+    share of a judge without a preferred position. The y range is one of two fixed ranges, so that
+    redrawn charts can be compared."""
     points = [points[i] for i in parts.spaced_indices(len(points))]
     last = points[-1] if points else None
     colour = _lean_colour(last, even)
@@ -133,10 +136,10 @@ def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Fig
             "hovertemplate": PlotText("%{y:.1%} after %{x:,d} verdicts<extra></extra>"),
         },
     ]
-    notes = [parts.right_annotation(even, f"even {share(even, 0)}", "var(--ink-3)")]
+    notes = [parts.right_edge_annotation(even, f"even {share(even, 0)}", "var(--ink-3)")]
     if last:
         notes.append(
-            parts.right_annotation(
+            parts.right_edge_annotation(
                 last.value, fill_plot("<b>{}</b>", share(last.value)), colour, size=15
             )
         )
@@ -169,7 +172,8 @@ def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Fig
 
 
 def _lean_colour(last: SharePoint | None, even: float) -> str:
-    """Colour of the position whose share is above `even`; grey if the interval contains `even`."""
+    """Colour of the first position if the interval lies above `even`, of the second if below; grey
+    if it contains `even` or is unknown."""
     if last is None or last.low is None or last.high is None:
         return "var(--tie)"
     if last.low > even:

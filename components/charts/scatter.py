@@ -75,9 +75,9 @@ def _plot_domains(
     return [left, left + wide], [max(top - tall, 0.0), top]
 
 
-def _plot_traces(plot: ScatterPlot, end: str) -> list[dict[str, Any]]:
+def _plot_traces(plot: ScatterPlot, axis_suffix: str) -> list[dict[str, Any]]:
     names, x, y = zip(*plot.points, strict=True)
-    on: Mapping[str, str] = {"xaxis": f"x{end}", "yaxis": f"y{end}"}
+    on: Mapping[str, str] = {"xaxis": f"x{axis_suffix}", "yaxis": f"y{axis_suffix}"}
     marks = {
         **on,
         "mode": "markers",
@@ -99,8 +99,8 @@ def _plot_traces(plot: ScatterPlot, end: str) -> list[dict[str, Any]]:
 
 
 def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
-    """The least-squares line over the range of x; None if x is constant or there are fewer than
-    three points."""
+    """The least-squares line over the range of x; None if x is constant, there are fewer than three
+    points, or the fitted line is not finite."""
     if len(x) < 3 or np.ptp(x) == 0:
         return None
     slope, start = np.polyfit(x, y, 1)

@@ -8,8 +8,7 @@ from typing import Any
 
 from components.charts import figure_parts as parts
 from components.charts.figure_parts import Figure
-from components.html.format import count, is_known, number, percent, share
-from components.html.format import slot_name as slot_name
+from components.html.format import count, is_known, number, percent, share, slot_name
 from components.html.markup import fill_plot
 from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
 from studies.domain import Estimate
@@ -17,7 +16,9 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class SlotRow:
-    """Share of each position among one judge's decisive verdicts, and the judge's share of ties."""
+    """Share of each position among one judge's decisive verdicts, and the judge's share of ties.
+    `select`: the filters that a click on a bar sends, by default the judge's name and the
+    position."""
 
     name: str
     shares: Sequence[Estimate]
@@ -54,7 +55,11 @@ def _horizontal_bars_figure(rows: Sequence[SlotRow], slots: int, chance: float) 
     notes += [_tie_label(place, row) for place, row in enumerate(rows) if row.ties]
     if any(row.ties for row in rows):
         notes.append(
-            {**parts.side_annotation(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12}
+            {
+                **parts.right_aligned_annotation(1, "ties", "var(--ink-3)"),
+                "yref": "paper",
+                "yshift": 12,
+            }
         )
     margin, notes, narrow = parts.add_name_labels([row.name for row in rows], notes)
     layout = parts.make_layout(
@@ -129,7 +134,7 @@ def _vertical_bars_figure(row: SlotRow, chance: float) -> Figure:
         if is_known(one.value)
     ]
     even = f"1/{len(slots)}: {number(100 * chance)}"
-    notes.append(parts.right_annotation(chance, even, "var(--ink-3)"))
+    notes.append(parts.right_edge_annotation(chance, even, "var(--ink-3)"))
     layout = parts.make_layout(
         height=300,
         left=36,
@@ -174,7 +179,8 @@ def _bar_labels(
     row: SlotRow, slot: int, place: float, chance: float, *, named: bool
 ) -> list[dict[str, Any]]:
     """Label at the end of a bar: the share of position `slot` and, with `named`, its ordinal, since
-    bars from the third position on have the same colour. `place`: the bar's y coordinate."""
+    bars from the third position on have the same colour. `place`: the bar's y coordinate. Empty if
+    the share is unknown."""
     estimate = _slot_share(row, slot)
     if estimate.value is None:
         return []
@@ -189,7 +195,7 @@ def _bar_labels(
 
 def _tie_label(place: float, row: SlotRow) -> dict[str, Any]:
     value = row.ties.value if row.ties else None
-    return parts.side_annotation(
+    return parts.right_aligned_annotation(
         place, number(None if value is None else 100 * value), "var(--ink-2)"
     )
 

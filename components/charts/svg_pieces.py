@@ -30,6 +30,7 @@ class Canvas:
 
     @property
     def floor(self) -> float:
+        """Y coordinate of the horizontal axis."""
         return self.height - BOTTOM
 
     def vertical_scale(self, low: float, high: float) -> Scale:

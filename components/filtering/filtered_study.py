@@ -70,8 +70,9 @@ class FilteredStudy:
 
     @cached_property
     def twin_effects(self) -> list[TwinEffect]:
-        """Effects of the study's twins on the items that pass the filters, adjusted for all judges
-        and prompts; empty without twins."""
+        """Effects of the study's twins on the items of the selected category; empty without twins.
+        No other filter applies, since the intervals are adjusted for all judges and prompts
+        together."""
         chosen = Filter(category=self.filter.category)
         twins = self.store.frame(self.name, "only")
         return self.memoised(

@@ -38,12 +38,15 @@ class Raters:
 
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
-        """Map each rater's name to its (judge, prompt). Names are made from the whole study, so
-        that links stay valid when filters change."""
-        return {name: (judge, prompt) for (judge, prompt), name in row_names(self._judges).items()}
+        """Rater's name -> (judge, prompt). Names are made from the whole study, so that links stay
+        valid when filters change."""
+        return {
+            name: (judge, prompt)
+            for (judge, prompt), name in row_names(self._model_judge_rows).items()
+        }
 
     @cached_property
-    def _judges(self) -> pd.DataFrame:
+    def _model_judge_rows(self) -> pd.DataFrame:
         return row_selection.select_rows(
             self.filtered.stored_frame,
             ~row_selection.people_mask(self.filtered.stored_frame),
@@ -105,7 +108,7 @@ class Raters:
 
     @cached_property
     def temperatures(self) -> Mapping[str, float | None]:
-        """Judge -> temperature in the study file."""
+        """Judge -> temperature in the study file; None where the file names none."""
         return {judge.name: judge.temperature for judge in self.filtered.study.judges}
 
     @property
@@ -142,7 +145,8 @@ def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInput
 
 
 def credited_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """The rows that pass all filters except judge and prompt, with the credit of each call."""
+    """The rows that pass all filters except judge and prompt, with the credit of each call: 1 for
+    the better answer, ½ for a tie, 0 for the other answer."""
     whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     frame = whole.apply(filtered.stored_frame)
     return add_call_credits(frame, load_remedy_study(filtered)[0])

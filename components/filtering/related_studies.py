@@ -12,18 +12,21 @@ StudyVersion = tuple[str, tuple[str, int]]
 
 
 def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
-    """Return (name, version) of every other study with the same data source; the control "Compare
-    with" and the view Paper offer these studies too."""
+    """Return (name, version) of every other study with the same data source. The control "Compare
+    with" and the view Paper offer these studies."""
     sources = {one: _data_source(text) for one, text in store.study_files().items()}
-    mine = sources.pop(name, "")
+    mine = sources.pop(name, None)
+    if mine is None:
+        return ()
     return tuple(
         (one, store.version(one)) for one, source in sorted(sources.items()) if source == mine
     )
 
 
 @lru_cache(maxsize=1024)
-def _data_source(text: str) -> str:
+def _data_source(text: str) -> str | None:
+    """Data source of a study file; None if the file cannot be read."""
     try:
         return parse_study(text).data.source
     except EvenhandError:
-        return ""
+        return None

@@ -25,8 +25,8 @@ SHOWN_PAIRS: Final = 20
 
 
 def demo_parts(store: Store) -> list[Markup]:
-    """HTML of the demo: headline and coloured squares, computed once for all visitors and without
-    people's votes."""
+    """HTML of the recorded demo: headline and coloured squares, computed once for all visitors and
+    without people's votes; two notices if the store has no demo."""
     study = demo_studies.PAIRS_STUDY
     if study not in {line.name for line in store.studies()}:
         missing = finding_html(
@@ -36,7 +36,7 @@ def demo_parts(store: Store) -> list[Markup]:
 
     def compute() -> list[Markup]:
         frame = machine_rows(store.frame(study))
-        return [finding_html(*_demo_headline_and_lead(frame)), squares_html(frame)]
+        return [finding_html(*_demo_headline_and_lead(frame)), recorded_squares_html(frame)]
 
     return store.memoised(study, ("home demo",), compute)
 
@@ -56,8 +56,9 @@ OrderPair = tuple[int | None, int | None]
 """Position picked in each of the two orders of a pair; None while the reply is missing."""
 
 
-def squares_html(frame: pd.DataFrame) -> Markup:
-    """HTML of coloured squares for the recorded verdicts of the first prompt."""
+def recorded_squares_html(frame: pd.DataFrame) -> Markup:
+    """HTML of coloured squares for recorded verdicts: the first SHOWN_PAIRS pairs, with the first
+    prompt only."""
     picks = select_picks(frame)
     picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]
     orders: list[OrderPair] = [
@@ -70,13 +71,13 @@ def squares_html(frame: pd.DataFrame) -> Markup:
         f"The same colour twice, in {same} of these {count(len(orders), 'pair')}: only the "
         "position decided."
     )
-    return grid_html(orders, told)
+    return order_squares_html(orders, told)
 
 
-def grid_html(pairs: Sequence[OrderPair], told: str) -> Markup:
+def order_squares_html(pairs: Sequence[OrderPair], told: str) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
-    The same colour twice means that the same position was picked after the swap.
-    `told`: the finding in words, also for screen readers."""
+    The same colour twice means that the same position was picked after the swap. `told`: the
+    finding in words, also for screen readers."""
     colours: dict[int | None, str] = {None: "waiting", 0: "first", 1: "second"}
     rows = [[colours.get(pair[at], "tie") for pair in pairs] for at in (0, 1)]
     keys = [
@@ -120,7 +121,7 @@ def live_demo_parts(store: Store, engine: Engine) -> list[Markup]:
         "A small judge on this machine compares two answers to each of "
         f"{count(len(pairs), 'question')}, in both orders."
     )
-    return [finding_html(title, lead), grid_html(pairs, told) + html.live_link(running)]
+    return [finding_html(title, lead), order_squares_html(pairs, told) + html.live_link(running)]
 
 
 def _picked_positions(store: Store, name: str) -> list[OrderPair]:

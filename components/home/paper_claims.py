@@ -200,7 +200,7 @@ def _ties_claim(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
 
 def _sample_size_claim(larger: RecordedRates) -> PaperClaim:
     whole, decided = (
-        number(100 * _half_width(size), 1)
+        number(100 * _win_rate_half_width(size), 1)
         for size in (VISIT_COMPARISONS, VISIT_COMPARISONS * larger.decided)
     )
     return PaperClaim(
@@ -219,7 +219,7 @@ def _sample_size_claim(larger: RecordedRates) -> PaperClaim:
     )
 
 
-def _half_width(comparisons: float) -> float:
+def _win_rate_half_width(comparisons: float) -> float:
     """Half-width of the Wilson interval of a win rate of 50 % from this number of comparisons."""
     low, high = wilson_bounds(comparisons / 2, comparisons)
     return float(high - low) / 2
@@ -303,7 +303,8 @@ def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
 
 
 def claims_html(store: Store) -> Markup:
-    """HTML of the cards: question, the paper's numbers, Evenhand's, doubts, and a button."""
+    """HTML panel of the papers' claims as cards: question, the paper's numbers, Evenhand's, doubts,
+    and a button."""
     cards = paper_claims(store)
     told = (
         f"{count(len(cards), 'question')}; numbers from the printed tables and from the recorded "

@@ -31,14 +31,14 @@ UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
 
 @dataclass(frozen=True, slots=True)
 class SeenData:
-    """Uploaded files as they were read. `text`: study file with them as its data."""
+    """Uploaded files as they were read. `text`: a study file that names these files as its data."""
 
     text: str
     files: str
     seconds: float
     rows: int = 0
     facts: dict[str, str] = field(default_factory=dict)
-    """Kind -> how much of it was seen, the kind that opens first; empty if no column is known."""
+    """Kind -> its amount in words, best kind to open first; empty if no column is known."""
     calls: int | None = None
     """Judge calls that answers without verdicts would need; None if they cannot be counted."""
     judge_unnamed: bool = False
@@ -51,13 +51,14 @@ class SeenData:
 
     @property
     def opens_results(self) -> bool:
-        """Whether the files hold verdicts of this kind, which open without any call."""
+        """Whether the files hold verdicts or scores of the selected kind, so that results open
+        without any call."""
         return self.kind != ANSWERS and self.kind in self.facts
 
 
 def read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
-    """Store uploaded files and find what they contain. Raise an error for files that contain no
-    rows or cannot be read; a table of unknown columns is returned without facts."""
+    """Store uploaded files and find what they contain. A table of unknown columns is returned
+    without facts; files that cannot be read, have no rows or only one column raise an error."""
     start, text = time.monotonic(), jobs.use_upload(START_YAML, paths, folder)
     files = paths[0].name if len(paths) == 1 else count(len(paths), "file")
     try:
@@ -98,7 +99,8 @@ def _count_calls(text: str, folder: Path) -> int | None:
 
 
 def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
-    """Return what a source contains, by kind: verdicts first, answers last."""
+    """Kind -> its amount in words, such as "40 comparisons, both orders, 2 judges"; verdicts first,
+    answers last, kinds that the source does not contain left out."""
     by_kind: dict[str, list[Judgement]] = defaultdict(list)
     for one in found.judgements:
         alone = PASS_FAIL if set(PASS_FAIL_OPTIONS) <= set(one.ask.labels) else SCORES
@@ -108,14 +110,14 @@ def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
         facts[VERDICTS] = count(found.shards.rows, "verdict")
     for kind in (VERDICTS, PASS_FAIL, SCORES):
         if rows := by_kind[kind]:
-            facts[kind] = _recorded_text(kind, rows, found)
+            facts[kind] = _recorded_amount_text(kind, rows, found)
     models = {name for item in found.items for name, answer in item.responses.items() if answer}
     if models and (len(models) > 1 or not facts):
         facts[ANSWERS] = f"{count(len(found.items), 'question')}, {count(len(models), 'model')}"
     return facts
 
 
-def _recorded_text(kind: str, rows: Sequence[Judgement], found: LoadedSource) -> str:
+def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSource) -> str:
     judges = count(len({one.ask.judge for one in rows if not _is_person(one)}), "judge")
     if kind == VERDICTS:
         orders: dict[tuple[str, frozenset[str]], set[tuple[str, ...]]] = defaultdict(set)

@@ -57,8 +57,9 @@ class StudyState:
 def study_state(
     line: StudySummary, running: Iterable[str], unusable: int = 0, failed: int = 0
 ) -> StudyState:
-    """State of a study; `unusable`: number of its replies without a usable verdict, `failed`: of
-    its calls without a reply, which the next run makes again."""
+    """State of a study. `running`: names of the studies with an active run; `unusable`: number of
+    its replies without a usable verdict; `failed`: number of its calls without a reply, which the
+    next run makes again."""
     if line.name in running:
         done = share(line.judged / max(1, line.planned), 0)
         return StudyState(f"Running, {done}", "run", "running")
@@ -76,7 +77,8 @@ def study_state(
 
 
 def _count_unusable(store: Store, line: StudySummary) -> tuple[int, int]:
-    """Numbers of unusable replies and, among them, of failed calls; (0, 0) for recorded studies."""
+    """Numbers of unusable replies and, among them, of failed calls; (0, 0) for a recorded study or
+    one without replies."""
     if line.recorded or not line.judged:
         return 0, 0
     rows = [(status, n) for *_, status, n in store.ask_counts(line.name)]
@@ -108,7 +110,8 @@ def studies_html(
 
 
 def _calls_text(store: Store, line: StudySummary) -> str:
-    """Number of calls, with people's votes counted apart; of an unfinished study those made."""
+    """Number of calls and, apart, of people's votes, such as "1,104 + 3 votes"; for an unfinished
+    study "12 of 80", with the votes among them."""
     counts = store.ask_counts(line.name)
     votes = sum(n for judge, *_, n in counts if judge.startswith(HUMAN_PREFIX))
     also = f" + {count(votes, 'vote')}" if votes else ""
@@ -118,7 +121,8 @@ def _calls_text(store: Store, line: StudySummary) -> str:
 
 
 def _judges_text(store: Store, name: str) -> str:
-    """Name of the only judge, or the number of judges."""
+    """Name of the only judge, or the number of judges; empty if there is none or the study file
+    cannot be read."""
     judges = {judge for judge, *_ in store.ask_counts(name) if not judge.startswith(HUMAN_PREFIX)}
     if not judges:
         with contextlib.suppress(EvenhandError):  # opening the study reports the error
@@ -159,7 +163,8 @@ def active_studies(store: Store, engine: Engine) -> list[str]:
 
 
 def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
-    """Rename a study; return its new name."""
+    """Rename a study to the typed name `wanted`. Return the new name: its spaces are tidied, and on
+    a public page it gets a suffix for its owner."""
     other = " ".join(wanted.split())
     if other == name:
         return name

@@ -25,7 +25,8 @@ def is_known(value: float | None) -> bool:
 
 
 def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> str:
-    """Format a number such as 1,276 or −0.15: thousands comma, true minus sign, no minus zero."""
+    """Format a number such as 1,276 or −0.15: thousands comma, true minus sign, no minus zero; a
+    dash if it is unknown."""
     if value is None or not math.isfinite(value):
         return DASH
     digits = f"{abs(value):,.{decimals}f}"
@@ -35,7 +36,7 @@ def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> s
 
 
 def count(value: int | None, noun: str = "") -> str:
-    """Format a count, such as 1,600; with a noun, "1 item" or "3 items"."""
+    """Format a count, such as 1,600; with a noun, "1 item" or "3 items". None gives a dash."""
     digits = number(value)
     if not noun:
         return digits
@@ -47,7 +48,7 @@ def _plural(noun: str) -> str:
 
 
 def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> str:
-    """Format a proportion as per cent, such as "69.1 %"."""
+    """Format a proportion as per cent, such as "69.1 %"; a dash if it is unknown."""
     if value is None or not math.isfinite(value):
         return DASH
     return f"{number(100 * value, decimals, signed=signed)}{NARROW_SPACE}%"
@@ -141,8 +142,10 @@ def file_size(size: int) -> str:
 
 
 def slot_name(slot: int) -> str:
-    """The ordinal of a position: 1st, 2nd, 3rd, 4th …"""
-    return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
+    """The ordinal of a position that is counted from 0: 1st, 2nd, 3rd, 4th, … 11th, … 21st."""
+    number = slot + 1
+    teen = number // 10 % 10 == 1
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def tokens(value: float | None) -> str:
@@ -164,23 +167,23 @@ def approximate_count(value: int) -> str:
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on the further items, and their battles, that would make a gap of two ratings
     significant: "1,000 more items, 2,400 battles". More battles on the same items would not, since
-    the verdicts on an item have common errors."""
+    the verdicts on an item have common errors. Only battles if `gap` has no number of items."""
     if not gap.items or not gap.n:
         return f"{approximate_count(battles)} more battles"
     items = approximate_count(max(1, round(battles * gap.items / gap.n)))
     return f"{items} more items, {approximate_count(battles)} battles"
 
 
-def truncate(text: str, most: int) -> str:
-    """Put a text on one line; after `most` characters the rest is replaced by an ellipsis."""
+def truncate(text: str, max_chars: int) -> str:
+    """Put a text on one line; after `max_chars` characters the rest is replaced by an ellipsis."""
     line = " ".join(text.split())
-    return line if len(line) <= most else line[:most].rstrip() + " …"
+    return line if len(line) <= max_chars else line[:max_chars].rstrip() + " …"
 
 
 def lean_text(lean: Estimate | None) -> str:
     """Text on a preference for one position that is not significant, such as " (3.1 points toward
-    first [−0.4, 6.6])"; empty without an interval. The test is adjusted for several judges: if the
-    interval excludes 0, the text says that it is not. A negative `lean` is a preference for the
+    first [−0.4, 6.6])"; empty without an interval. The test is adjusted for several judges, the
+    interval is not: if it excludes 0, the text says so. A negative `lean` is a preference for the
     first position."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
@@ -201,10 +204,10 @@ ORDINALS: Final = (
 )  # fmt: skip
 
 
-def join_names(names: Sequence[str], most: int = 3) -> str:
-    """Join names as "a, b and c", or "a, b and 4 more" if there are more than `most`."""
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+def join_names(names: Sequence[str], max_names: int = 3) -> str:
+    """Join names as "a, b and c", or "a, b and 4 more" if there are more than `max_names`."""
+    if len(names) > max_names:
+        names = [*names[: max_names - 1], f"{len(names) - max_names + 1} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 

@@ -79,13 +79,14 @@ def matrix_html(
 ) -> Markup:
     """HTML of the matrix, with its colour scale below.
 
-    A missing or unknown estimate is shown as a dash. `total`: set the first column apart. A click
-    on a cell sends {keys[0]: row, keys[1]: column}, or `select[row, column]` if given. `turns`:
-    transpose the matrix on a phone; by default if it has up to six rows and is no table of wins
-    ("row beats column"). `more`: further lines of a hover card. `beside`: a small line in the cell
-    itself. Cells with fewer than `least` verdicts are hatched. `aside`: text after the colour
-    scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
-    `end`: a last column without colour. `intervals`: show them in the cells, else on hover only.
+    A missing or unknown estimate is shown as a dash. `total`: the first column is a total, set
+    apart and the only one with intervals in its cells. A click on a cell sends {keys[0]: row,
+    keys[1]: column}, or `select[row, column]` if given. `turns`: transpose the matrix on a phone;
+    by default if it has up to six rows and is no table of wins ("row beats column"). `more`:
+    further lines of a hover card. `beside`: a small line in the cell itself. Cells with fewer than
+    MIN_COLOURED_ITEMS items or `least` verdicts are hatched. `aside`: text after the colour scale.
+    `strengths`: colour strength of a cell, 0 to 1, instead of that of its value. `end`: a last
+    column without colour. `intervals` False: intervals on hover only.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -100,16 +101,16 @@ def matrix_html(
     made = {(r, head.name): _cell_html(r, head.name, options) for r in rows for head in heads}
     tables = _wide_table(rows, heads, made, options, total, turns, end)
     if turns:
-        tables += _tall_table(rows, heads, made, options, total, end)
+        tables += _transposed_table(rows, heads, made, options, total, end)
     style = attributes({"style": f"--lab: {label_width}px"})
     data = attributes({"data-heat": json.dumps(_download_data(rows, heads, options, aside))})
-    hatched = any(e is not None and options.has_too_few_verdicts(e) for e in cells.values())
+    hatched = any(e is not None and options.has_too_small_sample(e) for e in cells.values())
     return fill(
         '<div class="eh"><div class="eh-heat-box"{}{}>{}</div>{}</div>',
         style,
         data,
         tables,
-        _scale_html(scale, hatched, aside),
+        _matrix_legend_html(scale, hatched, aside, least),
     )
 
 
@@ -137,8 +138,9 @@ class _MatrixOptions:
     def label(self) -> str:
         return f"{self.scale.name} by {self.keys[0]} and {self.keys[1]}"
 
-    def has_too_few_verdicts(self, estimate: Estimate) -> bool:
-        """Whether the estimate's items or verdicts are too few for a coloured cell."""
+    def has_too_small_sample(self, estimate: Estimate) -> bool:
+        """Whether the estimate has too few items or verdicts for a coloured cell; False if it has
+        no value."""
         if estimate.value is None:
             return False
         return 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
@@ -176,7 +178,7 @@ def _download_row(row: str, column: str, estimate: Estimate, options: _MatrixOpt
     scale = options.scale
     ink = (
         None
-        if options.has_too_few_verdicts(estimate)
+        if options.has_too_small_sample(estimate)
         else int(options.css_class(row, column, estimate.value or 0.0)[1:]) / COLOUR_BINS
     )
     return [
@@ -189,12 +191,14 @@ def _download_row(row: str, column: str, estimate: Estimate, options: _MatrixOpt
         estimate.items,
         ink,
         scale.text(estimate.value),
-        _bounds_text(estimate, options),
+        _interval_or_size_text(estimate, options),
     ]
 
 
-def _bounds_text(estimate: Estimate, options: _MatrixOptions) -> str:
-    if not options.has_too_few_verdicts(estimate):
+def _interval_or_size_text(estimate: Estimate, options: _MatrixOptions) -> str:
+    """Second line of a cell: the interval, or the number of items or verdicts if these are too
+    few."""
+    if not options.has_too_small_sample(estimate):
         return options.scale.bounds(estimate)
     if 0 < estimate.items < MIN_COLOURED_ITEMS:
         return count(estimate.items, "item")
@@ -232,7 +236,7 @@ def _wide_table(
     return Matrix(heads, lines, kind, options.label, gaps).html()
 
 
-def _tall_table(
+def _transposed_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
     made: Mapping[tuple[str, str], Markup],
@@ -256,12 +260,12 @@ def _tall_table(
 def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
     estimate = options.cells.get((row, column))
     if estimate is None or not is_known(estimate.value):
-        why = attributes(_unknown_attributes(row, column, estimate))
+        why = attributes(_unknown_cell_attributes(row, column, estimate))
         return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
-    few = options.has_too_few_verdicts(estimate)
+    few = options.has_too_small_sample(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     classes = [name for name, on in (("few", few), ("thin", thin)) if on]
-    below = _bounds_text(estimate, options) if few or column in options.bounded else ""
+    below = _interval_or_size_text(estimate, options) if few or column in options.bounded else ""
     also = options.beside.get((row, column), "")
     third = fill('<small class="also">{}</small>', also) if also else ""
     own = {options.keys[0]: row, options.keys[1]: column}
@@ -290,7 +294,7 @@ def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
 def _end_cell_html(row: str, end: EndColumn) -> Markup:
     estimate = end.values.get(row)
     if estimate is None or not is_known(estimate.value):
-        why = attributes(_unknown_attributes(row, end.head.name, estimate))
+        why = attributes(_unknown_cell_attributes(row, end.head.name, estimate))
         return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
     card = [f"{end.scale.name}: {row}", sample_text(estimate)]
     return fill(
@@ -301,7 +305,7 @@ def _end_cell_html(row: str, end: EndColumn) -> Markup:
     )
 
 
-def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
+def _unknown_cell_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
     unknown = "not measured" if row != column else "not compared with itself"
     why = estimate.note if estimate and estimate.note else unknown
     return {"data-tip": f"{DASH} {why}\n{row}, {column}"}
@@ -319,19 +323,25 @@ def _hover_lines(row: str, column: str, estimate: Estimate, options: _MatrixOpti
     return [*lines, estimate.note, options.click] if estimate.note else [*lines, options.click]
 
 
-def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> Markup:
+def _matrix_legend_html(
+    scale: ColourScale, hatched: bool, aside: str = "", least: int = 0
+) -> Markup:
+    """HTML below the matrix: the colour scale, the text `aside`, and, if a cell is hatched, why;
+    `least` is the number of verdicts that a cell needs."""
     few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else EMPTY
     if hatched:
         few += Markup('<span class="eh-grow"></span>') if not aside else EMPTY
         few += fill(
-            '<span class="eh-nw"><span class="hatch"></span> fewer than {} items</span>',
+            '<span class="eh-nw"><span class="hatch"></span> fewer than {} items{}</span>',
             MIN_COLOURED_ITEMS,
+            f" or {least} verdicts" if least else "",
         )
-    return _scale_marks(scale, few) if scale.marks else _scale_ends(scale, few)
+    return _marked_scale_html(scale, few) if scale.marks else _plain_scale_html(scale, few)
 
 
-def _scale_marks(scale: ColourScale, after: Markup) -> Markup:
-    """HTML of the colour scale with marks on it."""
+def _marked_scale_html(scale: ColourScale, after: Markup) -> Markup:
+    """HTML of a colour scale fitted to the study: its marks, such as chance and the lowest cell;
+    then `after`, the rest of the legend."""
     marks = join(
         fill('<span style="left:{}%">{}</span>', f"{100 * at:.0f}", text)
         for at, text in scale.marks
@@ -345,7 +355,9 @@ def _scale_marks(scale: ColourScale, after: Markup) -> Markup:
     )
 
 
-def _scale_ends(scale: ColourScale, after: Markup) -> Markup:
+def _plain_scale_html(scale: ColourScale, after: Markup) -> Markup:
+    """HTML of a colour scale between the texts of its two ends; then `after`, the rest of the
+    legend."""
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
     return fill(
         '<div class="eh-scale"><span>{}</span><i class="{}"></i><span>{}</span>{}</div>',
@@ -358,4 +370,4 @@ def _scale_ends(scale: ColourScale, after: Markup) -> Markup:
 
 def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
     """HTML of the colour scale below a static matrix; `after` adds entries to the legend."""
-    return wrap(_scale_ends(scale, Markup('<span class="eh-grow"></span>') + after))
+    return wrap(_plain_scale_html(scale, Markup('<span class="eh-grow"></span>') + after))

@@ -61,7 +61,8 @@ def _escape_text(value: object) -> str:
 
 
 def escape(value: object) -> Markup:
-    """Escape text from data or a model for HTML (gr.HTML has no sanitiser)."""
+    """Escape text from data or a model for HTML (gr.HTML has no sanitiser); Markup is returned
+    unchanged."""
     return value if isinstance(value, Markup) else _mark_safe(_escape_text(value))
 
 

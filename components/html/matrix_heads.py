@@ -33,8 +33,8 @@ class MatrixColumn:
 
 
 def needs_upright_heads(names: Sequence[str]) -> bool:
-    """Whether the longest part of a column head is too wide for a phone: there the heads run
-    upwards, so that no word is broken."""
+    """Whether the column heads are too wide for a phone if each has the width of the longest word:
+    then they run upwards there, so that no word is broken."""
     parts = (part for name in names for part in re.split(r"[\s_/-]", name))
     longest = max((len(part) for part in parts), default=0)
     return _HEAD_CHARACTER * longest * len(names) > _PHONE_HEADS

@@ -96,7 +96,8 @@ def wrap(*parts: str) -> Markup:
 
 def paragraph(text: str | Markup, kind: str = "eh-small eh-under", key: str = "") -> Markup:
     """HTML of a paragraph with the CSS classes `kind`, such as a note under a table; a plain text
-    may contain **bold** and `code`. `key` is the path of its number in the JSON."""
+    may contain **bold** and `code`. `key`: path, in the JSON output, of the number that the text
+    states. Empty if the text is."""
     made = attributes({"class": kind, "data-key": key or None})
     content = text if isinstance(text, Markup) else inline_markup(text)
     return wrap(fill("<p{}>{}</p>", made, content)) if text else EMPTY
@@ -133,6 +134,8 @@ def panel_html(
 
 
 def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]) -> Markup:
+    """HTML of a panel's head, as `panel_heading` without the element that sets the page's fonts and
+    spacing."""
     return macros(TEMPLATE).panel_head(title, subtitle, keys)
 
 
@@ -170,15 +173,16 @@ def no_difference_badge() -> Markup:
 
 
 def unsettled_badge() -> Markup:
-    """HTML badge beside a lead whose own interval excludes 0, while the ranks, adjusted for all
-    pairs, may be the same."""
+    """HTML badge beside the gap between two ratings whose own interval excludes 0, while the ranks,
+    adjusted for all pairs of models, may be the same."""
     tip = "the interval is of this pair alone; ranks are adjusted for all pairs of models"
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
     return fill("<span{}>not after adjustment</span>", made)
 
 
 def not_significant_badge(tip: str) -> Markup:
-    """HTML badge beside a lead whose interval contains 0, with a hover card."""
+    """HTML badge beside the gap between two ratings whose interval contains 0; `tip`: text of its
+    hover card."""
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
     return fill("<span{}>not significant</span>", made)
 
@@ -215,8 +219,8 @@ def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
 
 
 def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML as `how_computed`, without the element around it. A path may follow an option of the
-    command, as in "--by category: by.*"."""
+    """HTML of `how_computed` without the element that sets the page's fonts and spacing. A path may
+    follow an option of the command, as in "--by category: by.*"."""
     keys = [(key.rpartition(": ")[0], key.rpartition(": ")[2]) for key in json_keys]
     return macros(TEMPLATE).how_computed(text, keys)
 

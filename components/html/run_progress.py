@@ -31,8 +31,8 @@ class ReplyRow:
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
-    """HTML bar of calls by status: usable black, unusable coloured, waiting calls hatched. A failed
-    call has no reply and is made again, so that it is not done."""
+    """HTML bar of calls by status: usable black, unusable coloured, `waiting` calls hatched. A
+    failed call counts as not done: it has no reply, and is made again."""
     failed = counts.get("error", 0)
     done = sum(counts.values()) - failed
     whole = max(planned, done + failed + waiting, 1)
@@ -68,9 +68,10 @@ def _reply_html(row: ReplyRow) -> Markup:
     return macros(TEMPLATE).reply(row, mark, question, _reply_ending(row.text), opens)
 
 
-def _reply_ending(text: str, most: int = 140) -> str:
-    """The last `most` characters of a reply, where most verdicts are."""
+def _reply_ending(text: str, max_chars: int = 140) -> str:
+    """The end of a reply, where a verdict usually stands: at most `max_chars` characters, cut at a
+    space."""
     words = " ".join(text.split())
-    if len(words) <= most:
+    if len(words) <= max_chars:
         return words
-    return "\u2026 " + words[-most:].partition(" ")[2]
+    return "\u2026 " + words[-max_chars:].partition(" ")[2]

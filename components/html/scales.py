@@ -31,13 +31,14 @@ class ColourScale:
     ends: tuple[str, str]
     decimals: int = 0
     times: float = 100
+    """Factor of the shown number: 100 shows a share in per cent."""
     unit: str = "%"
     signed: bool = False
     is_two_sided: bool = False
     """Only for scales with one colour: whether values on both sides of `blank` get it."""
     middle: float | None = None
-    """Value, such as the chance level, that has MIDDLE_STRENGTH of the full colour; None: halfway
-    between `blank` and `full`."""
+    """Value, such as the chance level, that has MIDDLE_STRENGTH of the full colour; None: strength
+    grows evenly from `blank` to `full`."""
     marks: tuple[tuple[float, str], ...] = ()
     """Legend instead of `ends`: place on the scale from 0 to 1, and text."""
 
@@ -66,7 +67,8 @@ class ColourScale:
         return number(self.times * value, self.decimals, signed=self.signed)
 
     def bounds(self, estimate: Estimate) -> str:
-        """Text of the interval: "66–73", or "[−18, 8]" for signed and negative values."""
+        """Text of the interval: "66–73", or "[−18, 8]" for signed and negative values; empty
+        without an interval."""
         low, high = estimate.low, estimate.high
         if low is None or high is None or not is_known(high - low):
             return ""
@@ -78,7 +80,8 @@ class ColourScale:
 def score_scale(
     name: str, full: float, blank_text: str, full_text: str, unit: str = "of 1"
 ) -> ColourScale:
-    """Colour scale of a score whose best value is 1, without colour."""
+    """Colour scale of a score whose best value, 1, has no colour, and whose value `full` has the
+    strongest; the two texts are the legend of these values."""
     ends = (f"no colour: {blank_text}", f"full colour: {full_text}")
     return ColourScale(name, "b", 1, full, ends, 2, 1, unit)
 
@@ -125,9 +128,10 @@ WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
 
 
 def fit_scale(scale: ColourScale, values: Iterable[float], chance: float | None) -> ColourScale:
-    """The scale of a measure whose best value is its highest, fitted to the cells of a study: no
-    colour at the best cell, full colour at the lowest, MIDDLE_STRENGTH at chance. If no cell is
-    below chance, the lowest has MIDDLE_STRENGTH. Unchanged if all cells are equal."""
+    """Fit the one-coloured scale of a measure whose best value is its highest to the cells of a
+    study: no colour at the best cell, MIDDLE_STRENGTH at chance, full colour at the lowest cell if
+    it is below chance or `chance` is None. Unchanged if all cells are equal, or for a scale with
+    two colours or sides."""
     known = sorted(values)
     if not known or known[0] == known[-1] or scale.kind != "b" or scale.is_two_sided:
         return scale
@@ -154,8 +158,8 @@ def even_share_scale(options: int) -> ColourScale:
 
 
 def chance_scale(pairs: ColourScale, chance: float) -> ColourScale:
-    """Colour scale for choices among N options, from that for pairs: full colour at the same
-    multiple of chance, which is 1/2 for pairs."""
+    """Colour scale for choices among several options, made from the scale `pairs` for two: the full
+    colour is at the same multiple of chance, which is 1/2 for pairs."""
     full = pairs.full * chance / 0.5
     percent = number(100 * full, 0 if full >= 0.1 else 1)
     return replace(pairs, full=full, ends=(pairs.ends[0], f"full colour: {percent} % or less"))

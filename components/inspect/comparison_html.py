@@ -42,7 +42,8 @@ def comparison_html(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
 ) -> Markup:
     """HTML panel of the opened comparison, which is number `place` (from 0) of `total` in the
-    filtered list."""
+    filtered list. `previous`, `following`: keys that open its neighbours in the list, empty at the
+    ends."""
     explanation = explain_comparison(opened)
     parts = (
         _comparison_heading(opened, place, total, previous, following),
@@ -86,8 +87,8 @@ def _comparison_heading(
 
 
 def _list_distinct_statuses(opened: ComparisonDetail) -> list[Status]:
-    """Distinct statuses of the unusable replies, one reply for each order; if all are usable, the
-    status of the first."""
+    """Distinct statuses of the unusable replies, counting only the first reply in each order; if
+    all these are usable, the status of the first."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 
@@ -152,13 +153,13 @@ def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterable[str]:
             yield drawer(title, body, "soft")
 
 
-def _image_html(one: ItemImage) -> Markup:
-    name = escape(one.name)
-    if one.source:
-        return fill('<img alt="{}" src="{}" loading="lazy">', name, one.source)
-    if one.link:
+def _image_html(image: ItemImage) -> Markup:
+    name = escape(image.name)
+    if image.source:
+        return fill('<img alt="{}" src="{}" loading="lazy">', name, image.source)
+    if image.link:
         rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
-        return fill('<p class="eh-small">Image: <a href="{}" {}>{}</a></p>', one.link, rel, name)
+        return fill('<p class="eh-small">Image: <a href="{}" {}>{}</a></p>', image.link, rel, name)
     return fill('<p class="eh-small">The file of image {} is missing.</p>', name)
 
 

@@ -57,7 +57,8 @@ class OrderVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One comparison in the list; `at` is its number in the index."""
+    """One comparison in the list. `at`: its number in the index; `seqs`: the numbers of its
+    judgements in the store."""
 
     at: int
     seqs: tuple[int, ...]
@@ -99,7 +100,7 @@ class ComparisonIndex:
 
 def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
     of_row, n = group_codes(frame, COMPARISON_KEY)
-    of_row = _sort_people_last(frame, of_row, n)
+    of_row = _number_people_last(frame, of_row, n)
     flipped, lean = np.zeros(n, bool), np.zeros(n, np.int64)
     sets = build_order_sets(
         modal_verdicts(select_complete_sets(frame[[*_FLIP_COLUMNS]].assign(at=of_row)))
@@ -112,7 +113,7 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
     )
 
 
-def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
+def _number_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
     """Renumber the comparisons, those of judges before those of people; return the new number for
     each row. `of_row`: the present numbers; `n`: how many comparisons there are."""
     human = people_mask(frame)
@@ -161,7 +162,8 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Filter button -> number of comparisons that it would list, given the menus and the search."""
+    """Filter button -> number of comparisons that it would list, given the menus, the search and
+    the filters that only a link from Results sets, such as the chosen position."""
     base = _mask_without_button_filters(index, selection, matching, verified)
     found = {
         "all": base,
@@ -199,8 +201,8 @@ def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
 
 
 def page_number(matching: Ints, selection: Selection, opened: int | None) -> int:
-    """Number of the page with the opened comparison; if none is open, of the requested page or, if
-    that does not exist, the last page."""
+    """Number (from 0) of the page with the opened comparison; if none is open, of the requested
+    page or, if that does not exist, of the nearest one."""
     if opened is not None:
         return int(np.searchsorted(matching, opened)) // PAGE_SIZE
     return min(max(selection.page, 0), max(len(matching) - 1, 0) // PAGE_SIZE)
@@ -233,6 +235,8 @@ def _mask_without_button_filters(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> Mask:
+    """Mask of the comparisons that pass all filters except those with a count on their button:
+    flips, status, changes on a repeat, only injection suspects."""
     firsts = index.frame.iloc[index.first]
     mask = np.ones(len(index), bool)
     for name in _EXACT_FILTERS:
@@ -334,7 +338,8 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
 
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
-    """Most frequent verdict among repeats, as in `metrics`; a tie if two are equally frequent."""
+    """Most frequent verdict among repeats, as in `metrics`: a tie if two are equally frequent, None
+    without any."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
     if not most:
         return None

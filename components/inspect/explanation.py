@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from components.charts.slot_histogram import slot_name
-from components.html.format import count
+from components.html.format import count, slot_name
 from components.inspect.comparison_index import OrderVerdict
 from components.inspect.load_comparison import ComparisonDetail
 from studies.domain import BY_DESIGN, USABLE_STATUSES, Item
@@ -103,7 +102,8 @@ def _slot_ordinal(mark: OrderVerdict) -> str:
 
 
 def human_verdict_text(item: Item | None, names: Sequence[str]) -> str:
-    """Text on the better answer by design of the data, or on people's votes for these answers."""
+    """Text on the better answer by design of the data, or on people's votes for these answers;
+    empty without either."""
     if item is None or len(names) < 2 or not item.human:
         return ""
     design = any(p.judge == BY_DESIGN for p in item.human)

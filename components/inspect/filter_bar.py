@@ -107,6 +107,8 @@ def _status_filter_buttons(status: str, counts: Mapping[str, int]) -> Iterable[s
 
 
 def _filter_button(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> Markup:
+    """HTML of a filter button with the number `n` of its matches; a click sets the filters
+    `wanted`, `on` says whether it is active."""
     number_of = "" if n is None else fill(" <b>{}</b>", count(n))
     close = Markup('<span class="x" aria-hidden="true">\u00d7</span>') if on else ""
     made = attributes(
@@ -151,7 +153,8 @@ def _select_element(name: str, label: str, value: str, offered: Mapping[str, str
 
 
 def _verified_menu(inspected: InspectedStudy) -> Markup:
-    """HTML menu of the kinds of people's verifications that match at least one comparison."""
+    """HTML menu of the kinds of people's verifications that match at least one comparison; empty if
+    none does."""
     value, left = inspected.selection.verified, inspected.verified or {}
     if not left.get(ANY_CHECK) and not value:
         return EMPTY

@@ -34,13 +34,13 @@ def images_html(pictures: Iterable[ItemImage], words: str) -> Markup:
     )
 
 
-def _image_html(one: ItemImage, words: str) -> Markup:
-    if one.source:
-        return fill('<img alt="{}" src="{}" loading="lazy">', one.name, one.source)
-    if one.link:
+def _image_html(image: ItemImage, words: str) -> Markup:
+    if image.source:
+        return fill('<img alt="{}" src="{}" loading="lazy">', image.name, image.source)
+    if image.link:
         rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
-        return fill('<a href="{}" {}>{}</a>', one.link, rel, words)
-    return fill('<span class="hint">{}</span>', one.name)
+        return fill('<a href="{}" {}>{}</a>', image.link, rel, words)
+    return fill('<span class="hint">{}</span>', image.name)
 
 
 def missing_note(text: str) -> Markup:

@@ -70,10 +70,10 @@ def _is_verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
     )
 
 
-def describe_suspect(one: InjectionSuspect) -> str:
+def describe_suspect(suspect: InjectionSuspect) -> str:
     """Clause on a suspicious text, such as "the answer of gpt-4 tells the judge how to decide"."""
-    whose = "the question" if one.where == INSTRUCTION else f"the answer of {one.where}"
-    return f"{whose} {describe_rules(one.rules)}"
+    whose = "the question" if suspect.where == INSTRUCTION else f"the answer of {suspect.where}"
+    return f"{whose} {describe_rules(suspect.rules)}"
 
 
 def describe_rules(rules: Sequence[str]) -> str:

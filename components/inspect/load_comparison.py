@@ -101,7 +101,9 @@ class ComparisonDetail:
 
 @dataclass(frozen=True, slots=True)
 class InspectedStudy:
-    """Content of the Inspect tab for one selection of filters."""
+    """Content of the Inspect tab for one selection of filters. `studies`: number of stored studies;
+    `planned`: number of planned calls; `lines`: the listed page; `total`: number of matches;
+    `previous`, `next`: keys that open the neighbours."""
 
     selection: Selection
     studies: int
@@ -125,7 +127,8 @@ class InspectedStudy:
 
 
 def load_inspected_study(store: Store, selection: Selection) -> InspectedStudy:
-    """Load the page of comparisons that a selection requests, and the opened comparison."""
+    """Load the page of comparisons that a selection requests, and the opened comparison: the first
+    of the page if the selection names none that matches. Without the study, `choices` is None."""
     studies = {line.name: line for line in store.studies()}
     study = studies.get(selection.study)
     if study is None:
@@ -314,9 +317,9 @@ def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
 
 
 def load_image(path: str, folder: Path | None) -> ItemImage:
-    """Load a local image as a data URL; a remote address becomes a link and is never fetched. Paths
-    come from the data, so only files inside the data folder are read, and only if name and content
-    are those of an image."""
+    """Load a local image as a data URL; an https address becomes a link and is never fetched. Paths
+    come from the data, so only files inside `folder` are read, and only if their name, content and
+    size are those of an allowed image; else only the name is given."""
     if path.startswith("https://"):
         return ItemImage(path, link=path)
     if path.startswith("data:"):

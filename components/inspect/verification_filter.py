@@ -81,11 +81,11 @@ def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: s
 
 def check_bits(check: AnswerCheck) -> int:
     """The outcomes of one verification as a bit set (see CHECK_OUTCOMES)."""
-    return _cached_bits(check.follows, check.fault, check.harmful)
+    return _outcome_bits(check.follows, check.fault, check.harmful)
 
 
 @lru_cache(maxsize=64)
-def _cached_bits(follows: bool, fault: str | None, harmful: bool) -> int:
+def _outcome_bits(follows: bool, fault: str | None, harmful: bool) -> int:
     whose = fault if fault in FAULTS else NEITHER
     outcomes = {
         ANY_CHECK: True,

@@ -47,12 +47,14 @@ PICTURE_PATH: Final = "/card.png"
 
 class LoadingScreen:
     """Middleware that puts the loading screen before Gradio's element in the page at "/", and the
-    tags of the link preview (`link_card`) into its head."""
+    tags of the link preview (`link_card`) into its head. It also serves the picture of that preview
+    at PICTURE_PATH."""
 
     def __init__(
         self, app: ASGIApp, *, home: bool = True, preview: Preview = lambda _: None
     ) -> None:
-        """Create the middleware; `home`: whether the page has a Home tab."""
+        """Create the middleware; `home`: whether the page has a Home tab; `preview`: function that
+        gives the content of the loading screen."""
         self._app, self._home, self._preview = app, home, preview
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

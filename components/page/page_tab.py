@@ -297,7 +297,7 @@ def is_voter_page(parameters: Mapping[str, str]) -> bool:
 
 
 def _bind_mark_clicks(page: PageParts, store: Store) -> None:
-    """When a point or bar of a chart is clicked, open the replies counted in it in Inspect."""
+    """Open in Inspect the replies counted in a point or bar of a chart that is clicked."""
     results, study = page.results, page.header.study
 
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
@@ -321,7 +321,8 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_remedies(page: PageParts, store: Store) -> None:
-    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, filter by judge."""
+    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, filter by judge, write
+    rules for a prompt and try, adopt or undo its candidates."""
     results, study, interactive = page.results, page.header.study, page.interactive
     judge = results.filters["judge"]
     form = form_outputs(interactive.study) if interactive else []

@@ -53,8 +53,8 @@ _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
 def render_view(
     store: Store, name: str, view: str, chosen: Filter, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Draw one view of a study; `controls` are the values of the controls of all views. Return
-    output name -> content."""
+    """Draw the view named `view` of a study, or take it from the cache. Return output name ->
+    content. `controls`: control name -> value, for the controls of all views."""
     mine = {control: controls[control] for control in VIEWS[view].controls}
     if controls.get(comparison.CONTROL):
         mine[comparison.CONTROL] = controls[comparison.CONTROL]
@@ -96,7 +96,8 @@ def _view_version(store: Store, name: str) -> Hashable:
 def render_panels(
     filtered: FilteredStudy, view: str, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Output name -> content of headline, key numbers, panels and data note of a view."""
+    """Draw a whole view without the cache: output name -> content of headline, key numbers, each
+    panel, list of absent panels, and data note."""
     one, other = VIEWS[view], controls.get(comparison.CONTROL)
     panels = one.render(filtered, controls)
     whole = FilteredStudy(filtered.store, filtered.name)
@@ -134,8 +135,8 @@ def study_finding(store: Store, name: str) -> str:
 
 
 def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of a view and the sentence below it. If no reply is usable, the headline of every
-    view says so, except of Agreement if people voted."""
+    """Headline of a view and the sentence below it. If no reply is usable, every view's headline
+    says so, except that of Agreement if people voted."""
     unusable = find_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
         return view.finding(filtered)
@@ -153,8 +154,9 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
 
 def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML note on the data: number of judgements, real and simulated judges, counting rule; and,
-    folded, the JSON keys of the headline."""
+    """HTML note on the data: number of judgements, real and simulated judges, and the counting rule
+    if it is not the default; then, folded, `json_keys` (where `python -m metrics --json` has the
+    same numbers)."""
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     parts = [f"{load_bias(filtered).calls:,} judgements of the study “{filtered.name}”."]

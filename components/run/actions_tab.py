@@ -66,6 +66,7 @@ class RunActions:
         return [gr.Timer(active=False), *shown[1:]]
 
     def runs(self, name: str, scope: str, opened: str) -> list[Any]:
+        """HTML of the list of runs, and of the run `opened` (an id)."""
         if not name:
             return ["", ""]
         return [
@@ -83,9 +84,9 @@ class RunActions:
     def _start_with_key(
         self, name: str, which: str, key: str, origin: str, settings: RunSettings | None = None
     ) -> list[Any]:
-        """Start a run. A key typed in the tab is tested first, with one call to each judge that
-        lacks a key, and used if none refuses it; if a key is missing and none was typed, the page
-        asks for it. `origin`: the only origin to which the key may be sent."""
+        """Start a run. A typed key is first tested with one call to each judge that lacks a key,
+        and is used if no judge refuses it; if a key is missing and none was typed, a warning asks
+        for it. `origin`: the only origin to which the key may be sent."""
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         lacking = known.judges_without_key
         typed = dict.fromkeys(lacking, TypedKey(key, origin)) if key.strip() else {}
@@ -99,12 +100,13 @@ class RunActions:
         return [*self(name, which), gr.skip()]
 
     def _needs_key(self, name: str, lacking: Collection[str]) -> bool:
-        """Whether one of the judges `lacking` has no key in the environment either."""
+        """Whether one of the judges named in `lacking` has no key in the environment either."""
         judges = called_judges(self._store.study(name))
         keyless = [judge for judge in judges if not secret_value(judge.api_key_env or "")]
         return any(judge.name in lacking for judge in keyless)
 
     def pause(self, name: str, which: str) -> list[Any]:
+        """Pause the active run, or resume it if it is paused."""
         run = self._engine.active_run(name)
         if run is not None:
             (partial(resume, run) if run.state == "paused" else run.pause)()
@@ -194,8 +196,8 @@ def start_run(
     settings: RunSettings | None = None,
     budget: float | None = None,
 ) -> Run:
-    """Start a run of the missing calls of a stored study, or return its active run. `budget`:
-    maximum dollars for the whole study, valid in this run only."""
+    """Start a run of the missing calls of a stored study, or return its active run; raise gr.Error
+    if it cannot be run. `budget`: maximum dollars for the whole study, valid in this run only."""
 
     def start() -> Run:
         plan = load_stored_plan(store, name)

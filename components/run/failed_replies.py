@@ -30,8 +30,8 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 
 
 def show_failures(store: Store, facts: RunFacts) -> Markup:
-    """HTML list of unusable replies by kind, each with an example and a link, and of failed
-    attempts that were retried."""
+    """HTML list of unusable replies by status, each status with its number of calls, an example and
+    a link; then of failed attempts that were retried. Empty if there are neither."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
@@ -50,7 +50,7 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
     parts.append(wrap(fill('<div class="eh-kinds">{}</div>', join(rows))) if rows else EMPTY)
-    parts.append(_retried_attempts(retried))
+    parts.append(_failed_attempts_html(retried))
     return wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
 
 
@@ -62,9 +62,9 @@ def failure_row(
     opens: bool = True,
     all_too: bool = True,
 ) -> Markup:
-    """HTML of one kind of failure: badge with the number of calls; judge, prompt and end of the
-    reply of an example. `opens`: add a link to the example in Inspect and, with `all_too`, a link
-    to all replies of this kind."""
+    """HTML of one status of unusable replies: badge with the number of calls (`asks`); judge,
+    prompt and end of the reply of an example. `opens`: add a link to the example in Inspect and,
+    with `all_too`, a link to all replies of this status."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -86,8 +86,9 @@ def failure_row(
     )
 
 
-def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
-    """HTML on the failed attempts at calls of this run; most calls succeed when retried."""
+def _failed_attempts_html(failures: tuple[FailureSummary, ...]) -> Markup:
+    """HTML list of the failed attempts in this run, by judge and reason; empty if there are
+    none."""
     if not failures:
         return EMPTY
     rows = join(
@@ -110,8 +111,8 @@ def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
-    """HTML notice if more than 5 % of the replies are unusable: their number, their effect, a link
-    to read them."""
+    """HTML notice if more than 5 % of the replies are unusable: their number, their effect on the
+    consistency, and a link to them. Empty otherwise."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
     if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.tried):
         return EMPTY
@@ -126,8 +127,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Clause that compares the consistency now with that if unusable replies counted as ties; "" if
-    one of them is unknown."""
+    """Clause that states the consistency now and if unusable replies counted as ties; "" if one of
+    the two is unknown."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:

@@ -193,7 +193,7 @@ class LiveStudy:
             if rates
             else empty_figure("No complete item with readable verdicts yet.", 250),
             live_first_share(self.frame),
-            _changed_share(self.frame),
+            _order_change_share(self.frame),
             NO_VERDICT if len(self.frame) > MAX_COMPARED_ROWS else noise_floor(self.frame),
         )
 
@@ -263,7 +263,9 @@ def _first_slot_share(frame: pd.DataFrame) -> Estimate:
     return first_share(frame) if options == 2 else slot_shares(frame, options)[0]
 
 
-def _changed_share(frame: pd.DataFrame) -> Estimate:
+def _order_change_share(frame: pd.DataFrame) -> Estimate:
+    """Share of comparisons whose verdict changes with the order; NO_VERDICT if the frame has more
+    than MAX_COMPARED_ROWS rows."""
     if len(frame) > MAX_COMPARED_ROWS:
         return NO_VERDICT
     same = consistency(frame)

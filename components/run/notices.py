@@ -34,8 +34,8 @@ READ_ONLY_TEXT: Final = (
 
 
 def show_notices(facts: RunFacts) -> Markup:
-    """HTML of all notices on a study; a visitor who does not own the study sees only that it is
-    read-only."""
+    """HTML of all notices on a study. A visitor who does not own it sees only that it is read-only,
+    or nothing if its verdicts are recorded."""
     if not facts.owned:
         return (
             EMPTY
@@ -74,7 +74,8 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store: that its file was restored, and what a Space's restart erases."""
+    """HTML notices on the store: that its file was restored, and that a Space loses its files at a
+    restart."""
     if store.file_watch.notice:
         cause = _end_with_full_stop(store.file_watch.notice)
         text = f"{cause} Find out which program deletes the store."

@@ -10,8 +10,8 @@ from components.run.run_facts import RunFacts
 
 
 def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML panel with the share of comparisons so far that change with the order; empty while no
-    run is active."""
+    """HTML panel with the share of comparisons so far whose verdict changes with the order; empty
+    while no run is active or no reply is stored."""
     if not facts.running or not facts.done:
         return EMPTY
     heading = panel_head(
@@ -27,21 +27,21 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
                 '<button type="button" class="eh-btn" data-tab="results">Open partial results'
                 "</button>"
             ),
-            _partial_line(facts, picture),
+            _partial_notice_html(facts, picture),
         )
     )
 
 
-def _partial_line(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML line on the comparisons that change with the order."""
+def _partial_notice_html(facts: RunFacts, picture: LiveFigures) -> Markup:
+    """HTML notice: calls done of those planned, and how many comparisons change with the order."""
     return fill(
         '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
         f"Partial: {count(facts.done)} of {count(facts.planned)}.",
-        changed_so_far(picture),
+        order_change_sentence(picture),
     )
 
 
-def changed_so_far(picture: LiveFigures) -> str:
+def order_change_sentence(picture: LiveFigures) -> str:
     """Sentence on how many comparisons were judged in all orders, and how many of them change with
     the order."""
     changed = picture.changed

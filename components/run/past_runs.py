@@ -47,8 +47,8 @@ def state_badge(state: str) -> Markup:
 
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
-    """HTML list of the runs of the study, or of all studies (`scope`), newest first; the run with
-    the id `opened` is marked."""
+    """HTML list of the newest MAX_LISTED_RUNS runs of the study, or of all studies (`scope`),
+    newest first; the run with the id `opened` is marked."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
         return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")
@@ -79,7 +79,7 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
         '<span class="op">{}</span></div>',
         mark,
         state_badge(run.state),
-        _run_time(run),
+        _start_and_duration_html(run),
         calls,
         run.reason,
         who,
@@ -88,7 +88,7 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
     )
 
 
-def _run_time(run: PastRun) -> Markup:
+def _start_and_duration_html(run: PastRun) -> Markup:
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
     if run.ended is None:
         return escape(started)
@@ -112,8 +112,8 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
 
 
 def show_run(store: Store, run_id: str, study: str) -> Markup:
-    """HTML details of one run: state, reason, calls by outcome, failures. `study`: the study now
-    shown; only its judgements can be opened in Inspect."""
+    """HTML details of one run: state, reason, calls by outcome, failures; empty without an id.
+    `study`: the study now shown; only its judgements can be opened in Inspect."""
     if not run_id:
         return EMPTY
     run = find_past_run(store, run_id)
@@ -127,7 +127,7 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
         panel_heading(title, f"{run.study}: {_run_totals_text(run, mine)}"),
         _reason_notice(run, study),
     ]
-    parts.append(_calls_by_judge(mine, run))
+    parts.append(_calls_by_judge_table(mine, run))
     parts.append(_failures_list(store, run, study))
     return wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
@@ -158,7 +158,7 @@ def _reason_notice(run: PastRun, study: str) -> Markup:
     return notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
-def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
+def _calls_by_judge_table(mine: list[AttemptTotals], run: PastRun) -> Markup:
     if not mine:
         return wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
     rows = []

@@ -31,6 +31,8 @@ NO_CALLS: Final = RunSpending(0, 0.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
+    """State of a study as the Run tab shows it."""
+
     name: str
     counts: Mapping[str, int]
     snapshot: RunSnapshot | None
@@ -77,6 +79,7 @@ class RunFacts:
 
     @property
     def recorded(self) -> bool:
+        """Whether the study has recorded verdicts, which need no calls."""
         return bool(self.counts.get("recorded"))
 
     @property
@@ -116,7 +119,7 @@ def no_forecast(study: str) -> CostQuote | None:
 
 
 class QuoteCache:
-    """Estimated cost of a study's missing calls, computed once for each version of the study.
+    """Estimated number and cost of the calls of studies, computed once for each version of a study.
 
     `forecast` returns the number and cost of all calls of a study, as if none had been made.
     """

@@ -41,7 +41,8 @@ def retry_button_text(facts: RunFacts) -> str:
 
 
 def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
-    """HTML headline of the tab: the progress, or `study_finding` once every call has been made."""
+    """HTML headline of the tab: the progress, or `study_finding` once every call has been made; for
+    recorded verdicts, that there are no calls to make."""
     if facts.recorded:
         return finding_html(
             facts.name,
@@ -108,7 +109,7 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
 
 
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
-    first = _rate_or_changed_kpi(facts, picture)
+    first = _speed_or_flips_kpi(facts, picture)
     repeated = facts.complete and picture.repeats.value is not None
     second = (
         share_kpi("Changed on a repeat", picture.repeats, after=" calls repeated in the same order")
@@ -133,7 +134,7 @@ def _large_study_note(facts: RunFacts) -> Markup:
     return wrap(fill('<p class="eh-small eh-mute">{}</p>', told))
 
 
-def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
+def _speed_or_flips_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     """Key figure: the speed of the run; once all calls were made, the share of comparisons that
     change with the order."""
     snapshot = facts.snapshot
@@ -152,6 +153,7 @@ def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def _time_left_kpi(facts: RunFacts) -> Kpi:
+    """Key figure: the time left of the active run; without one, the last run."""
     snapshot = facts.snapshot
     if snapshot is None or not facts.running:
         return _last_run_kpi(facts)
@@ -226,7 +228,8 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Dollars spent; "free" if no call costs anything, "unknown" if no price is known."""
+    """Dollars spent. If that is 0: "unknown" if a price is unknown, "free" if nothing will be spent
+    and no budget is set, else "$0"."""
     unpriced = facts.unpriced or (facts.missing.asks and facts.missing.dollars is None)
     if facts.running and facts.snapshot is not None:
         unpriced = unpriced or facts.snapshot.expected_dollars is None
@@ -276,9 +279,9 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
-    """HTML note on the share of items with more verdicts for the first position than for the
-    second, and on whether the run may be stopped: once the confidence sequence of this share
-    excludes 50 %."""
+    """HTML note on the items whose verdicts favour one of the first two positions: the share that
+    favours the first, and whether the run may be stopped, which is once the confidence sequence of
+    this share excludes 50 %. Empty without such items."""
     votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY

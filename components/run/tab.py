@@ -188,8 +188,9 @@ def _bind_past_runs(
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
-    """Refresh the list of past runs when the tab is opened, a run changes its state, or another
-    study or scope (this study, all studies) is chosen."""
+    """Redraw the list of past runs (`past`: the event settings that do this) when the tab is
+    opened, a run changes its state, or another study or scope (this study, all studies) is chosen;
+    open the run that is clicked or named in the address."""
     header.study.change(**past)
     tab.scope.change(**past)
     if on_tab is not None:
@@ -206,9 +207,9 @@ def _bind_past_runs(
     for part in (tab.runs, tab.opened):
         part.select(open_run, header.study, [tab.run_id, header.study], **QUIET).then(**past)
 
-    def open_link(request: gr.Request) -> str:
+    def run_id_in_address(request: gr.Request) -> str:
         return str(request.query_params.get("run", ""))[:40]
 
     if (blocks := current_blocks()) is not None:
-        blocks.load(open_link, None, tab.run_id, **QUIET).then(**past)
+        blocks.load(run_id_in_address, None, tab.run_id, **QUIET).then(**past)
     tab.run_id.change(None, tab.run_id, None, js=UPDATE_ADDRESS)

@@ -69,6 +69,7 @@ class Access:
 
     @property
     def run_limits(self) -> RunLimits:
+        """The limits that the engine enforces; 10⁹ stands for no limit."""
         unlimited = 10**9
         return RunLimits(
             self.asks or unlimited,
@@ -138,7 +139,8 @@ PUBLIC: Final = Access(
 
 
 def current_access() -> Access:
-    """The access mode set by EVENHAND_PUBLIC; without it, public if SPACE_ID is set."""
+    """The access mode set by EVENHAND_PUBLIC (without it, public if SPACE_ID is set), with the
+    limits that other environment variables set."""
     if not is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
     votes = settings.VOTES.read()

@@ -83,7 +83,7 @@ def parse_host(text: str) -> Host | None:
 @lru_cache(512)
 def parse_origin(text: str) -> Host | None:
     """Parse the origin at the start of an Origin or Referer header, and fill in the scheme's
-    default port; None for `null` and for schemes other than http and https."""
+    default port; None if it is malformed, such as `null`, or not http or https."""
     found = _ORIGIN.fullmatch(text.lower()) if len(text) <= 10 * _MAX_HOST_LENGTH else None
     host = parse_host(found["host"]) if found else None
     if found is None or host is None:
@@ -125,8 +125,9 @@ class Hosts:
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
         """Whether pages of `origin` may send requests to the server addressed as `host`.
 
-        Names of this server are interchangeable, except that an IP address and loopback are
-        trusted only by themselves: a page at another address may be of another machine.
+        Any name of this server, at the same port, is trusted. An IP address or loopback name is
+        trusted only if it is `host` itself, since a page at another address may be of another
+        machine; the loopback names are alike. Hosts in `listed` are always trusted.
         """
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             if origin.name == host.name or {origin.name, host.name} <= set(LOOPBACK):

@@ -46,7 +46,8 @@ class CompressionMiddleware:
 
 
 class _PackedResponse:
-    """A response that is compressed as a whole; equal contents are compressed only once."""
+    """Collects a response and sends it compressed, unless it is short or already compressed; equal
+    contents are compressed only once."""
 
     def __init__(self, send: Send) -> None:
         self._send, self._parts = send, list[bytes]()

@@ -15,7 +15,7 @@ _FILE_ROUTE: Final = "/gradio_api/file="
 
 
 def find_remote_file(value: Any) -> str:
-    """Address of the first file in `value`, at any depth, that is not an upload; "" without one.
+    """Address of a file in `value`, at any depth, that is not an upload; "" if there is none.
 
     The page sends the path of an upload, and may add the address from which this server returns it.
     """
@@ -32,6 +32,7 @@ def find_remote_file(value: Any) -> str:
 
 
 def _remote_address_of(file: dict[str, Any]) -> str:
+    """Address from which Gradio would download a file; "" for an upload."""
     path, url = file.get("path"), file.get("url")
     if isinstance(path, str) and _ADDRESS.match(path):
         return path

@@ -46,7 +46,8 @@ else:  # `object` if a release has moved the class; the checks below then fail
 
 
 def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> None:
-    """Refuse public mode if a name that protects visitors is missing; log other missing names."""
+    """Raise GradioChanged in public mode if a name that protects visitors is missing; log every
+    missing name."""
     check_names(PRIVATE_NAMES, blocks, package, public=public)
 
 
@@ -262,7 +263,8 @@ class FairQueue(QuietQueue):
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """Delete unread messages, of the sessions in `sessions_with_messages_to_delete`."""
+        """Delete the unread messages of the sessions that `sessions_with_messages_to_delete`
+        returns, and all else that is stored for sessions without messages."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting_events(), *self._running_events())}
@@ -439,7 +441,7 @@ def _check_download(package: Any, blocks: Any) -> bool:
 
 
 def _check_seed(package: Any, blocks: Any) -> bool:
-    """Whether the folder of an upload is named by a hash that begins with the seed."""
+    """Whether Gradio uses `hash_seed`, which must be bytes, to name the folder of an upload."""
     made = package.route_utils.GradioUploadFile.__init__.__code__.co_names
     return "hash_seed" in made and isinstance(package.processing_utils.hash_seed, bytes)
 

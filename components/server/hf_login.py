@@ -158,8 +158,8 @@ def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
 
 
 def _redirect_with_result(result: str, address: str) -> RedirectResponse:
-    """Redirect to `address`, with the login's result; if it is not an address of this page, to
-    DEFAULT_ADDRESS."""
+    """Redirect to `address` with the login's result as a query parameter; if `address` is not one
+    of this page, to DEFAULT_ADDRESS."""
     query = address.removeprefix("/?") if address.startswith("/?") else ""
     values = [pair for pair in parse_qsl(query) if pair[0] != RESULT_PARAMETER]
     values = values or parse_qsl(DEFAULT_ADDRESS[2:])

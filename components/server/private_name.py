@@ -32,6 +32,8 @@ class PrivateName:
     """Whether public mode is refused if the name is missing."""
 
     def holds(self, blocks: Any, package: Any) -> bool:
+        """Whether the check passes; a missing attribute, key or argument counts as a failed
+        check."""
         try:
             return self.check(package, blocks)
         except (AttributeError, KeyError, TypeError):
@@ -39,7 +41,8 @@ class PrivateName:
 
 
 def check_names(names: Iterable[PrivateName], blocks: Any, package: Any, *, public: bool) -> None:
-    """Refuse public mode if a name that protects visitors is missing; log other missing names."""
+    """Raise GradioChanged in public mode if a name that protects visitors is missing; log every
+    missing name."""
     missing = [name for name in names if not name.holds(blocks, package)]
     for name in missing:
         _log.warning("Gradio has changed: %s no longer exists. %s", name.name, name.fallback)

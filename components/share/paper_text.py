@@ -100,7 +100,7 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
     if filtered.has_only_people:
         return _people_paragraph(filtered, readable)
     if has_only_single_answers(filtered):
-        return _points_paragraph(filtered, judges, prompts)
+        return _single_answers_paragraph(filtered, judges, prompts)
     parts = [
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "
         f"answers to {count(frame['item'].nunique(), 'item')} of "
@@ -135,7 +135,9 @@ def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     )
 
 
-def _points_paragraph(filtered: FilteredStudy, judges: list[str], prompts: list[str]) -> str:
+def _single_answers_paragraph(
+    filtered: FilteredStudy, judges: list[str], prompts: list[str]
+) -> str:
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
     rows = filtered.measured_judge_rows
     start = (
@@ -156,9 +158,11 @@ def _points_paragraph(filtered: FilteredStudy, judges: list[str], prompts: list[
     )
 
 
-def metrics_command(filtered: FilteredStudy, store_name: str = "evenhand.db") -> str:
-    """The shell command that prints all numbers of the study as JSON."""
-    return f"python -m metrics {store_name} --study {_shell_quote(filtered.name)} --json"
+def metrics_command(filtered: FilteredStudy) -> str:
+    """The shell command that prints all numbers of the study as JSON, in the folder of its
+    store."""
+    store = filtered.store.path.name
+    return f"python -m metrics {_shell_quote(store)} --study {_shell_quote(filtered.name)} --json"
 
 
 def _shell_quote(name: str) -> str:

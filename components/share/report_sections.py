@@ -50,6 +50,8 @@ class ReportFigures:
         self.figures: list[Figure] = []
 
     def add_figure(self, figure: Figure | None) -> Markup:
+        """Add a figure; return the HTML of its place in the report, or a note if there is no
+        figure."""
         if figure is None:
             return wrap(Markup('<p class="eh-small eh-mute">No verdicts to show.</p>'))
         self.figures.append(figure)
@@ -79,7 +81,7 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 
 def reply_dates(store: Store, study: str) -> tuple[str, str]:
     """Days of the first and the last reply of model judges; "" if no time was recorded."""
-    first, last = cost_queries.reply_times(store, study)
+    first, last = cost_queries.first_and_last_reply_times(store, study)
     return _format_day(first), _format_day(last)
 
 

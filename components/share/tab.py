@@ -96,7 +96,8 @@ def bind(
 def _bind_exports(
     tab: ShareTab, filter_inputs: list[Any], filtered_of: Callable[..., FilteredStudy | None]
 ) -> None:
-    """Bind one event to the buttons of all formats."""
+    """Make a click on an export button write the file and download it; one event serves all
+    buttons."""
 
     def write_clicked_export(event: gr.EventData, *values: Any) -> Any:
         filtered = filtered_of(*values)
@@ -124,7 +125,8 @@ def _clicked_export_name(event: gr.EventData) -> str:
 
 
 def write_export_file(store: Store, study: str, name: str) -> Path:
-    """Write an export to a new folder inside Gradio's temporary files; return its path."""
+    """Write the export format, report or board called `name` to a new folder inside Gradio's
+    temporary files; return the path of the file."""
     folder = temp_files.temp_folder() / uuid.uuid4().hex
     try:
         folder.mkdir(parents=True, exist_ok=True)

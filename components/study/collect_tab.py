@@ -39,12 +39,12 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
     def fill_menus(text: str, typed: str) -> list[Any]:
         return show_choices(load_collect_target(text, store.folder), store.folder, typed)
 
-    def show_item(id: str | None, text: str) -> list[Any]:
-        return show_selected_item(load_collect_target(text, store.folder), id)
+    def show_item(item_id: str | None, text: str) -> list[Any]:
+        return show_selected_item(load_collect_target(text, store.folder), item_id)
 
-    def show_caption_of_part(id: str | None, image: str | None, text: str) -> str:
+    def show_caption_of_part(item_id: str | None, image: str | None, text: str) -> str:
         return existing_caption(
-            load_collect_target(text, store.folder).item(id), image or WHOLE_ITEM
+            load_collect_target(text, store.folder).item(item_id), image or WHOLE_ITEM
         )
 
     def switch_form(which: str) -> list[Any]:
@@ -72,8 +72,8 @@ def _choice_outputs(tab: CollectTab) -> list[Any]:
 
 
 def show_choices(ground: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
-    """Updates of the menus with the data's categories, models, items and versions; answers typed
-    so far stay."""
+    """Updates of the menus with the categories, models, items and versions of the data `ground`;
+    answers typed so far (`typed`, as JSON) stay."""
     items, versions = (
         save_collected.captionable_items(ground),
         save_collected.version_choices(ground, folder),
@@ -88,8 +88,8 @@ def show_choices(ground: CollectTarget, folder: Path, typed: str = "") -> list[A
     ]
 
 
-def show_selected_item(ground: CollectTarget, id: str | None) -> list[Any]:
-    item = ground.item(id)
+def show_selected_item(ground: CollectTarget, item_id: str | None) -> list[Any]:
+    item = ground.item(item_id)
     several = save_collected.image_choices(item)
     first = several[1] if several else WHOLE_ITEM
     return [
@@ -128,9 +128,11 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         return [*show_saved_data(went, text, state, tested, draft, ""), *empty]
 
     def save_typed_caption(
-        id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
+        item_id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
     ) -> list[Any]:
-        went = save_collected.save_caption(text, store.folder, id, caption, image or WHOLE_ITEM, by)
+        went = save_collected.save_caption(
+            text, store.folder, item_id, caption, image or WHOLE_ITEM, by
+        )
         return show_saved_data(went, text, *rest)
 
     def use_chosen_version(source: str | None, text: str, *rest: Any) -> list[Any]:
@@ -160,7 +162,8 @@ def read_item_form(form: list[Any]) -> tuple[NewItem, bool]:
 
 
 def read_answers(typed: str) -> list[tuple[str, str]]:
-    """(model, answer) of each row typed in the browser; none where the text is not such a list."""
+    """(model, answer) of each row typed in the browser, given as JSON; empty if the text is not
+    such a list."""
     try:
         rows = json.loads(typed or "[]")
         return [(str(name), str(answer)) for name, answer in rows][:ANSWER_BOXES]

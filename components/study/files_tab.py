@@ -133,7 +133,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
     )
 
     def save_edited_prompt(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
-        made, seen = save_draft(draft, text, state, store.folder)
+        made, seen = save_prompt_draft(draft, text, state, store.folder)
         save_draft_changes(store, state.study, made)
         return form_updates(made, seen, tested, draft, store, before=state)
 
@@ -150,9 +150,11 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
     )
 
 
-def save_draft(draft: str, text: str, state: FormState, folder: Path) -> tuple[str, FormState]:
-    """Save the edited prompt as a new version; return the study file that uses this version, and
-    the form state."""
+def save_prompt_draft(
+    draft: str, text: str, state: FormState, folder: Path
+) -> tuple[str, FormState]:
+    """Save the edited prompt as a new version. Return the study file that uses this version, and
+    the form state; if the prompt is not valid, the file stays and the notice says why."""
     try:
         prompt = save_prompt(draft, own_prompts_folder(folder))
     except REPORTED_ERRORS as error:
@@ -189,7 +191,8 @@ def _version_text(reference: str, name: str, folder: Path) -> str:
 
 
 def import_prompt_file(path: Path, state: FormState, folder: Path) -> FormState:
-    """Import MT-Bench's judge_prompts.jsonl: save valid prompts, report the others."""
+    """Import MT-Bench's judge_prompts.jsonl: save valid prompts. The notice in the returned form
+    state reports the others."""
     try:
         found = import_judge_prompts(path)
         kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]

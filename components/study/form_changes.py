@@ -213,6 +213,8 @@ def _set_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
 
 
 def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
+    """The block `extraction` of the study file after a change of one field; None if the block is to
+    be removed."""
     entry = study.raw(*EXTRACTION.judge)
     own = EXTRACTION.judge.name
     if key != own:
@@ -230,7 +232,8 @@ def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
 
 
 def _change_state(state: FormState, entry: FormChange) -> FormState | None:
-    """The form state after an action that leaves the study file as it is; None for another one."""
+    """The form state after an action that leaves the study file as it is; None for any other
+    action."""
     match entry.get("do"):
         case "open judge":
             return replace(state, judge=str(entry.get("judge", "")), panel="judge")
@@ -250,7 +253,7 @@ def _change_state(state: FormState, entry: FormChange) -> FormState | None:
 
 def _apply_preset(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     """Choose a preset and remove the protocol's settings from the study file, so that the preset's
-    apply; an empty name removes the preset."""
+    apply; an empty name removes the preset and keeps its prompts."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")

@@ -100,8 +100,8 @@ def render_hidden(tab: StudyTab) -> None:
 
 
 def _form_html(elem_id: str, value: str = "", *, panel: bool = False) -> gr.HTML:
-    """A component for one part of the form; the page's script sends its changes and clicks. A
-    part may be a panel by itself."""
+    """A component for one part of the form; the page's script sends its changes and clicks.
+    `panel`: draw the part with the frame of a panel."""
     return gr.HTML(
         value, js_on_load=_FORM_SCRIPT, apply_default_css=False, elem_id=elem_id,
         elem_classes=["eh-html", "eh-panel"] if panel else ["eh-html"],

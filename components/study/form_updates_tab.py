@@ -67,8 +67,9 @@ def form_updates(
 
 
 def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
-    """Preview of a study file and forecast of its calls. If the calls cannot be listed, because of
-    an item that the settings do not fit, the preview has this error and no plan."""
+    """Preview of a study file, and forecast of its calls (None without a plan). If the calls cannot
+    be listed, because of an item that the settings do not fit, the preview has this error and no
+    plan."""
     look = build_preview(text, store.folder)
     if look.plan is None:
         return look, None
@@ -117,7 +118,8 @@ def _name_of_study_copy(preview: StudyPreview, state: FormState) -> str:
 
 
 def _write_download(text: str) -> str:
-    """Write the study file for the download button into Gradio's temporary folder."""
+    """Write the study file for the download button into Gradio's temporary folder; return its
+    path."""
     folder = temp_files.temp_folder() / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "study.yaml"

@@ -87,7 +87,7 @@ def test_judge(
     return JudgeCheck(name, "", ReplyOutcome("error", None, "", told), 0.0, "")
 
 
-def judge_models(
+def request_judge_models(
     text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
     """Request the models at the address of the judge at index `place`; this also tests its key."""
@@ -171,8 +171,8 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
-    """The source with its only judge renamed to `judge`; unchanged if it has several judges. People
-    keep their names."""
+    """The source with its only judge renamed to `judge`; unchanged if `judge` is empty or the
+    source has no judge or several. People keep their names."""
     name = " ".join(judge.split())[:80]
     machines = {j.ask.judge for j in found.judgements if not j.ask.judge.startswith(HUMAN_PREFIX)}
     if not name or len(machines) != 1:
@@ -288,7 +288,7 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 def study_name_of(text: str) -> str:
     """Name for a new study, from the text of its study file: the name of the data file, without its
-    suffix and without the hash that an upload adds."""
+    suffix and without the hash that an upload adds; NEW_STUDY_NAME if that is empty."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
     return name_from_source(original_name(source)) or NEW_STUDY_NAME
 

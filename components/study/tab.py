@@ -196,7 +196,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         elif do == "find servers":
             made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
         elif do == "models":
-            found = jobs.judge_models(text, folder, int(asked["judge"]), typed, consents)
+            found = jobs.request_judge_models(text, folder, int(asked["judge"]), typed, consents)
             made[0] = {**tested, models_key(found.address): found}
         elif do in ("describe", "fetch"):
             if do == "fetch":

@@ -82,7 +82,7 @@ def _show_write_failure(
 ) -> Markup:
     """HTML of the same ballot after the store could not be written, with a notice on whether the
     vote is saved; if not, the typed comment is kept, so that the voter can vote again."""
-    position, stamp = _ballot_position(request.get("ballot"))
+    position, stamp = _parse_ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
         return ballots.write_error_html(name, why.replace(TRY_AGAIN, "then go on"), fixed=fixed)
@@ -198,7 +198,7 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
     what = request.get("act", "show")
     if what != "show":
         _check_voter(session, request.get("ballot"))
-    position, stamp = _ballot_position(request.get("ballot"))
+    position, stamp = _parse_ballot_position(request.get("ballot"))
     comment = str(request.get("comment") or "")
     if what == "vote":
         ballot, form = session.ballot_at(position), _ballot_form(session)
@@ -249,7 +249,9 @@ def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | 
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 
-def _ballot_position(value: Any) -> tuple[int, float]:
+def _parse_ballot_position(value: Any) -> tuple[int, float]:
+    """Number of the ballot in a request, and its stamp: the time at which the ballot was done, 0
+    while it is open. (-1, 0.0) if the request is malformed."""
     try:
         position, stamp = int(value["position"]), float(value["stamp"])
     except (KeyError, TypeError, ValueError, OverflowError):
@@ -315,6 +317,9 @@ def _show_ballot(
     fixed: bool = False,
     retried: bool = False,
 ) -> Markup:
+    """HTML of a ballot, or of the end screen if `ballot` is None. `warned`: show the notice as a
+    warning; `fixed`: the voter's name cannot be changed; `retried`: an action failed, so that the
+    buttons must be unlocked."""
     name, progress = session.voter.removeprefix(HUMAN_PREFIX), session.progress()
     item = session.store.item(session.study, ballot.item) if ballot else None
     if ballot is None or item is None:

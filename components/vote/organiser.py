@@ -70,7 +70,7 @@ class VotingControls:
     timed: bool
     reveal: bool
 
-    def to_voting(self) -> VotingRules:
+    def to_voting_rules(self) -> VotingRules:
         mode: BallotMode | str = next((m for m in BALLOT_MODES if MODES[m].name == self.mode), "")
         return VotingRules(
             mode,  # type: ignore[arg-type]

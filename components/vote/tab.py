@@ -144,7 +144,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
     def save_rules(study: str, *values: Any) -> list[Any]:
         try:
-            store.set_voting_rules(study, VotingControls(*values).to_voting())
+            store.set_voting_rules(study, VotingControls(*values).to_voting_rules())
         except EvenhandError as error:
             return [notice_html("bad", "Not saved.", str(error))]
         gr.Info("The rules are saved and apply from the next ballot on.")

@@ -30,7 +30,8 @@ _STYLE: Final = """<style>
 
 
 def audit_html(title: str, cards: list[str], notes: list[str]) -> str:
-    """HTML of all cards with their style; `cards` are HTML, `title` and `notes` are texts."""
+    """HTML of an audit: its title, the cards of its judges and its notes, with their style. `cards`
+    are HTML; `title` and `notes` are plain texts."""
     said = "".join(f'<p class="mute">{escape(note)}</p>' for note in notes)
     style = _STYLE.replace("TOKENS", _page_style_variables())
     return (
@@ -39,7 +40,8 @@ def audit_html(title: str, cards: list[str], notes: list[str]) -> str:
 
 
 def card_html(title: str, card: JudgeCard) -> str:
-    """HTML of one card: its sentences, and a table with a chart of the shares."""
+    """HTML of the card of one judge with one prompt: its sentences, and a table of its measures,
+    with a chart of each share."""
     rows = "".join(_measure_row_html(label, one) for label, one in card.measures.items())
     head = "<th>Measure</th><th>Value, 95 % CI</th><th>0 to 100 %</th><th>n</th>"
     return (

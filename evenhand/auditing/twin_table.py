@@ -54,7 +54,7 @@ class TwinComparison:
 @names_missing_extra
 def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
     """Estimate the effects of the twins of a study, each beyond that of its floor (a twin whose
-    change cannot matter)."""
+    change cannot matter); SourceError if the study has no verdicts on twins."""
     study = as_study(data)
     rows = study.measured.twins
     if rows is None or not len(rows):
@@ -73,7 +73,7 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
 
 
 def _effect_row(effect: TwinEffect) -> dict[str, Any]:
-    """One line of the table, with the limits of each estimate beside it."""
+    """Row of the table for one effect; the limits of each estimate are columns of their own."""
     found: dict[str, Any] = {
         name: getattr(effect, name)
         for name in ("judge", "prompt", "family", "design", "floor_family", "skipped")

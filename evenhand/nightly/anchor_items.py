@@ -16,8 +16,9 @@ ANCHORS: Final = " (anchors)"
 
 
 def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
-    """Score a night (see `score_night`). The items of the category `anchors`, if one is given, are
-    scored in separate streams."""
+    """Outcomes of one night: stream (judge, prompt and kind of score, such as accuracy) -> item ->
+    outcome, as `score_night` returns them. If a category `anchors` is given, its items are scored
+    in separate streams."""
     frame, twins = study.frame, study.measured.twins
     if not anchors:
         return score_night(frame, twins)
@@ -33,8 +34,8 @@ def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stre
 
 
 def describe_changes(checks: Iterable[StreamCheck]) -> Iterator[str]:
-    """Yield a sentence for each score with anchor items, if it or its anchor items became worse:
-    whether the judge or the system that it judges changed."""
+    """Yield a sentence for each score that has anchor items and became worse, on them or on the
+    other items: whether the judge or the system that it judges changed."""
     outcomes = {check.stream: check.outcome for check in checks}
     for stream, outcome in outcomes.items():
         if stream.prompt.endswith(ANCHORS):

@@ -39,7 +39,8 @@ class Baseline:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read a baseline file; the error for a missing file states how to make one."""
+    """Read a baseline file; BaselineUnusable if that is impossible. For a missing file, the error
+    states how to make one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -53,7 +54,7 @@ def load_baseline(path: Path) -> Baseline:
     if not isinstance(data, dict) or data.get("version") != VERSION:
         raise BaselineUnusable(f"{path} is no baseline of this version; make a new one")
     try:
-        return _from_data(data)
+        return _baseline_from_json(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BaselineUnusable(f"{path} is damaged ({error!r}); make a new one") from None
 
@@ -62,14 +63,14 @@ def save_baseline(path: Path, baseline: Baseline) -> None:
     """Write a baseline file atomically, so that no incomplete file is ever read."""
     partial = path.with_name(f"{path.name}.part")
     try:
-        text = json.dumps(_to_data(baseline), ensure_ascii=False, indent=1)
+        text = json.dumps(_baseline_to_json(baseline), ensure_ascii=False, indent=1)
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
         raise build_write_error(path, error) from None
 
 
-def _to_data(baseline: Baseline) -> dict[str, Any]:
+def _baseline_to_json(baseline: Baseline) -> dict[str, Any]:
     return {
         "version": VERSION,
         "study": baseline.study,
@@ -81,7 +82,7 @@ def _to_data(baseline: Baseline) -> dict[str, Any]:
     }
 
 
-def _from_data(data: Mapping[str, Any]) -> Baseline:
+def _baseline_from_json(data: Mapping[str, Any]) -> Baseline:
     streams = {}
     for entry in data["streams"]:
         history = StreamHistory.from_data(entry)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pandas as pd
 
 from evenhand.extras import names_missing_extra
-from evenhand.nightly.anchor_items import describe_changes, score_night_with_anchors
+from evenhand.nightly.anchor_items import ANCHORS, describe_changes, score_night_with_anchors
 from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
@@ -107,7 +107,8 @@ def _baseline_path(data: Any, against: str | Path | None) -> Path:
 
 
 def _run_tonight(path: Path, store: str | Path | None) -> JudgedStudy:
-    """Run a study file with new calls; the replies are kept in a new store."""
+    """Run a study file with new calls; the replies are kept in a new store, and an existing one is
+    refused."""
     from evenhand.running.study_runs import run
 
     path = path.expanduser()
@@ -119,7 +120,8 @@ def _run_tonight(path: Path, store: str | Path | None) -> JudgedStudy:
 
 
 def _refuse_unreadable(study: JudgedStudy, readable: float) -> None:
-    """Raise BaselineUnusable if too few calls of a judge with a prompt have a verdict."""
+    """Raise BaselineUnusable if less than the share `readable` of the calls has a verdict, of any
+    judge with a prompt or of the whole night."""
     frame = study.frame
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     usable = row_selection.usable_status_mask(machine)
@@ -215,7 +217,8 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
     """Whether the verdicts of a stream (one judge with one prompt) change with the order more often
     than between repeats in the same order; True if there are no repeats."""
     rows = study.frame
-    own = (rows["judge"] == stream.judge) & (rows["prompt"] == stream.prompt)
+    prompt = stream.prompt.removesuffix(ANCHORS)
+    own = (rows["judge"] == stream.judge) & (rows["prompt"] == prompt)
     floor: Estimate = noise_floor(rows.loc[own])
     if floor.value is None or night.value is None:
         return True  # without repeats there is no floor to compare with
@@ -223,8 +226,9 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
 
 
 def failure_causes(study: JudgedStudy) -> dict[str, str]:
-    """Judge -> how many of its calls have no usable reply, and the most frequent cause; judges
-    without a failure are left out."""
+    """Judge -> text on its calls without a usable reply: their most frequent status with an
+    example, else why the run stopped, else that no reply has a verdict. Judges without such calls
+    are left out."""
     found: dict[str, str] = {}
     if study.store is not None:
         from studies.store.queries.cost_queries import failure_counts

@@ -68,6 +68,8 @@ class GateResult:
 
     @property
     def outcome(self) -> Outcome:
+        """Outcome of the night: "worse" if any check is, or if a changed model version counts as a
+        failure; else "cannot tell" if any check cannot, or if there is none; else "ok"."""
         found = {check.outcome for check in self.checks}
         if "worse" in found or (self.version_fails and self.versions):
             return "worse"

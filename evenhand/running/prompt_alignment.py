@@ -1,5 +1,5 @@
-"""Improve a prompt with corrected cases: compare new versions of it (candidates) on held-out items,
-as a table."""
+"""Improve a prompt with examples of its labelled items: compare new versions of it (candidates) on
+held-out items, as a table."""
 
 from __future__ import annotations
 
@@ -62,11 +62,13 @@ def align(
     store: str | Path | None = None,
     progress: bool = True,
 ) -> PromptComparison:
-    """Compare a prompt with versions that have one more block, on labelled items set apart.
+    """Compare a prompt with versions that have one more block, on labelled items set apart (the
+    hold-out). A block contains `examples` labelled cases with the right verdict, your `rules`,
+    both, or your `criteria`; none uses a held-out item.
 
     `study` is a study file that was run, or a study read from a store. `judge` and `prompt` default
-    to its first ones; `judges` are its judges that are functions. The blocks are `examples`
-    corrected cases, your `rules`, both, and your `criteria`; no block uses a held-out item.
+    to its first ones; `judges` are its judges that are functions. `budget` is the maximum of
+    dollars.
     """
     from judges.operations.align_prompt import (
         AlignRuns,

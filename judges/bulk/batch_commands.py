@@ -17,7 +17,7 @@ from judges.bulk.batch_api import SubmittedBatch, collect_batches, submit_batche
 from judges.judge_errors import PlanError
 from judges.models.clients import find_api_key, tls_context
 from judges.models.failures import classify_error
-from judges.money.costs import check_budget
+from judges.money.costs import require_prices_for_budget
 from judges.planning.forecast import make_forecast
 from judges.planning.plan import Plan, make_plan, save_plan
 from judges.security import endpoint_rules, key_consents
@@ -95,7 +95,7 @@ def export_files(options: argparse.Namespace) -> int:
 def submit_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     _check_budget(plan, store)
-    key_consents.confirm(plan.study, options)
+    key_consents.confirm_study_keys(plan.study, options)
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         with _judge_client(plan, judge, key_consents.user_consents()) as (client, _):
             _print_batches(submit_batches(client, options.folder, paths))
@@ -108,7 +108,7 @@ def _check_budget(plan: Plan, store: Store) -> None:
     A submitted batch cannot be stopped when the budget is reached."""
     study = plan.study
     endpoints = tuple(judge for judge in study.judges if judge.kind == "endpoint")
-    check_budget(study.budget_usd, endpoints)
+    require_prices_for_budget(study.budget_usd, endpoints)
     if study.budget_usd is None:
         return
     pending = {
@@ -129,7 +129,7 @@ def _check_budget(plan: Plan, store: Store) -> None:
 def collect_finished_batches(options: argparse.Namespace) -> int:
     """Download the results of finished batches and store them; wait for the others if asked to."""
     plan, store = _open_plan_and_store(options)
-    key_consents.confirm(plan.study, options)
+    key_consents.confirm_study_keys(plan.study, options)
     found: list[Path] = []
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         names = {path.name for path in paths}

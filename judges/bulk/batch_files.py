@@ -213,6 +213,9 @@ _Ready = tuple[Judgement, Usage, float | None]
 
 
 class _BatchImporter:
+    """Reads the lines of result files into a buffer; `flush` stores the judgements in the
+    buffer."""
+
     def __init__(self, plan: Plan, store: Store, price_factor: float) -> None:
         self.plan, self.store, self.price_factor = plan, store, price_factor
         self.asks: dict[str, Ask] = {ask.key: ask for ask in store.asks(plan.study.name)}

@@ -32,7 +32,7 @@ from judges.bulk.ray_worker import EndpointWorker, RayJob, make_shard_folder, wr
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
-from judges.money.costs import Ledger, check_budget, price_of
+from judges.money.costs import Ledger, price_of, require_prices_for_budget
 from judges.planning.plan import Plan, plan_includes, render_call
 from judges.security.key_consents import Consents, pair_of, user_consents
 from studies import settings
@@ -61,12 +61,13 @@ class AskRounds:
         self._sha = store.plan_sha(plan.study.name)
 
     def judges(self) -> list[JudgeSpec]:
+        """Endpoint judges of the study that were not stopped."""
         endpoints = [judge for judge in self.plan.study.judges if judge.kind == "endpoint"]
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
-    def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
-        """Lease at most `most` asks that this run has not made yet; return each with its index in
-        the plan and its rendered call. The list is empty if no ask fits the budget or other runs
+    def lease_next(self, max_asks: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
+        """Lease at most `max_asks` asks that this run has not made yet; return each with its index
+        in the plan and its rendered call. The list is empty if no ask fits the budget or other runs
         have leased all remaining asks."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, run_costs.study_spending(self.store, study.name))
@@ -78,7 +79,7 @@ class AskRounds:
             if changed and not plan_includes(self.plan, ask, self._items):
                 continue
             call = render_call(self.plan, ask, self._items)
-            if len(found) == most or ledger.reserve(call, price_of(call.judge)) is None:
+            if len(found) == max_asks or ledger.reserve(call, price_of(call.judge)) is None:
                 break
             found.append((position, ask, call))
         leased = self._lease([ask.key for _, ask, _ in found])
@@ -149,11 +150,12 @@ def run_on_ray(
     cluster: RayCluster,
     *,
     settings: RunSettings | None = None,
-    most: int = MAX_ROUND_ASKS,
+    max_asks: int = MAX_ROUND_ASKS,
     on_progress: Callable[[ShardImport], None] = lambda totals: None,
 ) -> tuple[ShardImport, dict[str, str]]:
-    """Make all pending calls of a plan; return the totals of the imported results, and judge ->
-    reason for the judges that were stopped."""
+    """Make all pending calls of the endpoint judges of a plan, in rounds of at most `max_asks`;
+    return the totals of the imported results, and judge -> reason for the judges that were
+    stopped."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, user_consents())
     root = cluster.shards or default_shard_folder(store, plan.study.name)
@@ -171,7 +173,7 @@ def run_on_ray(
             runner = _RoundRunner(
                 ray, plan, store, cluster, rounds, settings or RunSettings(), totals, on_progress
             )
-            runner.run_rounds(root, most)
+            runner.run_rounds(root, max_asks)
         left = store.counts(plan.study.name).get("pending", 0)
         state, reason = "stopped" if left else "done", "; ".join(rounds.stopped_judges.values())
     except BaseException as error:
@@ -212,7 +214,7 @@ def _check_cluster_plan(plan: Plan, cluster: RayCluster, consents: Consents) -> 
             "--engine ray"
         )
     paid = [j for j in plan.study.judges if j.name in names and j.name not in cluster.weights]
-    check_budget(plan.study.budget_usd, paid)
+    require_prices_for_budget(plan.study.budget_usd, paid)
     for judge in paid:
         consents.check(judge)
     for name, path in cluster.weights.items():
@@ -260,9 +262,9 @@ class _RoundRunner:
     imported_shards: set[Path] = field(default_factory=set)
     """Shards whose results are in the store."""
 
-    def run_rounds(self, root: Path, most: int) -> None:
+    def run_rounds(self, root: Path, max_asks: int) -> None:
         number = 0
-        while calls := self.rounds.lease_next(most):
+        while calls := self.rounds.lease_next(max_asks):
             before = self.totals.stored
             folder = root / f"{self.rounds.owner}-{number:04d}"
             workers, in_flight = self._split_concurrency(len(calls))
@@ -272,7 +274,7 @@ class _RoundRunner:
                 size = max(1, min(4096, max(32, 8 * in_flight), math.ceil(len(group) / 2)))
                 files = write_asks(group, folder / f"asks-{kind}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
-                self._collect(self._build_stage(kind, data, job, workers), folder)
+                self._import_arriving_shards(self._build_stage(kind, data, job, workers), folder)
             recover_journals(folder)  # of workers that died
             self._import_shards(find_shards(folder))
             _mark_imported(folder, self.store, self.plan)
@@ -324,8 +326,9 @@ class _RoundRunner:
             num_cpus=0.5,  # most of its time is waiting for replies
         )
 
-    def _collect(self, results: Any, folder: Path) -> None:
-        """Import shards into the store as they arrive, so that the page shows the progress."""
+    def _import_arriving_shards(self, results: Any, folder: Path) -> None:
+        """Import shards into the store as they arrive, so that the page shows the progress; note
+        the judges that a worker stopped."""
         for table in results.iter_batches(batch_size=None, batch_format="pyarrow"):
             for row in table.to_pylist():
                 if row["stopped"]:

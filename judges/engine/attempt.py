@@ -130,7 +130,7 @@ class AskAttempts:
         return self.slow_watch.slow_event
 
     @property
-    def without(self) -> list[str]:
+    def missing_parameters(self) -> list[str]:
         """Names of planned parameters left out of the call, because the endpoint refuses them."""
         return missing_parameters(self.dropped_parameters)
 
@@ -141,8 +141,8 @@ class AskAttempts:
         else:
             read = read_outcome(self.call, outcome, self.run_state.reading)
             settled = read.judgement(ask, outcome)
-        if self.without:
-            note = f"asked without {', '.join(self.without)}"
+        if self.missing_parameters:
+            note = f"asked without {', '.join(self.missing_parameters)}"
             settled = replace(settled, detail=f"{settled.detail}; {note}".strip("; "))
         now = self.run_state.settings.wall_clock()
         return replace(settled, cost=self.total, seconds=self.seconds, time=now)
@@ -185,7 +185,7 @@ class AskAttempts:
             self.state.limiter.release(started, quota=outcome.quota, uncounted=uncounted)
             return
         if outcome is not _ABANDONED:
-            self.state.note(outcome)
+            self.state.count_failure(outcome)
         self.state.limiter.release(
             started,
             congested=outcome.congestion,
@@ -346,6 +346,8 @@ class AskAttempts:
         return read_outcome(self.call, answer, self.run_state.reading).status == "truncated"
 
     def _retry_reason_after(self, fault: CallFailure) -> str:
+        """Return the reason why the call is repeated after a failure; "" if the failure is final.
+        Raise JudgeStopped if further calls of the judge would fail too."""
         self._stop_if_hopeless(fault)
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
@@ -395,5 +397,5 @@ class AskAttempts:
             return False
         self.call = adapted
         self.dropped_parameters.add(parameter)
-        self.state.missing_parameters.update(self.without)
+        self.state.missing_parameters.update(self.missing_parameters)
         return True

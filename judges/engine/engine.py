@@ -23,7 +23,7 @@ from judges.engine.run import Run
 from judges.engine.run_state import JudgeState, RunSettings
 from judges.models.clients import EndpointModel, build_model, find_api_key
 from judges.models.interface import JudgeModel, known_refused_parameters
-from judges.money.costs import check_budget, price_of
+from judges.money.costs import price_of, require_prices_for_budget
 from judges.planning.plan import Plan
 from judges.security.endpoint_rules import check_url
 from judges.security.key_consents import Consents, user_consents
@@ -78,7 +78,8 @@ class Engine:
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run and return it at once; raise an error instead if an API key is missing."""
+        """Start a run and return it at once; raise an error instead if it may not be started or
+        would be stopped at once, for example without an API key."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
@@ -201,7 +202,7 @@ class Engine:
     def _check_before_start(self, run: Run, typed: Mapping[str, str]) -> None:
         """Raise the error that would stop the run: unknown price with a budget, refused address, no
         key."""
-        check_budget(run.plan.study.budget_usd, run.judges)
+        require_prices_for_budget(run.plan.study.budget_usd, run.judges)
         for judge in run.judges:
             if judge.kind == "endpoint":
                 check_url(judge.endpoint)

@@ -68,7 +68,8 @@ class ReplyOutcome:
 
 
 def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> ReplyOutcome:
-    """Parse a reply: by its label probabilities if the call requested them, else by its text."""
+    """Parse a reply: by its label probabilities if the call requested them, else by its text.
+    `rule`: the study's setting `reading`, which chooses the parsing rule of texts."""
     if call.parameters.get("logprobs"):
         return read_label_probabilities(call.prompt, call.inputs.labels, answer)
     return read_reply(call.prompt, call.inputs.labels, answer, rule)
@@ -227,8 +228,8 @@ class Extractor:
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts
 
-    def ask(self, read: Judgement, items: Mapping[str, Item]) -> tuple[Ask, JudgeCall]:
-        """Build the ask that extracts the verdict from an unreadable reply."""
+    def build_ask(self, read: Judgement, items: Mapping[str, Item]) -> tuple[Ask, JudgeCall]:
+        """Build the ask that extracts the verdict from an unreadable reply, and its call."""
         original = render_call(self.plan, read.ask, items)
         prompt = self.prompts[read.ask.prompt]
         inputs = replace(original.inputs, reply=read.reply, images=())

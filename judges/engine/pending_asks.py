@@ -129,7 +129,7 @@ def quote_cost(
 
     Each ask counts at the mean cost of its judge's judgements (see MIN_COSTED_JUDGEMENTS).
     """
-    rows = plan_queries.asks_to_repeat(store, study, again, pending=pending)
+    rows = plan_queries.count_asks_to_repeat(store, study, again, pending=pending)
     if not rows:
         return CostQuote(0, 0.0)
     judges = {judge.name: judge for judge in store.study(study).judges}
@@ -162,7 +162,8 @@ def retry_statuses(counts: Mapping[str, int]) -> frozenset[domain.Status]:
 def quote_cost_if_possible(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Like `quote_cost`; only the number of asks if a prompt or item of the study is missing."""
+    """Like `quote_cost`; if a prompt or item of the study is missing, the number of asks with the
+    cost None."""
     try:
         return quote_cost(store, study, again, pending=pending)
     except EvenhandError:
@@ -172,7 +173,7 @@ def quote_cost_if_possible(
 
 
 def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float | None:
-    """Return the mean cost of one ask of a judge, in dollars."""
+    """Return the mean cost of one ask of a judge, in dollars; None if it cannot be estimated."""
     price = price_of(judge)
     if price is None:
         return None
@@ -223,13 +224,17 @@ class QueueBuilder:
         ]
         if self.extraction is not None:
             asks = ExtractionAsks(self.extraction, self.store, self.journal, self.tally, items)
-            queues.append(asks.queue(judges[self.extraction.judge.name], list(queues)))
+            queues.append(asks.build_queue(judges[self.extraction.judge.name], list(queues)))
         return queues
 
     async def _settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None
         await self.journal.settle(
-            judgement, attempts.attempt, attempts.usage, attempts.cost, without=attempts.without
+            judgement,
+            attempts.attempt,
+            attempts.usage,
+            attempts.cost,
+            without=attempts.missing_parameters,
         )
         self.tally.count(judgement)
 
@@ -248,7 +253,7 @@ class ExtractionAsks:
     """Key of an extraction ask -> the judgement with the unreadable reply that this ask reads."""
     _after: int = 0
 
-    def queue(self, state: JudgeState, sources: list[JudgeQueue]) -> JudgeQueue:
+    def build_queue(self, state: JudgeState, sources: list[JudgeQueue]) -> JudgeQueue:
         return JudgeQueue(
             state,
             self.next_asks,
@@ -264,13 +269,13 @@ class ExtractionAsks:
             self._after = found[-1][0]
             for _, judgement in found:
                 if self.extraction.includes(judgement, self.items):
-                    ask, _ = self.extraction.ask(judgement, self.items)
+                    ask, _ = self.extraction.build_ask(judgement, self.items)
                     self._unreadable[ask.key] = judgement
                     asks.append(ask)
         return asks
 
     def call_for(self, ask: domain.Ask) -> JudgeCall:
-        return self.extraction.ask(self._unreadable[ask.key], self.items)[1]
+        return self.extraction.build_ask(self._unreadable[ask.key], self.items)[1]
 
     async def settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None

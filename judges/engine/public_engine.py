@@ -160,7 +160,8 @@ class PublicEngine(Engine):
 
     @contextmanager
     def _guard_resume(self, run: Run) -> Iterator[None]:
-        """Raise PlanError if a paused run cannot be resumed because too many runs are active."""
+        """Context in which a paused run is resumed; raises PlanError if too many runs are
+        active."""
         with self._starting:
             if run.idle:
                 self._check_total_runs(
@@ -171,7 +172,7 @@ class PublicEngine(Engine):
     def _live_runs(self) -> list[Run]:
         return [run for run in list(self._runs.values()) if not run.finished.is_set()]
 
-    def _live_visitors(self) -> list[tuple[Run, Visitor]]:
+    def _live_runs_with_visitors(self) -> list[tuple[Run, Visitor]]:
         known = self._visitor_by_run
         return [(run, known[run.id]) for run in self._live_runs() if run.id in known]
 
@@ -179,7 +180,7 @@ class PublicEngine(Engine):
         """Raise PlanError if the visitor has too many runs; paused runs count, because each holds
         its items and typed keys in memory."""
         owner = current_visitor().owner
-        own = [run for run, visitor in self._live_visitors() if visitor.owner == owner]
+        own = [run for run, visitor in self._live_runs_with_visitors() if visitor.owner == owner]
         if len(own) >= self._limits.runs_per_visitor:
             state = "paused" if own[-1].state == "paused" else "running"
             raise PlanError(
@@ -192,7 +193,7 @@ class PublicEngine(Engine):
         """Raise PlanError if too many runs were started from the visitor's network address, with
         whatever secrets; paused runs count."""
         address = current_visitor().address
-        active = sum(visitor.address == address for _, visitor in self._live_visitors())
+        active = sum(visitor.address == address for _, visitor in self._live_runs_with_visitors())
         if address and active >= self._limits.runs_per_address:
             raise PlanError(
                 f"{active} runs from your network address are active, the most this page allows "

@@ -213,7 +213,9 @@ class Run:
         run_state.apply_controls()
         self._schedule_pause_end()
         if not run_state.stop:  # the end of the run is recorded anyway
-            self._recording_task = asyncio.create_task(asyncio.to_thread(self._record))
+            self._recording_task = asyncio.create_task(
+                asyncio.to_thread(self._record_unless_store_fails)
+            )
 
     def _schedule_pause_end(self) -> None:
         """Schedule the stop of a paused run after the longest allowed pause. This method must be
@@ -239,9 +241,9 @@ class Run:
         )  # fmt: skip
         self.store.writer.run(lambda connection: put_run(connection, row))
 
-    def _record(self) -> None:
-        """Store the run's state for other processes. This method is called in a separate thread,
-        because the store may be slow."""
+    def _record_unless_store_fails(self) -> None:
+        """Store the run's state for other processes; an error of the store is ignored. This method
+        is called in a separate thread, because the store may be slow."""
         with contextlib.suppress(StoreError):
             self.record()
 
@@ -328,7 +330,7 @@ class Run:
             self._journal.close()
         with self._lock:
             self.state, self.reason, self.ended = state, reason, self._settings.wall_clock()
-        self._record()
+        self._record_unless_store_fails()
 
     def _pending_reason(self) -> str:
         with contextlib.suppress(StoreError):

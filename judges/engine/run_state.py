@@ -110,7 +110,7 @@ class JudgeState:
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set while no call of this judge may start; it ends waits before retries."""
 
-    def note(self, fault: CallFailure) -> None:
+    def count_failure(self, fault: CallFailure) -> None:
         tally = self.failures.setdefault(fault.reason, FailureTally())
         tally.count += 1
         tally.example = fault.detail
@@ -183,7 +183,8 @@ class RunState:
         return self.paused or self.stop or state.budget_reached or bool(state.stop_reason)
 
     async def wait_until_allowed(self, state: JudgeState) -> bool:
-        """Wait while paused; return False once the run or this judge is stopped."""
+        """Wait while paused; return whether a call of this judge may start then: False once the run
+        or the judge is stopped, or the budget is reached."""
         while self.paused and not self.stop:
             self.resume_event.clear()  # another thread may just have set the pause
             await self.resume_event.wait()

@@ -60,6 +60,8 @@ def count_stored_replies(counts: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
+    """State of a run at one moment, as the page shows it."""
+
     id: str
     study: str
     state: RunStatus
@@ -133,6 +135,7 @@ class RunTally:
             self.counts["extracted"] += 1
 
     def rate(self) -> float:
+        """Asks completed per second by all judges together."""
         now = time.monotonic()
         return sum(completed_per_second(times, now) for times in list(self.settled_times.values()))
 

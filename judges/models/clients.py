@@ -81,7 +81,7 @@ class EndpointModel:
         streamed = call.stream_parameters
         body = {"model": call.judge.model, "messages": call.messages, **call.parameters, **streamed}
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        request = self._request(content, call.judge.connect_s)
+        request = self._build_request(content, call.judge.connect_s)
         first_token = call.judge.timeout_s if streamed else None
         stream = CompletionStream()
         try:
@@ -116,7 +116,7 @@ class EndpointModel:
         """Return the body at a path of the endpoint, such as `models`. The error raised for a
         failed call does not contain the API key. The caller limits the duration."""
         url = httpx2.URL(f"{self._base_url}/{path}")
-        async with self._send(self._request(b"", 10.0, "GET", url)) as response:
+        async with self._send(self._build_request(b"", 10.0, "GET", url)) as response:
             return await self._read_content(response)
 
     @contextlib.asynccontextmanager
@@ -135,7 +135,7 @@ class EndpointModel:
             raise chat_completion.build_status_error(_strip_request(response), content, echo=echo)
         return content
 
-    def _request(
+    def _build_request(
         self, content: bytes, connect_s: float, method: str = "POST", url: httpx2.URL | None = None
     ) -> httpx2.Request:
         """Build a request. The API key is added to each request, so that the HTTP client does not
@@ -246,8 +246,8 @@ async def _read_limited(response: httpx2.Response) -> bytes:
 
 
 def _strip_request(response: httpx2.Response) -> httpx2.Response:
-    """Return a copy of the response for error messages: without its request, which has the API
-    key."""
+    """Return a copy of the response for error messages: without its request, which has the API key,
+    without its body, and with the headers on rate limits and time only."""
     request = httpx2.Request("POST", response.request.url)
     headers = {
         name: value

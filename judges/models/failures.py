@@ -72,7 +72,7 @@ _settle: Final = partial(CallFailure, "settle")
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
     """Classify an exception of the client by the action that the engine must take. `secret` is the
     API key in use; it is masked in the error text, because providers may repeat it."""
-    fault, quota = _classify_error(error, endpoint), None
+    fault, quota = _classify_without_redaction(error, endpoint), None
     if _is_status_error(error):
         quota = interface.parse_request_quota(
             error.response.headers, interface.rate_headers_of(endpoint)
@@ -91,7 +91,7 @@ def _is_status_error(error: BaseException) -> TypeGuard[openai.APIStatusError]:
     return isinstance(error, APIStatusError)
 
 
-def _classify_error(error: BaseException, endpoint: str) -> CallFailure:
+def _classify_without_redaction(error: BaseException, endpoint: str) -> CallFailure:
     if _is_status_error(error):
         return _classify_status(error, endpoint)
     if isinstance(error, EmbeddedUnavailable):

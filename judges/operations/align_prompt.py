@@ -297,7 +297,8 @@ class AlignRuns:
         return read_rules(reply.reply, describe_mistakes(task))
 
     def ask(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
-        """Record a look at the hold-out and start its calls."""
+        """Start the calls of today's prompt and the candidates on the hold-out, and store that the
+        hold-out was used for them (a "look")."""
         look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in candidates))
         run = self.start(plan)
         record_look(self.store, task.plan.study.name, look)

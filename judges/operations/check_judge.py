@@ -21,7 +21,7 @@ from judges.rendering.prompt import Prompt, parse_prompt
 from judges.security.key_consents import NO_CONSENTS, Consents
 from judges.security.key_store import SecretKey
 from studies.domain import Judgement, JudgeSpec
-from studies.store.queries.judgement_queries import has_reply
+from studies.store.queries.judgement_queries import is_still_stored
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 
@@ -48,10 +48,10 @@ def check_judge(
     the embedded judge takes turns with the runs of `engine`."""
     embedded = judge.kind == "embedded"
     with engine.embedded_turn() if engine and embedded else contextlib.nullcontext():
-        return asyncio.run(_check_judge(plan, judge, keys or {}, consents))
+        return asyncio.run(_make_test_call(plan, judge, keys or {}, consents))
 
 
-async def _check_judge(
+async def _make_test_call(
     plan: Plan, judge: JudgeSpec, keys: Mapping[str, str], consents: Consents
 ) -> JudgeCheck:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
@@ -153,6 +153,8 @@ def _read_again(
     rule: str,
     find_request: RequestLookup,
 ) -> Judgement:
+    """Return the judgement after parsing its reply again. If the reply is still unreadable, an
+    extracted verdict is parsed again from the stored reply of the extraction judge."""
     now = _apply_outcome(judgement, request.read(judgement, rule))
     if now.status != "unreadable" or judgement.status != "extracted":
         return now
@@ -181,7 +183,7 @@ def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> 
 
     def work(connection: sqlite3.Connection) -> None:
         for before, now in changed:
-            if has_reply(connection, before):
+            if is_still_stored(connection, before):
                 put_judgement(connection, now)
 
     store.writer.run(work)

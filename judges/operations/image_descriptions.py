@@ -67,8 +67,8 @@ def write_descriptions(
     settings: RunSettings | None = None,
     watch: Callable[[Run], object] = Run.wait,
 ) -> DescribeResult:
-    """Describe the images in a study's slice, and write the items with the descriptions as
-    `context`.
+    """Let a judge describe the images of a study's items, and write all items to the file `out`,
+    with the descriptions as `context`; if no image was described, no file is written.
 
     If the prompt needs a list of aspects to describe, a first run of `aspects_judge` (default:
     `judge`), which needs no vision, makes this list. `watch` is called with each run as it starts,
@@ -116,8 +116,8 @@ def build_describe_plan(
     aspects: Mapping[str, str] | None = None,
     spent: float = 0.0,
 ) -> Plan:
-    """Build the plan of one prompt for the items with images; `spent` is deducted from the
-    budget."""
+    """Build the plan of asking one judge with one prompt about each item with images; if the prompt
+    needs aspects, only about items that have some. `spent` dollars are deducted from the budget."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
     describe_study = Study(
         name=f"{study.name}: {prompt.name}",
@@ -157,8 +157,8 @@ class _DescribeRuns:
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt; return item -> reply. The reasons for missing replies are kept for
-        `failed`."""
+        """Run one prompt; return item -> reply, without reasoning blocks. Items without a usable
+        reply are left out; `failed` returns the reasons."""
         plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, self.spent)
         if not plan.items:
             return {}
@@ -250,8 +250,8 @@ def _described_row(
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
-    """Convert an image's path, relative to `folder`, for a file in the folder `beside`: to a path
-    relative to `beside`, or to a data URL if the image is outside it. A URL stays unchanged."""
+    """Convert an image's path relative to `folder` into one relative to `beside`, the folder of the
+    new items file; into a data URL if the image lies outside `beside`. A URL stays unchanged."""
     if image.startswith(("https://", "data:")):
         return image
     path = (folder / image).resolve()

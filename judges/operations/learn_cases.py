@@ -75,14 +75,16 @@ class LearnCase:
 
     @property
     def gap(self) -> float:
-        """Distance of the mean score of one answer to its label; 0 for a comparison."""
+        """Distance of the mean score of one answer from its label; 0 for a comparison, or without
+        verdicts."""
         if isinstance(self.label, LabelledComparison) or not self.verdicts.calls:
             return 0.0
         return abs(self.verdicts.mean - self.label.value)
 
 
 def label_kind(prompt: Prompt) -> LabelKind:
-    """Return the kind of labels from which a prompt can be improved."""
+    """Return the kind of labels that fit a prompt's verdicts: of pairs, pass or fail, or scores.
+    Raise PlanError for a prompt that neither compares two answers nor judges one."""
     if prompt.protocol in PAIR_PROTOCOLS:
         return "pairs"
     if prompt.protocol == "single":
@@ -96,7 +98,8 @@ def label_kind(prompt: Prompt) -> LabelKind:
 def list_learn_cases(
     items: Mapping[str, Item], labels: StudyLabels, judged: Mapping[CaseKey, LabelledVerdicts]
 ) -> list[LearnCase]:
-    """List the labelled cases of the learn items with the judge's verdicts on them."""
+    """List the labelled cases of `items` (the learn items), each with the judge's verdicts on it in
+    `judged`."""
     cases = [LearnCase(items[one.item], one) for one in labels.cases if one.item in items]
     return [
         replace(case, verdicts=judged.get(case.label.key, LabelledVerdicts())) for case in cases
@@ -106,7 +109,8 @@ def list_learn_cases(
 def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
 ) -> dict[CaseKey, LabelledVerdicts]:
-    """Count a judge's usable verdicts on labelled cases, and those against the label."""
+    """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
+    `name`, and those against the label; noise-floor repeats are left out."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
@@ -132,7 +136,8 @@ def count_verdicts_by_case(
 
 
 def _is_mistake(verdict: Verdict, label: LabelledAnswer, kind: LabelKind) -> bool:
-    """Whether pass or fail is not the label, or a score is more than one step from it."""
+    """Whether a verdict contradicts its label: pass instead of fail or the reverse, or a score more
+    than one step away."""
     score = verdict.scores[0]
     if kind == PASS_FAIL:
         return (score >= 0.5) != (label.value >= 0.5)
@@ -143,7 +148,7 @@ def _is_mistake(verdict: Verdict, label: LabelledAnswer, kind: LabelKind) -> boo
 
 
 def describe_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
-    """Write a judge's mistakes as the text from which a model writes rules."""
+    """Write a judge's mistakes, at most MAX_CASES, as the text from which a model writes rules."""
     parts = []
     for number, case in enumerate(cases[:MAX_CASES], 1):
         lines = [f"Case {number}", f"Question: {_shorten_case_text(case.item.instruction)}"]
@@ -159,10 +164,10 @@ def _describe_case(case: LearnCase, kind: LabelKind) -> list[str]:
             for place, name in enumerate((one.first, one.second), 1)
         ]
         right = 1 if one.winner == one.first else 2
-        how = "in both orders" if case.wrong > 1 else "in one of two orders"
+        calls = f"{case.wrong} of {case.verdicts.calls} calls"
         return [
             *answers,
-            f"Right verdict: answer {right} is better. The judge said otherwise {how}.",
+            f"Right verdict: answer {right} is better. The judge said otherwise in {calls}.",
         ]
     answer = f"Answer: {_shorten_case_text(case.item.answer(one.contestant))}"
     if kind == PASS_FAIL:
@@ -185,7 +190,8 @@ def choose_examples(
 
     The labels (the better answer, pass and fail, or the levels of a score) take turns. Within a
     label the judge's mistakes come first; for single answers, mistakes and right verdicts
-    alternate. Cases with images are left out, because only text is added to a prompt."""
+    alternate. Left out are cases with images, because only text is added to a prompt, and for a
+    rubric (`prompt`) cases whose criteria have no labels."""
     usable = [case for case in cases if not case.item.images and _can_be_shown(case, prompt)]
     random.Random(f"examples:{seed}").shuffle(usable)
     usable.sort(key=lambda case: (-case.wrong, -case.gap))
@@ -206,7 +212,8 @@ def choose_examples(
 
 
 def _can_be_shown(case: LearnCase, prompt: Prompt | None) -> bool:
-    """Whether the right reply to a case is known; for a rubric, its criteria must have labels."""
+    """Whether the right reply to a case is known: always, except for a rubric whose criteria have
+    no labels in this case."""
     if isinstance(case.label, LabelledComparison) or prompt is None or not prompt.rubric:
         return True
     return bool(case.label.levels)
@@ -244,7 +251,7 @@ def example_messages(
     prefilled: bool = False,
     study: Study | None = None,
 ) -> list[Turn]:
-    """Render each case as the prompt's own question, followed by the right verdict.
+    """Render each case as a request in the prompt's own words, followed by the right verdict.
 
     A comparison is shown in both orders; the right label alternates: in the first round A, B, …, in
     the second the other order of each. A single answer is shown once; the arrangements of options
@@ -301,8 +308,8 @@ def _answer_example(
 
 
 def right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAnswer) -> str:
-    """Write the right verdict on one answer in the form that the prompt asks for; a score between
-    two options is that of the nearer one."""
+    """Write the right verdict on one answer in the form that the prompt asks for; for a score
+    between two options, the nearer option."""
     if not prompt.options:
         return _SCORE_LINES[prompt.verdict](label.value)
     offered = parse_arrangement(labels)

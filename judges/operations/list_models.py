@@ -60,7 +60,8 @@ class LocalServer:
 def list_models(
     address: str, key: SecretKey | str = "", rules: EndpointRules | None = None
 ) -> ModelList:
-    """Request the list of an endpoint's models, which also checks the address and the key."""
+    """Request the list of an endpoint's models. A failure, such as a wrong address or key, raises
+    nothing: it is the `error` of the result."""
     return asyncio.run(_list_models(address, key, rules))
 
 
@@ -83,7 +84,8 @@ async def _list_models(
 
 
 def parse_model_list(content: bytes) -> tuple[str, ...]:
-    """Return the sorted model names in the response to `GET /models`."""
+    """Return the sorted model names in the response to `GET /models`, at most MAX_MODELS; raise
+    ValueError if it contains no list."""
     try:
         values: Any = json.loads(content)
     except ValueError:

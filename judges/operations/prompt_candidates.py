@@ -1,8 +1,8 @@
 """Candidates for a better prompt: today's prompt, word for word, plus one block of text.
 
-The block has corrected cases (`examples`), rules written from mistakes (`rules`), the user's own
-criteria (`criteria`), or rules and cases (`both`). It is made only from the learn items, one of
-the two parts of the labelled items.
+The block has labelled cases with their right verdicts (`examples`), rules written from mistakes
+(`rules`), the user's own criteria (`criteria`), or rules and cases (`both`). It is made only from
+the learn items, one of the two parts of the labelled items.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRules:
-    """Rules read from a writer's reply, and a sentence on what could not be used; empty without a
-    problem."""
+    """Rules read from the reply of the model that writes rules. `problem` is a sentence if there
+    are no usable rules or too many, else empty."""
 
     rules: tuple[str, ...]
     problem: str = ""
@@ -57,7 +57,8 @@ class WrittenRules:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Corrected cases as messages of a prompt, and the items that they come from."""
+    """Labelled cases as messages of a prompt, each followed by the right verdict, and the items
+    that they come from."""
 
     turns: tuple[tuple[str, str], ...] = ()
     items: tuple[str, ...] = ()
@@ -76,10 +77,11 @@ def disable_variables(text: str) -> str:
 
 
 def read_rules(reply: str, cases: str = "") -> WrittenRules:
-    """Read at most five rules from a writer's reply: its list items, or else its lines.
+    """Read at most five rules from the reply of the model that writes rules: the items of its list,
+    or all lines of a reply without a list.
 
-    Repeated lines, lines that state a verdict or copy a sentence of `cases` (the text that the
-    writer read), and lines that are too short or too long for a rule are left out.
+    Left out are headings, repeated lines, lines that state a verdict or copy a part of `cases` (the
+    text that the model read), and lines that are too short or too long for a rule.
     """
     lines = [line for line in remove_think_blocks(reply).splitlines() if line.strip()]
     listed = [line for line in lines if _BULLET.match(line)]
@@ -117,8 +119,8 @@ def criteria_block(criteria: str) -> str:
 def add_block(
     prompt: Prompt, kind: str, text: str, examples: Sequence[tuple[str, str]], source: str
 ) -> Prompt:
-    """Return a new prompt: today's messages with `text` at the end of its first message, and the
-    `examples` before its last question."""
+    """Return a copy of a prompt with `text` at the end of its system message (without one: before
+    its first message), and `examples` before its last user message. `kind` is added to its name."""
     values = load_yaml(prompt.yaml)
     assert isinstance(values, dict)  # the prompt was parsed from it
     messages = [{role: body} for role, body in prompt.messages]
@@ -146,7 +148,9 @@ def make_candidate(
     seed: int = 0,
     today: datetime.date | None = None,
 ) -> Candidate:
-    """Build a candidate of one kind; raise PlanError if its block would be empty."""
+    """Build a candidate of one kind; raise PlanError if what this kind adds (rules, criteria or
+    examples) is missing. `learnt` are the items with the mistakes from which `writer`, a model,
+    wrote the rules."""
     text = ""
     if kind in ("rules", "both"):
         if not rules:
@@ -176,7 +180,8 @@ def make_candidate(
 
 
 def write_candidate(candidate: Candidate, folder: Path) -> Path:
-    """Write a candidate as a prompt file that can be read and edited before it is asked."""
+    """Write a candidate as a prompt file, which can be read and edited before a judge is asked with
+    it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{candidate.record.kind}.yaml"
     record = candidate.record
@@ -186,7 +191,8 @@ def write_candidate(candidate: Candidate, folder: Path) -> Path:
 
 
 def read_candidate(path: Path, prompt: Prompt) -> Candidate:
-    """Read a candidate from its file, which may have been edited."""
+    """Read a candidate of `prompt` from its file, which may have been edited; raise PromptError if
+    its name, verdict format or protocol was changed."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -210,7 +216,7 @@ def read_candidate(path: Path, prompt: Prompt) -> Candidate:
     return Candidate(made, record)
 
 
-def block_text(candidate: Prompt, today: Prompt) -> str:
+def added_text(candidate: Prompt, today: Prompt) -> str:
     """Return the lines that a candidate adds to today's prompt."""
     before = {line for _, text in today.messages for line in text.splitlines()}
     lines = [line for _, text in candidate.messages for line in text.splitlines()]
@@ -218,7 +224,8 @@ def block_text(candidate: Prompt, today: Prompt) -> str:
 
 
 def adopt_candidate(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
-    """Save a candidate as the next version of today's prompt; its file names its origin."""
+    """Save a candidate as the next version of today's prompt; the new file keeps the note on the
+    candidate's origin."""
     values = load_yaml(candidate.yaml)
     assert isinstance(values, dict)
     name = parse_prompt(today.yaml).name

@@ -51,7 +51,8 @@ def follow_run(run: Run, out: TextIO | None = None) -> RunSnapshot:
 
 
 class _PauseRetrier:
-    """Resumes a run that a failed write has paused, because a terminal has no resume button."""
+    """Resumes a run that a failed write has paused, because a terminal has no resume button; stops
+    the run if the pause lasts longer than GIVE_UP_SECONDS."""
 
     def __init__(self, run: Run, out: TextIO) -> None:
         self._run, self._out = run, out
@@ -97,8 +98,11 @@ def progress_line(snapshot: RunSnapshot) -> str:
 def run_summary(
     snapshot: RunSnapshot, tokens: tuple[int, int], ledger: Sequence[AttemptTotals] = ()
 ) -> str:
-    """Return a summary of an ended run: asks planned, asks done, counts by status, tokens, dollars,
-    seconds."""
+    """Return a summary of an ended run: calls planned and done, counts by status, tokens, dollars,
+    seconds and failures; then a line for each judge on all attempts of the study (`ledger`).
+
+    `tokens` are (sent, received).
+    """
     by_status = [f"{s} {n:,}" for s in STATUSES if (n := snapshot.counts.get(s, 0))]
     seconds = (snapshot.ended or time.time()) - snapshot.started
     rows = [

@@ -68,12 +68,12 @@ class CacheForecast:
         return tokens if tokens >= minimum else 0
 
 
-def common_prefix_length(one: str, other: str) -> int:
+def common_prefix_length(first: str, second: str) -> int:
     """Return the number of characters that two texts have in common at their start."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1
@@ -95,6 +95,7 @@ runs of 200 to 2,000 calls on two shared cores."""
 class Forecast:
     asks: int
     noise: int
+    """Number of those asks that only measure the changes on a repeat."""
     prompt_tokens: int
     completion_tokens: int
     dollars: float | None

@@ -235,7 +235,8 @@ def assign_owner(plan: Plan, store: Store) -> Plan:
 
 
 def plan_sha(plan: Plan) -> str:
-    """Return the hash of a study, its data, its prompts and the identities of its judges."""
+    """Return the hash of all that determines a plan: the study, its items and prompts, the
+    identities of its judges, recorded verdicts, and the version of the planning rules."""
     parts = [
         str(PLAN_VERSION),
         dump_study(replace(plan.study, preset="")),  # presets may change with a release
@@ -325,8 +326,9 @@ def _salt_of_judge(plan: Plan, judge: JudgeSpec) -> str:
 def key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
-    """Return the key of an ask: a hash of its request, the same on every machine and after a
-    restart. `reads` is, for an extraction, the key of the ask whose reply is read."""
+    """Return the key of an ask: a hash of its request and repeat, the same on every machine and
+    after a restart. `reads` is, for an extraction, the key of the ask whose reply is read; `salt`
+    see `Plan.salt`."""
     messages = call.messages
     if "fence" in call.prompt.variables:
         prefilled = call.judge.read == "probabilities"

@@ -110,7 +110,7 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
     for prompt in prompts:
         _check_prompt(study, prompt)
         for judge in study.judges:
-            _check_reading(study, judge, prompt)
+            _check_judge_fits_prompt(study, judge, prompt)
     _check_not_empty(study, items, prompts)
 
 
@@ -191,7 +191,7 @@ def _has_single_token_labels(study: Study, prompt: Prompt) -> bool:
     return prompt.prefill_for(1, labels) is not None or prompt.has_level_tokens(labels)
 
 
-def _check_reading(study: Study, judge: JudgeSpec, prompt: Prompt) -> None:
+def _check_judge_fits_prompt(study: Study, judge: JudgeSpec, prompt: Prompt) -> None:
     preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
     if judge.read == "probabilities" and preset and not preset.returns_logprobs(judge.model):
         raise PlanError(

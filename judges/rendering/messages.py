@@ -136,10 +136,11 @@ def point_arrangements(
 
 
 def _option_arrangements(options: tuple[str, ...], order: str) -> list[Arrangement]:
-    """Return the orders in which the options are offered.
+    """Return the orders in which the options are offered, for the setting `order`.
 
     `rotations`: each option at each place once. `crossed`: the same, each once with the letters A,
-    B, … and once with … B, A, so that the effects of place and letter can be separated.
+    B, … and once with … B, A, so that the effects of place and letter can be separated. Any other
+    setting: only the order of `options`, or its reverse for `descending`.
     """
     if order == "crossed":
         letters = tuple(string.ascii_uppercase[: len(options)])
@@ -202,7 +203,8 @@ def render_prompt(
     prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False, for_key: bool = False
 ) -> list[dict[str, Any]]:
     """Render the messages of a request. With `prefilled`, a last assistant message contains the
-    start of the reply, up to the label. With `for_key`, the delimiter is that of the call's key."""
+    start of the reply, up to the label. With `for_key`, the delimiter around the answers is that of
+    `key_fence`, otherwise that of `make_fence`."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if for_key and "fence" in values:
         values["fence"] = key_fence(prompt, inputs)
@@ -234,9 +236,9 @@ def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
 
 
 def key_fence(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the delimiter from which the keys of calls are computed.
+    """Return the delimiter that replaces that of `make_fence` when the key of a call is computed.
 
-    Keys contain the texts anyway. This delimiter never changes, so that stored replies stay valid.
+    It is never computed in another way, so that keys, and with them stored replies, stay valid.
     """
     return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 

@@ -149,7 +149,8 @@ def name_versions(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
-    """Load a built-in prompt by name, or a prompt file by path."""
+    """Load a built-in prompt by name, or a prompt file by its path, relative to `folder`; raise
+    PromptError if there is none or it is invalid."""
     path = built_in_prompts().get(name)
     if path is None:
         path = _find_prompt_file(name, folder or Path())

@@ -117,8 +117,8 @@ _SAMPLE_ASPECTS: Final = "(the aspects listed by the prompt creation-aspects)"
 
 
 def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[PromptProblem]]:
-    """List the built-in prompts by name, then a folder's prompts, newest version first; also return
-    the problems of the folder's unusable files."""
+    """List the built-in prompts by name, then a folder's prompts by name, each with its newest
+    version first; also return the problems of the folder's unusable files."""
     found = [
         LibraryPrompt(load_prompt(name), path, True) for name, path in built_in_prompts().items()
     ]
@@ -126,9 +126,9 @@ def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[
     return found + sorted(own, key=lambda one: (one.prompt.name, -one.prompt.version)), problems
 
 
-def save_prompt(text: str, folder: Path, least: int = 1) -> Prompt:
+def save_prompt(text: str, folder: Path, min_version: int = 1) -> Prompt:
     """Save the next version of a prompt in `folder`; its number follows the last version of the
-    same name, built-in prompts included, and is at least `least`.
+    same name, built-in prompts included, and is at least `min_version`.
 
     If the text is identical to the last version, nothing is saved and that version is returned.
     """
@@ -138,7 +138,7 @@ def save_prompt(text: str, folder: Path, least: int = 1) -> Prompt:
     last = last_version(checked.prompt.name, folder)
     if last is not None and _set_version(text, last.version).sha == last.sha:
         return last
-    version = max(last.version + 1 if last else 1, least)
+    version = max(last.version + 1 if last else 1, min_version)
     while not _write_new_file(prompt := _set_version(text, version), folder):
         version += 1  # another process just saved this version, or its file is damaged
     return prompt
@@ -274,8 +274,8 @@ class PromptImport:
 
 
 def import_judge_prompts(path: Path) -> PromptImport:
-    """Import every line with its wording unchanged. Prompts that Evenhand cannot use are returned
-    with the reason."""
+    """Import the prompts of a file with one JSON object per line, with their wording unchanged.
+    Prompts that Evenhand cannot use are returned with the reason."""
     prompts: list[Prompt] = []
     rejected: list[tuple[str, str]] = []
     for number, line in enumerate(_read_lines(path), 1):

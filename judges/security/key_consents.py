@@ -41,8 +41,8 @@ class Pair(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL in normal form; empty if it has no host. The same
-    parser builds the request, so that consent and request refer to the same host."""
+    """Return scheme, host and port of a URL in normal form; empty if it is no http or https URL
+    with a host. The same parser builds the request, so that both refer to the same host."""
     try:
         parts = httpx2.URL(url.strip())
         host = parts.raw_host.decode("ascii").lower().rstrip(".")
@@ -103,7 +103,7 @@ class Consents:
 
     def missing(self, judges: Iterable[JudgeSpec]) -> tuple[Pair, ...]:
         """Return the pairs of variable and origin that still need the user's consent for these
-        judges, without duplicates."""
+        judges, without duplicates; none on a public page, where no consent can be given."""
         if self.path is None:
             return ()
         pairs = (pair_of(judge) for judge in judges)
@@ -149,7 +149,8 @@ TypedKeys = Mapping[str, TypedKey]
 
 
 def parse_typed_keys(sent: str | None) -> dict[str, TypedKey]:
-    """Read the keys as the browser sends them: {judge: {"key": …, "url": …}}."""
+    """Read the keys as the browser sends them: {judge: {"key": …, "url": …}}. What is malformed or
+    has no key is left out."""
     try:
         values = json.loads(sent or "{}")
     except ValueError:
@@ -163,8 +164,8 @@ def parse_typed_keys(sent: str | None) -> dict[str, TypedKey]:
 
 
 def typed_keys_of_judges(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
-    """Return the typed keys of these judges; raise KeyRefused if a key was typed for another
-    origin."""
+    """Return judge -> typed key, for these judges; raise KeyRefused if a key was typed for another
+    origin or is malformed."""
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:
@@ -175,7 +176,8 @@ def typed_keys_of_judges(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[
 
 
 def check_key_origin(key: TypedKey, origin: str, name: str) -> str:
-    """Check a key and return it; raise KeyRefused if it was typed for another origin."""
+    """Check a key and return it without surrounding white space; raise KeyRefused if it was typed
+    for another origin than `origin` or is malformed. `name` is for the error message."""
     if not origin or key.origin != origin:
         raise KeyRefused(
             f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "
@@ -211,7 +213,7 @@ def allow(options: argparse.Namespace) -> int:
     return 0
 
 
-def confirm(study: Study, options: argparse.Namespace) -> None:
+def confirm_study_keys(study: Study, options: argparse.Namespace) -> None:
     """Obtain consent for every environment variable that a study sends, by option or by a question
     on the terminal; raise an error if consent is refused."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]

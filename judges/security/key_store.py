@@ -95,7 +95,8 @@ class SecretKey:
         return self._value is None
 
     def seconds_left(self) -> float:
-        """Return the seconds until the key is deleted, if it is not used."""
+        """Return the seconds until the key is deleted if it is not used; infinite for a key without
+        an idle time."""
         if self._idle is None:
             return float("inf")
         return self._last + self._idle - self._clock()
@@ -108,8 +109,8 @@ class SecretKey:
         return self._wholes
 
     def echoed_forms(self) -> tuple[str, ...]:
-        """Return the forms to mask in replies: none of a key that may be an ordinary word, because
-        it is short or a placeholder."""
+        """Return the forms of this key to mask in replies; none if the key may be an ordinary word,
+        because it is short or a placeholder."""
         value = self._value or ""
         if len(value) < PIECE_LENGTH or value.lower() in PLACEHOLDERS:
             return ()
@@ -190,7 +191,8 @@ def register_keys(values: Iterable[str]) -> Iterator[None]:
 
 def key_forms(value: str) -> tuple[str, ...]:
     """Return the forms in which a text may contain a key, longest first: plain, percent-encoded,
-    hex, and three base64 forms, one for each offset modulo 3 at which the key may start."""
+    with ASCII escapes, and from PIECE_LENGTH characters on also hex and base64, the latter for each
+    offset modulo 3 at which the key may start. None for a key below MIN_KEY_LENGTH."""
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")
@@ -260,8 +262,8 @@ _PLAIN_FORMATTER: Final = logging.Formatter()
 
 
 def install_redaction(*, lossy: bool = False) -> Callable[[], None]:
-    """Mask keys in log records and standard streams; return a function that undoes this. With
-    `lossy`, a text that cannot be written (a log on a full disk) is dropped: a server goes on."""
+    """Mask keys in log records, standard output and standard error; return a function that undoes
+    this. With `lossy`, a text that cannot be written (a full disk) is dropped without an error."""
     factory, out, err = logging.getLogRecordFactory(), sys.stdout, sys.stderr
     logging.setLogRecordFactory(lambda *values, **named: redact_record(factory(*values, **named)))
     sys.stdout, sys.stderr = RedactingStream(out, lossy), RedactingStream(err, lossy)

@@ -42,7 +42,7 @@ LENGTHS: Final[Mapping[str, tuple[float, float]]] = {
 
 @dataclass(frozen=True)
 class TwinItems:
-    """Items with their twins, and the number of answers that each family skipped, by reason."""
+    """Items with their twins, and for each family the numbers of twins made and answers skipped."""
 
     items: tuple[Item, ...]
     made: Mapping[str, int] = field(default_factory=dict)
@@ -51,7 +51,8 @@ class TwinItems:
 
 
 def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
-    """Add the twins that a study file asks for to its items. Equal studies get equal twins."""
+    """Add to `items` the twins that a study asks for; without twins in the study, the items stay
+    as they are. Equal studies get equal twins."""
     if study.twins is None:
         return TwinItems(tuple(items))
     design = study.twins.design
@@ -81,7 +82,8 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
 
 def planned_effect(answers: int, families: int, power: float = 0.8) -> float | None:
     """Return the smallest effect, beyond that of the floor (a meaningless change), that a plan
-    detects with probability `power`: a difference of shares. None without answers or families.
+    detects with probability `power`: a difference of shares. `answers` and `families` are numbers;
+    None if one of them is 0.
 
     The estimate assumes that a judge chooses at random in both orders, independently, and adjusts
     for the number of families.
@@ -140,7 +142,8 @@ def make_twin(family: str, source: TwinSource) -> str:
 
 
 def find_fault(family: str, original: str, twin: str) -> str:
-    """Return the first rule of its family that a twin breaks; empty if it breaks none."""
+    """Return how a twin breaks a rule of its family, such as "words lost"; empty if it breaks
+    none."""
     if family == REPEAT:
         return "" if twin == original else "differs from the original"
     if twin == original:

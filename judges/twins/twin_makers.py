@@ -24,7 +24,7 @@ class TwinSkipped(Exception):
 
 @dataclass(frozen=True)
 class TwinSource:
-    """An answer and what its twins may need besides."""
+    """An answer, and what else its twins may be made from."""
 
     item: Item
     text: str
@@ -75,8 +75,8 @@ _LARGEST_ROUND: Final = 4
 
 @lru_cache(maxsize=64)  # asked for several families of an answer
 def split_code(text: str) -> tuple[tuple[str, bool], ...]:
-    """Split a text into (part, whether it is code or blank): fenced blocks are code, and so is an
-    unfenced text of which most lines look like code."""
+    """Split a text into (part, whether it is code or blank): fenced blocks are code, and so is a
+    part between them of which most lines look like code."""
     return tuple(
         (part, bool(k % 2) or not part.strip() or _looks_like_code(part))
         for k, part in enumerate(_FENCE.split(text))
@@ -174,6 +174,7 @@ def _bold_clause(sentence: str) -> str:
 
 
 def _add_filler(times: int, source: TwinSource) -> str:
+    """Append sentences without content that are together at least `times` as long as the answer."""
     text = _require_latin_script(source)
     wanted, added = times * len(text), ""
     sentences: list[str] = []
@@ -204,6 +205,8 @@ def _add_frame_sentences(source: TwinSource) -> str:
 
 
 def _add_signature(kind: str, source: TwinSource) -> str:
+    """Append a sentence that names an author: the maker of the judges (`kind` "own"), another maker
+    ("other"), or nobody known ("neutral")."""
     text = _require_latin_script(source)
     if kind == "neutral":
         name = twin_texts.NEUTRAL_NAME
@@ -224,7 +227,7 @@ def _return_question(source: TwinSource) -> str:
 
 
 def _add_typos(share: float, source: TwinSource) -> str:
-    """Swap two neighbouring letters inside some words; at least one word is changed."""
+    """Swap two neighbouring letters inside a `share` of the words, at least one."""
     _require_prose(source)
     text = _require_latin_script(source)
     places = _find_misspellable_words(text)
@@ -254,7 +257,8 @@ def _find_misspellable_words(text: str) -> list[tuple[int, int]]:
 
 
 def _cut_last_third(source: TwinSource) -> str:
-    """Remove the last third of the words (of the characters in a text without spaces)."""
+    """Remove the last third of the words (of the characters, if there are fewer than three words);
+    a full stop at the end is kept."""
     text = source.text.rstrip()
     words = list(re.finditer(r"\S+", text))
     if len(words) >= 3:
@@ -269,7 +273,7 @@ def _cut_last_third(source: TwinSource) -> str:
 
 
 def _change_number(source: TwinSource) -> str:
-    """Change one digit of one number; its length and separators stay."""
+    """Replace the first digit of one number in the answer, drawn at random."""
     found = list(_NUMBER.finditer(source.text))
     if not found:
         raise TwinSkipped("no number")

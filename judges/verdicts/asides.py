@@ -48,10 +48,11 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 def reject_if_asides_contradict(
     reply: str, found: MarkerMatch, read: Callable[[str], MarkerMatch], *, is_json: bool = False
 ) -> MarkerMatch:
-    """Return the reading `found` of a reply, or one without a verdict if its asides contradict it.
+    """Return `found`, which was read from a reply; without its verdict if the asides of the reply
+    state another verdict.
 
-    `read` reads a text in the same way. A reply with all its markers in asides that agree is read
-    as usual, as many judges put their verdict in quotation marks or code.
+    `read` is the function that reads a text in the same way. A reply with all its markers in asides
+    that agree is accepted, as many judges put their verdict in quotation marks or code.
     """
     if found.verdict is None:
         return found
@@ -72,12 +73,12 @@ def reject_if_asides_contradict(
     return found if agreed else MarkerMatch(reason=CONTRADICTED, rule=found.rule)
 
 
-def _agrees_with_verdict(one: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
-    """Whether a reading of a part of the reply agrees with a verdict; `unreadable` is returned for
-    a part from which no verdict was read."""
-    if one.verdict is not None or not one.parts:
-        return unreadable if one.verdict is None else one.verdict == verdict
-    return all(verdict.scores[index] == score for index, score in one.parts)
+def _agrees_with_verdict(partial: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
+    """Whether the verdict read from a part of the reply, or each of its scores if only some were
+    read, equals `verdict`; `unreadable` is returned for a part from which neither was read."""
+    if partial.verdict is not None or not partial.parts:
+        return unreadable if partial.verdict is None else partial.verdict == verdict
+    return all(verdict.scores[index] == score for index, score in partial.parts)
 
 
 def find_asides(text: str, *, is_json: bool = False) -> list[Span]:
@@ -118,7 +119,8 @@ def _find_part_after_chat_token(text: str) -> Iterator[Span]:
 
 
 def _find_parts_in_brackets(text: str, kinds: str) -> Iterator[Span]:
-    """Yield the parts in single brackets; a bracket that is not closed ends with its line."""
+    """Yield the parts in single brackets; a bracket that is not closed ends with its line. `kinds`
+    lists the opening brackets to look for."""
     opened: dict[str, list[int]] = {_CLOSING[kind]: [] for kind in kinds}
     for match in _BRACKET.finditer(text):
         if match[0] in kinds:

@@ -141,7 +141,7 @@ READERS: Final[dict[tuple[str, str], ReplyReader]] = {}
 
 
 def reads(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyReader]:
-    """Register a reader of a verdict format."""
+    """Return a decorator that registers a function as the reader of a verdict format by a rule."""
 
     def register(reader: ReplyReader) -> ReplyReader:
         READERS[format, rule] = reader
@@ -151,8 +151,8 @@ def reads(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyRe
 
 
 def reads_after(format: str, pattern: re.Pattern[str]) -> Callable[[MarkerReader], MarkerReader]:
-    """Register a reader of the text at the last match of a pattern; a reply without a
-    match has no verdict."""
+    """Return a decorator that registers a function as the reader of a verdict format; it gets the
+    last match of `pattern` in the reply, and a reply without a match has no verdict."""
 
     def register(reader: MarkerReader) -> MarkerReader:
         def read(text: CleanedReply, n_options: int) -> MarkerMatch:
@@ -205,8 +205,8 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    """Return the last `[[…]]` of a reply, or the one before if a sentence prefers it to the
-    last."""
+    """Return the last `[[…]]` of a reply in lower case, or the one before if a sentence prefers it
+    to the last; None if there is none."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None

@@ -94,7 +94,7 @@ _GRADE_OF: Final = re.compile(
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
     """Read the grades from 0 to 5 after `Grading:`, one for each option, which some prompts request
-    before the choice; empty unless every option has one, and if quoted grades contradict them."""
+    before the choice. Empty if an option has no grade, or if grades in asides contradict them."""
     spans = [span for span in asides.find_asides(text) if _GRADE_OF.search(text, *span)]
     grades = _grades_after_last_heading(text, n_options)
     own = (
@@ -158,7 +158,7 @@ def read_point_verdict(
         return _read_pass_fail(text, marker)
     if marker is None or not options:
         return markers.MarkerMatch()
-    found = _match_value(text, marker.end(), values)
+    found = _option_score_at(text, marker.end(), values)
     if found is None:
         return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
     return markers.MarkerMatch(Verdict(scores=(found[0],)), "", (marker.start(), found[1]))
@@ -173,7 +173,7 @@ def _read_rubric(
     spans: list[tuple[int, int]] = []
     for name in criteria:
         marker = _find_criterion(text.lower, lower_ascii(name))
-        found = _match_value(text, marker[1], values) if marker else None
+        found = _option_score_at(text, marker[1], values) if marker else None
         if marker and found is None:
             return markers.MarkerMatch(reason=f"the level of {name} cannot be read")
         if marker and found:
@@ -242,7 +242,7 @@ def option_values(options: tuple[str, ...]) -> dict[str, float]:
         return {option: float(place) for place, option in enumerate(options, start=1)}
 
 
-def _match_value(
+def _option_score_at(
     text: CleanedReply, start: int, values: Mapping[str, float]
 ) -> tuple[float, int] | None:
     """Return the score of the option named at index `start`, and the index where the name ends;

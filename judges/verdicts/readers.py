@@ -35,19 +35,20 @@ _NOT_STATED_LENGTH: Final = 40
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read "Response X is better". The reply is unreadable if it states this of two responses,
     because one of the statements may be a quotation."""
-    sentences = _find_sentences(text, n_options)
+    sentences = _find_better_sentences(text, n_options)
     if len({match[1] for match in sentences}) > 1:
         return MarkerMatch(reason="more than one response is called better", rule="exactly-one")
-    return replace(_match_last_sentence(sentences, n_options), rule="exactly-one")
+    return replace(_verdict_of_last_sentence(sentences, n_options), rule="exactly-one")
 
 
 @reads("overall-response", "last")
 def _read_last_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
-    return _match_last_sentence(_find_sentences(text, n_options), n_options)
+    return _verdict_of_last_sentence(_find_better_sentences(text, n_options), n_options)
 
 
-def _find_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
-    """Find the sentences that are plainly stated, not negated or doubted ("I doubt whether …")."""
+def _find_better_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
+    """Find the sentences "Response X is better" about one of the options, without those that are
+    negated or doubted ("I doubt whether …")."""
 
     def is_stated(start: int) -> bool:
         return not _NOT_STATED.search(text.lower[max(0, start - _NOT_STATED_LENGTH) : start])
@@ -59,7 +60,7 @@ def _find_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
     ]
 
 
-def _match_last_sentence(sentences: list[re.Match[str]], n_options: int) -> MarkerMatch:
+def _verdict_of_last_sentence(sentences: list[re.Match[str]], n_options: int) -> MarkerMatch:
     if not sentences:
         return MarkerMatch()
     return MarkerMatch(_verdict_of_letter(sentences[-1][1], n_options), "", sentences[-1].span())
@@ -113,15 +114,15 @@ def _read_five_level(text: CleanedReply, marker: re.Match[str], n_options: int) 
     end = text.lower.find("\n", marker.end())
     found = markers.last_brackets(text.lower, marker.end(), len(text.lower) if end < 0 else end)
     found = found or markers.last_brackets(text.lower, start, marker.start())
-    return _match_level(found, marker.span())
+    return _verdict_of_level(found, marker.span())
 
 
 @reads("arena-hard")
 def _read_arena_hard(text: CleanedReply, n_options: int) -> MarkerMatch:
-    return _match_level(markers.last_brackets(text.lower))
+    return _verdict_of_level(markers.last_brackets(text.lower))
 
 
-def _match_level(
+def _verdict_of_level(
     brackets: markers.Brackets | None, marker: tuple[int, int] | None = None
 ) -> MarkerMatch:
     if brackets is None:
@@ -166,15 +167,17 @@ def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
     if brackets is None:
         line = _TWO_NUMBERS.match(text.lower) if n_options == 2 else None
         return (
-            MarkerMatch() if line is None else _match_rating_pair([line[1], line[2]], line.span())
+            MarkerMatch()
+            if line is None
+            else _verdict_of_rating_pair([line[1], line[2]], line.span())
         )
-    return _match_rating_pair((brackets.content or "").split(","), brackets.span)
+    return _verdict_of_rating_pair((brackets.content or "").split(","), brackets.span)
 
 
 _TWO_NUMBERS: Final = re.compile(r"\s*(\d+(?:\.\d+)?)[ ,\t]+(\d+(?:\.\d+)?)[ \t]*(?:\r?\n|$)")
 
 
-def _match_rating_pair(parts: Sequence[str], span: tuple[int, int]) -> MarkerMatch:
+def _verdict_of_rating_pair(parts: Sequence[str], span: tuple[int, int]) -> MarkerMatch:
     scores = [_parse_whole_score(part, "rating-pair") for part in parts]
     if len(scores) != 2 or scores[0] is None or scores[1] is None:
         return MarkerMatch(reason=UNREADABLE_MARKER)
@@ -198,7 +201,7 @@ def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     for marker in _FACTUALITY.finditer(text.lower):
         index = ord(marker[1]) - ord("a")
         score = markers.score_at(text.lower, marker.end(), 10)
-        scores[index] = _check_range("factuality", score[0]) if score else None
+        scores[index] = _score_if_in_range("factuality", score[0]) if score else None
         spans[index] = marker.start(), score[1] if score else marker.end()
     wanted = [scores.get(index) for index in range(min(n_options, 26))]
     known = tuple(score for score in wanted if score is not None)
@@ -213,7 +216,7 @@ def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
 @reads_after("result-n", re.compile(r"\[result\] ?:? ?[\[(]?"))
 def _read_result_n(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     score = markers.score_at(text.lower, marker.end(), 5)
-    value = _check_range("result-n", score[0]) if score else None
+    value = _score_if_in_range("result-n", score[0]) if score else None
     if score is None or value is None:
         return MarkerMatch(reason=UNREADABLE_MARKER)
     return MarkerMatch(Verdict(scores=(value,)), "", (marker.start(), score[1]))
@@ -260,7 +263,7 @@ def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 @reads("none")
-def _match_without_verdict(text: CleanedReply, n_options: int) -> MarkerMatch:
+def _read_no_verdict(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(reason="this format has no verdict", rule="none")
 
 
@@ -286,8 +289,8 @@ def _parse_whole_score(content: str | None, format: str) -> float | None:
     score = markers.score_at(part, 0, round(FORMATS[format].high))
     if score is None or score[1] != len(part):
         return None
-    return _check_range(format, score[0])
+    return _score_if_in_range(format, score[0])
 
 
-def _check_range(format: str, value: float) -> float | None:
+def _score_if_in_range(format: str, value: float) -> float | None:
     return value if FORMATS[format].low <= value <= FORMATS[format].high else None

@@ -26,8 +26,11 @@ class CleanedReply:
 
 
 def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
-    """Clean a reply before it is read. For JSON use `emphasis=False`: asterisks and underscores are
-    kept, as they may be part of values."""
+    """Normalise characters and spaces of a reply; remove reasoning blocks and Markdown emphasis.
+    With an unclosed reasoning block, nothing is removed and the result is `truncated`.
+
+    For JSON use `emphasis=False`: asterisks and underscores are kept, as values may contain them.
+    """
     for pattern, replacement in _SPACE_STEPS if reply.isascii() else _UNICODE_STEPS + _SPACE_STEPS:
         reply = pattern.sub(replacement, reply)
     tags = _REASONING_TAG.findall(reply)

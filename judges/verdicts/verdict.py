@@ -99,7 +99,8 @@ def marker_span(
     scale: Sequence[str] = (),
     labels: Sequence[str] = (),
 ) -> tuple[int, int] | None:
-    """Return the span of the verdict in the raw reply, for highlighting on the page."""
+    """Return the span of the verdict in the raw reply, for highlighting on the page; None if no
+    verdict is read. Parameters as for `parse_verdict`."""
     read = parse_verdict(format, reply, n_options, rule, scale, labels)
     if read.verdict is None or read.span is None:
         return None
@@ -109,8 +110,11 @@ def marker_span(
 def read_probabilities(
     labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
 ) -> ParsedVerdict:
-    """Take the most probable label as the verdict. The verdict is a tie if `tie` (the label for a
-    tie) is the most probable, or if several labels share the highest probability."""
+    """Take the most probable label as the verdict: a tie if that is `tie`, the label for a tie, or
+    if several labels share the highest probability.
+
+    No verdict is read if all labels together have a probability below MIN_LABEL_MASS.
+    """
     names = [*labels] if tie is None else [*labels, tie]
     mass_of = dict.fromkeys(names, 0.0)
     for token, probability in token_probabilities.items():
@@ -187,7 +191,7 @@ def level_token_places(
     tokens: Sequence[str], options: Sequence[str], arrangement: Arrangement
 ) -> list[int] | None:
     """Return, for each criterion of a rubric, the index of the token that states its level; None if
-    a level is missing or shares its token with other text."""
+    a level is missing, shares its token with other text, or is contradicted in an aside."""
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
     spans = None if cleaned.truncated else point_readers.level_spans(cleaned, options, arrangement)

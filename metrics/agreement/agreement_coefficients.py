@@ -58,12 +58,14 @@ def _kappa_standard_error(p: Floats, kappa: float, n: int) -> float:
 
 
 def spearman_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Compute Spearman's rank correlation; None if a variable is constant."""
+    """Compute Spearman's rank correlation; None with fewer than two pairs of values, or if a
+    variable is constant."""
     return _correlation(stats.spearmanr, first, second)
 
 
 def pearson_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Compute Pearson's correlation; None if a variable is constant."""
+    """Compute Pearson's correlation; None with fewer than two pairs of values, or if a variable is
+    constant."""
     return _correlation(stats.pearsonr, first, second)
 
 

@@ -28,7 +28,8 @@ NO_CHOICE = -2
 
 @dataclass(frozen=True)
 class CaseVerdicts:
-    """Readable verdicts that pick an answer or a tie, each with its case and chosen contestant."""
+    """Readable verdicts that pick an answer or a tie (`rows`), with the number of the case (`case`)
+    and the index of the chosen contestant in `names`, or TIE (`chosen`), of each row."""
 
     rows: pd.DataFrame
     names: list[str]
@@ -38,7 +39,8 @@ class CaseVerdicts:
 
 
 def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
-    """Extract the verdicts that pick an answer or a tie, with case and chosen contestant."""
+    """Extract the verdicts that pick an answer or a tie, with case and chosen contestant; of a
+    person's repeated votes on a case only the first."""
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame))
     case, count = row_selection.group_codes(rows, CASE_KEY)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -133,7 +135,8 @@ def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
 def people_agreement_table(
     frame: pd.DataFrame, by: Sequence[str] = ("judge",)
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Compute each cell's agreement and κ with the people's majority, with ties and without."""
+    """Compute each cell's agreement and κ with the people's majority, with ties and without. Cells
+    without a verdict on a case that people voted on are left out."""
     evidence = GroupedFrame(frame, by)
     measures = (
         people_agreement_measure(),

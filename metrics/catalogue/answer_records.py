@@ -23,6 +23,7 @@ from studies.domain import USABLE_STATUSES
 
 PEOPLE_BEHIND: Final = {"unlike": "people"}
 JACKKNIFE: Final = "Interval: jackknife over items."
+BY_ITEM: Final = "Interval: Student's t over items."
 
 
 def right_share_at_random(options: int, ties: float) -> float:
@@ -195,7 +196,7 @@ declare_measures(
     "rater",
     (
         ("people_mae", "Distance from people", "mean absolute difference from the mean of "
-         "people's votes, on levels −2 to 2", "Interval: Student's t over items.",
+         "people's votes, on levels −2 to 2", BY_ITEM,
          "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
     ),
     unit="levels", style="decimal", better="low", needs=(VOTES,),
@@ -211,9 +212,9 @@ declare_measures(
          "orders together give the verdict of the majority of people", SHARE_INTERVAL,
          "agreement.merged_orders.*"),
         ("with_person", "Person with the other people", "votes of a person equal to those of the "
-         "other people", SHARE_INTERVAL, "agreement.annotators.*.with_person"),
+         "other people", BY_ITEM, "agreement.annotators.*.with_person"),
         ("with_judge", "Judge with the other people", "verdicts of the judge equal to the votes "
-         "of the people other than the one it replaces", SHARE_INTERVAL,
+         "of the people other than the one it replaces", BY_ITEM,
          "agreement.annotators.*.with_judge"),
     ),
     better="high", needs=(VOTES,),
@@ -224,7 +225,7 @@ declare_measures(
     "rater",
     (
         ("replacement_advantage", "Advantage over a person", "agreement of the judge with the "
-         "other people minus that of the person it replaces", "Interval: bootstrap over items.",
+         "other people minus that of the person it replaces", BY_ITEM,
          "agreement.annotators.*.advantage"),
     ),
     style="points", neutral=0.0, better="high", needs=(VOTES,),

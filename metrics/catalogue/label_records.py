@@ -136,7 +136,8 @@ declare_measures(
     "model",
     (
         ("point_value", "Mean score or pass rate of a model", "mean score, or share of passes, of "
-         "the model's answers", _T, "point_ranking.*.*.models.*.value"),
+         "the model's answers", "Interval: Student's t over items; of a share, Wilson at the "
+         "effective number of items.", "point_ranking.*.*.models.*.value"),
         ("behind_first", "Distance to the first model", "value of the first model minus that of "
          "this one", "Bonferroni over all pairs of models.",
          "point_ranking.*.*.models.*.behind_first"),

@@ -184,7 +184,7 @@ ENTROPY: Final = declare(
         "position",
         how="Maximum likelihood from the shares of the positions. The entropy varies little and "
         "shows no direction (62 % first is 0.96), so read it together with the consistency. "
-        "Interval: jackknife over items.",
+        "Interval: jackknife over items; of two positions, from that of the first-position share.",
         paths=(*position_paths("entropy"), "grade.*.*.pooled_entropy"),
         unit="bits/log2 N",
         style="decimal",
@@ -415,7 +415,7 @@ for _part, _words in (
             name=f"Entropy of {_words}",
             question="position",
             definition=f"entropy of the {_words}, in bits, for comparisons repeated in every order",
-            how="Total = noise + order. Interval: jackknife over items.",
+            how="Total = noise + order. Interval: Student's t over items.",
             paths=(f"position.*.*.entropy_{_part}",),
             unit="bits",
             style="decimal",

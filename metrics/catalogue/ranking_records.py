@@ -84,7 +84,7 @@ declare_measures(
     "model",
     (
         ("corrected_win_rate", "Win rate corrected by people", "people's win rate, estimated from "
-         "all verdicts of the judges and the votes (prediction-powered)", _T,
+         "all verdicts of the judges and the votes (prediction-powered)", SHARE_INTERVAL,
          "corrected.*.corrected corrected.*.people corrected.*.judge"),
         ("jury_win_rate", "Win rate by the jury", "comparisons that the model wins by the "
          "majority of the judges", SHARE_INTERVAL, "jury.win_rate.*"),

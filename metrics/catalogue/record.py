@@ -104,7 +104,7 @@ class MeasureRecord:
 
     @property
     def estimator(self) -> Measure:
-        """The estimator from item totals, of a measure that has one."""
+        """The estimator from item totals; ValueError for a measure without one."""
         if self.measure is None:
             raise ValueError(f"{self.name} is not estimated from item totals")
         return self.measure

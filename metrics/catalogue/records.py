@@ -33,8 +33,8 @@ def listed(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
 
 
 def text_records(outlet: Outlet) -> list[MeasureRecord]:
-    """Records of measures of the texts of replies that an outlet lists. They apply to verdicts on
-    single answers too."""
+    """Records of those measures listed by an outlet that read the texts of replies, so that they
+    apply to verdicts on single answers too."""
     return [one for one in listed(outlet) if one.measure is not None and one.measure.reads_texts]
 
 
@@ -43,7 +43,7 @@ def family_names() -> list[str]:
     return list(dict.fromkeys(name for one in RECORDS.values() for name in one.families))
 
 
-def family(name: str) -> list[MeasureRecord]:
+def records_of_family(name: str) -> list[MeasureRecord]:
     """Records of the measures in a family of paired differences, which are adjusted together."""
     return [one for one in RECORDS.values() if name in one.families]
 

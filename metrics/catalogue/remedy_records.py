@@ -22,8 +22,8 @@ declare_measures(
          "answer, undecided ones counted half (1/N among N options)", SHARE_INTERVAL,
          _paths_of_all_rules("agreement")),
         ("plan_agreement", "Agreement of a budget's rule", "comparisons that the rule chosen on "
-         "half of the items decides for the known answer on the other half", SHARE_INTERVAL,
-         "remedies.plan.steps.[].agreement"),
+         "half of the items decides for the known answer on the other half",
+         "Interval: jackknife over items.", "remedies.plan.steps.[].agreement"),
         ("rule_decided", "Decided", "comparisons that the rule decides", SHARE_INTERVAL,
          f"{_paths_of_all_rules('decided')} remedies.risk.*.*.[].decided"),
         ("rule_right", "Right when decided", "decided comparisons with the known answer",

@@ -21,7 +21,8 @@ TWINS: Final = Need("verdicts on twins", "Add twins: quick to the study file.")
 _CELL: Final = "twins.*.*.*"
 _FLOOR: Final = (
     "An effect is beyond_floor: minus that of the floor (sham; prefix for openings) on the same "
-    "answers; adjusted by max-t over all families, judges and prompts of the study."
+    "answers, jackknife over items; adjusted by max-t over all families, judges and prompts of the "
+    "study."
 )
 
 TWIN_PREFERENCE: Final = declare(
@@ -85,8 +86,8 @@ declare_measures(
          "Bradley–Terry with four style differences, without a ridge; sandwich by items. It is "
          "correlation; twins of the same feature show the effect.", "style.*.coefficients.*"),
         ("style_share", "Share of the ranking that is style", "covariance of the part that style "
-         "control removes with the strengths, divided by their variance", "Jackknife by items. "
-         "May be negative.", "style.*.style_share"),
+         "control removes with the strengths, divided by their variance",
+         "May be negative. Interval: sandwich by items.", "style.*.style_share"),
     ),
     style="decimal", neutral=0.0, needs=(LENGTHS,),
 )  # fmt: skip
@@ -95,7 +96,7 @@ declare_measures(
     "rater",
     (
         ("style_minus_people", "Weight of style beyond people", "weight of style of the judge "
-         "minus that of people on the same comparisons", "Jackknife by items, paired.",
+         "minus that of people on the same comparisons", "Interval: sandwich by items, paired.",
          "style.*.minus_people.*"),
     ),
     style="decimal", neutral=0.0, needs=(LENGTHS, VOTES),

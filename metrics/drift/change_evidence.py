@@ -35,7 +35,7 @@ _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
 def start_weight(night: int) -> float:
     """Share of the betting capital for a change that starts on this night: proportional to
-    1/night."""
+    1/night, and 0 after HORIZON nights."""
     return 1 / (night * _HARMONIC) if 1 <= night <= HORIZON else 0.0
 
 

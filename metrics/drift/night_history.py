@@ -25,8 +25,9 @@ class NightComparison:
     """Result of comparing tonight with all earlier nights, item by item."""
 
     value: float | None
-    """Mean score tonight, from 0 to 1."""
+    """Mean score tonight, from 0 to 1; None if no item was scored on an earlier night."""
     before: float | None
+    """Mean score of the same items on the earlier nights."""
     difference: Estimate
     p: float
     evidence: ChangeEvidence

@@ -22,7 +22,8 @@ from studies.texts.twin_families import FAMILIES
 
 SCALE: Final = 60
 Kind = str
-"""Kind of a score: accuracy, agreement, coverage, consistency, or the key of another measure."""
+"""Kind of a score: accuracy, agreement (with the other nights), coverage (share of usable replies),
+consistency, RESISTANCE, or the key of another measure."""
 RESISTANCE: Final = "resistance"
 """Kind of the score of a study's twins."""
 KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
@@ -35,8 +36,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
 
 
 class Stream(NamedTuple):
-    """One series of nights: a judge, a prompt and a kind of score (accuracy, agreement with the
-    other nights, coverage or consistency)."""
+    """One series of nights: a judge, a prompt and a kind of score, such as accuracy."""
 
     judge: str
     prompt: str
@@ -141,5 +141,5 @@ def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def _overlap_share(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(len(one), len(other), 1)
+def _overlap_share(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / max(len(first), len(second), 1)

@@ -44,7 +44,7 @@ class CertifiedShare:
 
 
 def upper_error_limit(errors: int, n: int, delta: float = DELTA) -> float:
-    """Exact upper limit of an error rate with confidence 1 − δ, after `errors` of n."""
+    """Exact upper limit of an error rate with confidence 1 − δ, if `errors` of n are wrong."""
     return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, 1 - delta))
 
 
@@ -63,9 +63,9 @@ def certify_share(
 ) -> CertifiedShare:
     """Certify the largest share of comparisons whose score has at least a margin.
 
-    `score` is positive for the first contestant, `truth` +1 or −1. The margins must not have been
-    chosen with the same labels. Margins that decide fewer items than `labels_needed` are passed
-    over: this depends on the scores alone.
+    `score` is positive where the judge prefers the first contestant; `truth` is +1 where that one
+    is better, else −1. The margins must not have been chosen with the same labels. Margins that
+    decide fewer items than `labels_needed` are passed over: this depends on the scores alone.
     """
     drawn = _draw_one_per_item(items)
     size, wrong = np.abs(score[drawn]), score[drawn] * truth[drawn] < 0
@@ -107,7 +107,8 @@ def _draw_one_per_item(items: Ints) -> Ints:
 def certify_judge_share(
     grid: OrderGrid, raters: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
 ) -> CertifiedShare:
-    """Certify the share of one judge, or of a jury that was not chosen by its agreement.
+    """Certify the share of one judge, or of a jury that was not chosen by its agreement; `raters`
+    are the numbers of its judges in the grid.
 
     The score of a judge with graded replies is their mean over both orders; otherwise it is the sum
     of the verdicts of all judges in both orders.

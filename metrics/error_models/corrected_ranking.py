@@ -76,7 +76,8 @@ class CorrectedRanking:
 def corrected_ranking(
     frame: pd.DataFrame, source: TruthSource | None = None
 ) -> CorrectedRanking | None:
-    """Rank the contestants of a frame; None if no better answer is known."""
+    """Rank the contestants of a frame, corrected for the judges' errors; None if no better answer
+    is known (`source` says which answers count as known)."""
     grid = build_order_grid(frame, (), source)
     known = grid.truth != 0
     if not known.any() or not len(grid.raters):
@@ -117,7 +118,8 @@ def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> 
 
 
 def _judge_errors(grid: OrderGrid, cell: int) -> dict[str, Estimate]:
-    """Error rates of a judge on the labelled comparisons, by position of the better answer."""
+    """Error rates of rater number `cell` on the labelled comparisons, with the better answer shown
+    `first` and `second`, and `slope`: 1 minus both."""
     loss = (1 - grid.verdicts[cell].astype(np.float64) * grid.truth) / 2
     found, totals = {}, []
     for position, name in enumerate(("first", "second")):

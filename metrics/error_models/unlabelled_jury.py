@@ -122,8 +122,8 @@ def fit_jury(grid: OrderGrid, raters: Sequence[int], pairs: Sequence[str]) -> Un
 
 
 class _Cases:
-    """Comparisons with equal replies of all judges (and the same pair of contestants) as one
-    case."""
+    """Comparisons with equal replies of all judges as one case; those of frequent pairs (MIN_PAIR)
+    only if they also have the same contestants."""
 
     def __init__(self, verdicts: Floats, pairs: Sequence[str], items: Ints) -> None:
         self.judges = len(verdicts)
@@ -289,8 +289,8 @@ def error_correlation(better: Floats, weights: Floats, sign: Floats) -> Floats:
 
 
 def _estimate_share(value: float, rounds: Floats, n: int, items: int, note: str = "") -> Estimate:
-    """Estimate of a share: Wilson interval at the n that has the bootstrap variance; where (almost)
-    nothing varies, at the number of items."""
+    """Estimate of a share with a Wilson interval, for the sample size that would give the variance
+    of the bootstrap `rounds`; where (almost) nothing varies, for the number of items."""
     variance = float(np.var(rounds))
     size = float(items) if variance < 1e-9 else min(value * (1 - value) / variance, float(n))
     low, high = wilson_bounds(value * size, max(size, 1e-9))

@@ -182,14 +182,14 @@ def adjust_contrast_family(
     family: Sequence[PairedTotals],
     rng: np.random.Generator,
     rounds: int = BOOTSTRAP_ROUNDS,
-    least: float = 0.0,
+    min_critical: float = 0.0,
 ) -> list[Contrast]:
     """Estimate the differences of a family, each with a raw interval and an interval adjusted for
-    the family. `least` is the smallest critical value that the adjustment may use."""
+    the family. `min_critical` is the smallest critical value that the adjustment may use."""
     raws = [_raw_difference(one) for one in family]
     with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
     critical = _critical_value(with_interval, rng, rounds) if with_interval else Z95
-    critical = max(critical, least)
+    critical = max(critical, min_critical)
     return [_build_contrast(one, raw, critical) for one, raw in zip(family, raws, strict=True)]
 
 
@@ -220,26 +220,30 @@ def pair_totals(
     return paired
 
 
-def _raw_difference(one: PairedTotals) -> Estimate:
-    if len(one.items) == 0:
-        return unknown_estimate("no items in common", one.measure.unit)
+def _raw_difference(paired: PairedTotals) -> Estimate:
+    if len(paired.items) == 0:
+        return unknown_estimate("no items in common", paired.measure.unit)
     raw = jackknife_estimate(
-        one.sums, one.statistic, one.n, one.measure.unit, effect=_largest_side_change(one)
+        paired.sums,
+        paired.statistic,
+        paired.n,
+        paired.measure.unit,
+        effect=_largest_side_change(paired),
     )
-    return _widen_to_score(one, raw) if one.measure.kind == "share" else raw
+    return _widen_to_score(paired, raw) if paired.measure.kind == "share" else raw
 
 
-def _largest_side_change(one: PairedTotals) -> float:
+def _largest_side_change(paired: PairedTotals) -> float:
     """Return how much the difference left − right would change if every verdict (or other unit) in
     one cell had the opposite outcome: the larger change of the two cells. It sets the width of the
     interval if leaving out items changes nothing."""
-    width = one.sums.shape[1] // 2
-    totals = one.sums.sum(axis=0)
+    width = paired.sums.shape[1] // 2
+    totals = paired.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
-    return max(one.measure.unit_effect(side, one.side) for side in sides)
+    return max(paired.measure.unit_effect(side, paired.side) for side in sides)
 
 
-def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
+def _widen_to_score(paired: PairedTotals, raw: Estimate) -> Estimate:
     """Widen a t interval to Tango's score interval if few units (such as verdicts) differ between
     the two cells.
 
@@ -248,14 +252,14 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
-    discordance = max(_discordant_share(one), abs(raw.value))
-    n = _effective_pairs(one, raw, discordance)
-    differing = discordance / one.step * n
-    if differing >= MIN_DISCORDANT and jackknife_error(one.sums, one.statistic) >= NO_SPREAD:
+    discordance = max(_discordant_share(paired), abs(raw.value))
+    n = _effective_pairs(paired, raw, discordance)
+    differing = discordance / paired.step * n
+    if differing >= MIN_DISCORDANT and jackknife_error(paired.sums, paired.statistic) >= NO_SPREAD:
         return raw
-    gained = raw.value / one.step * n
+    gained = raw.value / paired.step * n
     low, high = (
-        one.step * bound
+        paired.step * bound
         for bound in tango_bounds((differing + gained) / 2, (differing - gained) / 2, n)
     )
     if low >= raw.low and high <= raw.high:
@@ -263,26 +267,26 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     return replace(raw, low=min(low, raw.low), high=max(high, raw.high), method=TANGO_METHOD)
 
 
-def _discordant_share(one: PairedTotals) -> float:
+def _discordant_share(paired: PairedTotals) -> float:
     """Return the mean over items of |mean in the left cell − mean in the right cell|, weighted by
     the number of values of each item."""
-    width = one.sums.shape[1] // 2
-    left, right = one.sums[:, :width], one.sums[:, width:]
+    width = paired.sums.shape[1] // 2
+    left, right = paired.sums[:, :width], paired.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
     weight = left[:, -1] / left[:, -1].sum() + right[:, -1] / right[:, -1].sum()
     return float((gap * weight).sum() / 2)
 
 
-def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
+def _effective_pairs(paired: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Return the sample size for Tango's interval: the number of independent units (such as
     verdicts) that would give the observed standard error. It is the number of items if all items
     have the same difference, or if each item has one unit."""
-    error = jackknife_error(one.sums, one.statistic)
-    variance = discordance * one.step - (raw.value or 0.0) ** 2
-    if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
+    error = jackknife_error(paired.sums, paired.statistic)
+    variance = discordance * paired.step - (raw.value or 0.0) ** 2
+    if error < NO_SPREAD or variance < NO_SPREAD or paired.n == raw.items:
         return float(raw.items)
     shrink = (Z95 / float(student_t_quantile(raw.items))) ** 2
-    return max(min(variance / error**2, one.n) * shrink, 1.0)
+    return max(min(variance / error**2, paired.n) * shrink, 1.0)
 
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
@@ -297,17 +301,17 @@ def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds
     return max_t_quantile(deviations, rng, rounds)
 
 
-def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contrast:
+def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Contrast:
     adjusted = replace(raw, method=ADJUSTED_METHOD)
     if raw.value is not None and raw.low is not None and raw.high is not None:
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
         low = raw.value - (raw.value - raw.low) * ratio
         high = raw.value + (raw.high - raw.value) * ratio
-        most = largest_difference(one.measure)
+        most = largest_difference(paired.measure)
         raw = replace(raw, low=max(raw.low, -most), high=min(raw.high, most))
         adjusted = replace(adjusted, low=max(low, -most), high=min(high, most))
-    left, right = _side_values(one)
-    return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)
+    left, right = _side_values(paired)
+    return Contrast(paired.measure.name, paired.left, paired.right, raw, adjusted, left, right)
 
 
 def largest_difference(measure: PairedMeasure) -> float:
@@ -315,11 +319,11 @@ def largest_difference(measure: PairedMeasure) -> float:
     return 1.0 if measure.kind == "share" else measure.bounds[1] - measure.bounds[0]
 
 
-def _side_values(one: PairedTotals) -> tuple[float | None, float | None]:
+def _side_values(paired: PairedTotals) -> tuple[float | None, float | None]:
     """Values of the measure in the left and in the right cell, on the common items."""
-    if len(one.items) == 0:
+    if len(paired.items) == 0:
         return None, None
-    totals = one.sums.sum(axis=0)
+    totals = paired.sums.sum(axis=0)
     width = len(totals) // 2
-    left, right = float(one.side(totals[:width])), float(one.side(totals[width:]))
+    left, right = float(paired.side(totals[:width])), float(paired.side(totals[width:]))
     return left if math.isfinite(left) else None, right if math.isfinite(right) else None

@@ -12,7 +12,8 @@ from studies.frames.frame import QUESTION_COLUMN
 
 
 def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
-    """Stack the frames of several studies; `column` names the study of each row.
+    """Stack the frames of several studies (name -> frame) into one; the new column `column` has the
+    name of each row's study.
 
     Items with the same id count as the same item, so contrasts can pair them across studies (for
     example, a study with images and one with context texts).

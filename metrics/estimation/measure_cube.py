@@ -107,7 +107,8 @@ class MeasureCube:
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, in the cells that match `where`."""
+        """Estimate one measure for every combination of `by`, in the cells that match `where`. If
+        no cell matches, the result is empty; without `by`, it is an estimate without a value."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {

@@ -59,7 +59,7 @@ class GroupedFrame:
 
     @cached_property
     def picks(self) -> pd.DataFrame:
-        """Readable rows whose verdict is a slot or a tie."""
+        """Rows with a usable verdict for a slot or a tie, without noise-floor repeats."""
         return row_selection.select_picks(self.frame)
 
     @cached_property
@@ -272,7 +272,8 @@ class Measure:
 
 
 def note_missing_order(estimate: Estimate) -> Estimate:
-    """Add the note that the shown order is not recorded, if the estimate has no data."""
+    """Return an estimate without data with the note that the shown order is not recorded, in place
+    of its own note; any other estimate unchanged."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
 
 

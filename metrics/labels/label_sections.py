@@ -49,6 +49,7 @@ class PassFailResult:
     rates: PassFailRates
     true_pass_rate: Estimate
     power_tuned: Estimate
+    """True pass rate by another method (`prediction_powered_rate`)."""
     errors_p: float | None
     """p-value of equal error rates for all contestants; None for one contestant or no labels."""
 
@@ -110,7 +111,8 @@ def _pass_fail_rows_by(
 
 def pass_fail_section(frame: pd.DataFrame) -> Json:
     """Build the section of pass/fail measures, as judge -> prompt -> values. The values are a
-    sentence, the rates, the true pass rate, the confusion table and the unusable replies."""
+    sentence, the rates, the true pass rate, the confusion table and the unusable replies; with
+    several contestants or categories also the rates of each."""
     nested: Json = {}
     for (judge, prompt), found in pass_fail_results(frame).items():
         values: Json = {"sentence": pass_fail_sentence(found)}

@@ -87,9 +87,9 @@ def _float_column_or_nan(rows: pd.DataFrame, name: str) -> Floats:
 
 
 def _convert_by_judge_and_prompt(
-    frame: pd.DataFrame, wanted: np.ndarray, convert: Callable[[pd.DataFrame], Rows]
+    frame: pd.DataFrame, mask: np.ndarray, convert: Callable[[pd.DataFrame], Rows]
 ) -> dict[Rater, Rows]:
-    chosen = wanted & ~frame["noise"].to_numpy(np.bool_)
+    chosen = mask & ~frame["noise"].to_numpy(np.bool_)
     if not chosen.any():
         return {}
     rows = row_selection.select_rows(frame, chosen)
@@ -100,11 +100,11 @@ def _convert_by_judge_and_prompt(
     }
 
 
-def confusion_cell_mask(frame: pd.DataFrame, checked: str) -> np.ndarray:
+def confusion_cell_mask(frame: pd.DataFrame, cell: str) -> np.ndarray:
     """Mask of the rows in one cell of the confusion table, such as "pass_bad" (bad answers that
-    passed)."""
+    passed), without noise-floor repeats; no rows for another text."""
     codes = pass_fail_codes(frame)
-    verdict, _, label = checked.partition("_")
+    verdict, _, label = cell.partition("_")
     known = {"pass": PASS, "good": PASS, "fail": FAIL, "bad": FAIL}
     if verdict not in known or label not in known:
         return np.zeros(len(frame), np.bool_)

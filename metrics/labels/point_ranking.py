@@ -128,8 +128,8 @@ def _correct_with_pooled_labels(
 
 def _true_pass_rate_of_model(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
     """Estimate the true pass rate of one model. A labelled answer counts by its label; the other
-    verdicts are corrected for the judge's errors on `labelled`. If there are others, and `reason`
-    says why they cannot be corrected, there is no value."""
+    verdicts are corrected for the judge's errors on `labelled`, which is impossible if `reason` is
+    not empty: there is then no value."""
     unlabelled = own.usable.select(own.usable.label == UNKNOWN)
     rates = pass_fail_rates(own)
     if not len(unlabelled.verdict):
@@ -183,23 +183,25 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
     return found
 
 
-def _independent_gap(one: Estimate, other: Estimate) -> Estimate:
+def _independent_gap(first: Estimate, second: Estimate) -> Estimate:
     """Estimate the difference of two corrected rates; the squared distances to their limits add up
     (Donner and Zou 2012).
 
     Items and labels that both rates share are ignored, so the interval is rather too wide.
     """
-    if one.value is None or other.value is None:
+    if first.value is None or second.value is None:
         return unknown_estimate("no corrected pass rate")
-    value = one.value - other.value
-    limits = (one.low, one.high, other.low, other.high)
+    value = first.value - second.value
+    limits = (first.low, first.high, second.low, second.high)
     if any(limit is None for limit in limits):
-        return Estimate(value, None, None, one.n + other.n, min(one.items, other.items), "share")
+        return Estimate(
+            value, None, None, first.n + second.n, min(first.items, second.items), "share"
+        )
     low_one, high_one, low_other, high_other = (float(limit or 0.0) for limit in limits)
-    low = value - math.hypot(one.value - low_one, high_other - other.value)
-    high = value + math.hypot(high_one - one.value, other.value - low_other)
-    items = min(one.items, other.items)
-    return Estimate(value, low, high, one.n + other.n, items, "share", 0.95, MOVER_METHOD)
+    low = value - math.hypot(first.value - low_one, high_other - second.value)
+    high = value + math.hypot(high_one - first.value, second.value - low_other)
+    items = min(first.items, second.items)
+    return Estimate(value, low, high, first.n + second.n, items, "share", 0.95, MOVER_METHOD)
 
 
 def _rank_models(
@@ -223,12 +225,12 @@ def _rank_models(
     )
 
 
-def _gap_between(gaps: Gaps, one: str, other: str) -> Estimate:
-    """Return the value of model `one` minus the value of model `other`, whichever order `gaps`
+def _gap_between(gaps: Gaps, first: str, second: str) -> Estimate:
+    """Return the value of model `first` minus the value of model `second`, whichever order `gaps`
     lists them in."""
-    if (one, other) in gaps:
-        return gaps[one, other]
-    found = gaps[other, one]
+    if (first, second) in gaps:
+        return gaps[first, second]
+    found = gaps[second, first]
     low = None if found.high is None else -found.high
     high = None if found.low is None else -found.low
     value = None if found.value is None else -found.value

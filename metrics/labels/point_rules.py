@@ -152,7 +152,7 @@ class _RaterVerdicts:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """Return one row for each answer, with the means over its arrangements."""
+        """One row for each answer, with the means over its arrangements."""
         columns = ["score", "expected", "label", "loss", "expected_loss"]
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
@@ -206,7 +206,7 @@ def _losses_of_column(verdicts: _RaterVerdicts, answers: pd.DataFrame, column: s
 
 def _estimate_point_rule(
     verdicts: _RaterVerdicts,
-    id: str,
+    rule: str,
     calls: float,
     loss: Floats,
     single: Floats,
@@ -215,18 +215,18 @@ def _estimate_point_rule(
 ) -> PointRule:
     kind = verdicts.kind
     value = proportion(1 - loss, item) if kind == "pass" else verdicts.scale.distance(loss, item)
-    if id == SINGLE:
-        return PointRule(id, calls, value)
+    if rule == SINGLE:
+        return PointRule(rule, calls, value)
     if kind == "score":
         gain = verdicts.scale.difference(single - loss, item)
     else:
         # Two hard verdicts earn on average exactly what one does, so their gain has no error.
-        exact = id == "arrangements" and calls == 2
+        exact = rule == "arrangements" and calls == 2
         bounds = (0.0, 0.0) if exact else (-1.0, 1.0)
         gain = mean_estimate(single - loss, item, "share", bounds)
     limits = (-1.0, 1.0) if kind == "pass" else (-math.inf, math.inf)
     return PointRule(
-        id, calls, value, gain, simultaneous_interval(gain, max(tests, 1), bounds=limits)
+        rule, calls, value, gain, simultaneous_interval(gain, max(tests, 1), bounds=limits)
     )
 
 
@@ -353,8 +353,8 @@ def _verdicts_follow_labels(
 
 def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
     """Build the summary's section on remedies for verdicts on single answers, as judge -> prompt ->
-    {"rules": estimates, "missing": rules that cannot be computed, "recommendation": rule or
-    null}."""
+    {"rules": estimates, "missing": rules that cannot be computed, "recommendation": the recommended
+    rule, or {"rule": null}}."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_remedies(frame).items():
         name = "agreement" if found.kind == "pass" else "mae"

@@ -164,8 +164,8 @@ class VerificationArrays:
 
     @cached_property
     def majority_follows(self) -> dict[tuple[str, str], bool]:
-        """Return (item, contestant) -> whether most verifiers say that the answer follows the
-        instruction. Answers with as many yes as no are left out."""
+        """(item, contestant) -> whether most verifiers say that the answer follows the instruction.
+        Answers with as many yes as no are left out."""
         answer, answers = self.answer
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {
@@ -175,8 +175,8 @@ class VerificationArrays:
         }
 
     def mixed_pairs(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Select readable verdicts on mixed pairs: exactly one of the two answers follows the
-        instruction.
+        """Select readable verdicts on mixed pairs: by most verifiers, exactly one of the two
+        answers follows the instruction.
 
         The column `right` is 1 if the answer that follows is preferred, 0 if the other answer is,
         else TIE.
@@ -206,8 +206,8 @@ class VerificationArrays:
 
     @property
     def prefers_following(self) -> Measure:
-        """Define the measure: share of decisive verdicts on mixed pairs for the answer that follows
-        the instruction.
+        """Measure: share of decisive verdicts on mixed pairs for the answer that follows the
+        instruction.
 
         A mixed pair has exactly one such answer, so chance is one half. Every order counts; the
         resampling unit is the item.
@@ -222,8 +222,8 @@ class VerificationArrays:
 
     @property
     def mixed_pair_ties(self) -> Measure:
-        """Define the measure: share of ties among verdicts on mixed pairs (only one answer follows
-        the instruction)."""
+        """Measure: share of ties among verdicts on mixed pairs (only one answer follows the
+        instruction)."""
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
             rows = self.mixed_pairs(evidence.frame)
@@ -236,7 +236,8 @@ def verification_summary(
     checks: Mapping[str, Sequence[AnswerCheck]], frame: pd.DataFrame
 ) -> dict[str, Any]:
     """Compute all measures of a study's verifications: "all" and "contestants" (shares),
-    "verifiers" (their agreement), and the preferences on mixed pairs of "judges" and "people"."""
+    "verifiers" (their agreement), and the preferences on mixed pairs of "judges" and "people" (left
+    out if people voted on none). Empty without verifications."""
     verified = VerificationArrays(checks)
     if not len(verified):
         return {}

@@ -88,6 +88,7 @@ class VotesByPerson:
         return [one if one.value is not None else unknown_estimate(note, "share") for one in made]
 
     def count(self, selected: row_selection.Mask | None = None) -> Ints:
+        """Count each person's votes, or only the selected ones."""
         who = self.who if selected is None else self.who[selected]
         return np.bincount(who, minlength=len(self.names)).astype(np.int64)
 
@@ -103,6 +104,8 @@ class VotesByPerson:
 
     @cached_property
     def first(self) -> list[Estimate]:
+        """Share of each person's decisive votes for the answer shown first, where the order is
+        recorded."""
         made = self.share_by_person(
             (self.pick == 0).astype(np.float64), self.decisive_known_order, ALL_TIES_NOTE
         )
@@ -160,8 +163,8 @@ class VotesByPerson:
 
     @cached_property
     def peer_agreement_shares(self) -> tuple[Floats, Floats]:
-        """Return two shares for each vote in `votes`: the share of the other voters on the case who
-        agree with the vote, and the share of pairs of other voters who agree with each other.
+        """Two shares for each vote in `votes`: the share of the other voters on the case who agree
+        with the vote, and the share of pairs of other voters who agree with each other.
 
         The first share is nan without other voters, the second with fewer than two.
         """
@@ -173,6 +176,7 @@ class VotesByPerson:
 
     @cached_property
     def others(self) -> list[Estimate]:
+        """Mean share, for each person, of the other people who gave the same verdict on a case."""
         share = self.peer_agreement_shares[0]
         met = np.isfinite(share)
         return self._estimate_share_by_person(
@@ -243,7 +247,8 @@ class VotesByPerson:
         return np.where(known, np.where(here, table, 0).sum(axis=1), np.nan)
 
     def vote_timing(self, code: int) -> tuple[float | None, int]:
-        """Return a person's median seconds per vote and number of timed votes."""
+        """Return a person's median seconds per timed vote (None if no vote is timed), and the
+        number of timed votes; `code` is the person's code in `who`."""
         timed = self.seconds[(self.who == code) & np.isfinite(self.seconds)]
         return (float(np.median(timed)) if len(timed) else None), len(timed)
 

@@ -129,8 +129,8 @@ def _significant_flag(
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
     """Flag people who prefer a position: exact binomial test of their share of first picks.
 
-    The share is tested against the share expected from the others' votes, or against chance if
-    chance is nearer to the person's share.
+    The reference is the share expected from the others' votes, or chance: the higher of the two for
+    a person who picks first more often than by chance, else the lower.
     """
     hits, n = (
         people.count(people.decisive_known_order & (people.pick == 0)),

@@ -46,7 +46,7 @@ NOT_SHARED_NOTE: Final = (
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
     """Estimate each person's probability of being right in a decisive vote. `options` is the number
-    of answers N in the comparison of each vote."""
+    of answers N in the comparison of each vote, `people` the number of people."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _pair_agreements(votes, options, people)

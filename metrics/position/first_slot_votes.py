@@ -45,8 +45,9 @@ def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
 
 
 def live_first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of items that vote for the first slot, with bounds valid at every look. An
-    item votes by its first pair that flipped, for the slot toward which the pair flipped."""
+    """Estimate the share of items that vote for the first slot, with bounds that hold at every
+    moment of a run. An item votes by its first pair that flipped, for the slot toward which the
+    pair flipped."""
     if not len(frame) or not (frame["options"] == 2).all():
         return unknown_estimate(PAIRS_ONLY_NOTE, "share")
     return confidence_sequence(*count_item_votes(frame))

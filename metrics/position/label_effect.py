@@ -33,7 +33,8 @@ def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
     "label" (share of picks of the label "A"), each separated from the other; 0.5 is no effect.
 
     With f the first-slot share where the labels are A, B and g where they are B, A: slot = (f +
-    g)/2 and label = (f + 1 − g)/2. Only decisive verdicts on pairs read in all their orders count.
+    g)/2 and label = (f + 1 − g)/2. Only decisive verdicts on pairs read in all their orders count
+    (all decisive ones, if no comparison was planned in several orders).
     """
     rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
@@ -77,7 +78,10 @@ def _first_slot_shares(totals: Floats) -> tuple[Floats, Floats]:
     return safe_divide(totals[..., 0], totals[..., 1]), safe_divide(totals[..., 2], totals[..., 3])
 
 
-def _label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]:
+def _crossed_label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]:
+    """Return a function that counts verdicts and picks of the first slot, where the labels are A, B
+    and where they are B, A; `statistic` computes an effect from these counts."""
+
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = row_selection.select_pairs(evidence.balanced_picks)
         rows = row_selection.select_rows(rows, rows["pick"] >= 0)
@@ -102,7 +106,7 @@ def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 SLOT_EFFECT = Measure(
     "slot",
     "share",
-    _label_tally(_slot_statistic),
+    _crossed_label_tally(_slot_statistic),
     "other",
     (0, 1),
     NOT_CROSSED_NOTE,
@@ -111,7 +115,7 @@ SLOT_EFFECT = Measure(
 LABEL_EFFECT = Measure(
     "label",
     "share",
-    _label_tally(_label_statistic),
+    _crossed_label_tally(_label_statistic),
     "other",
     (0, 1),
     NOT_CROSSED_NOTE,

@@ -104,7 +104,7 @@ class OrderTable:
         incomplete = np.concatenate([self.incomplete_by_item, other.incomplete_by_item])
         return OrderTable(self.counts + other.counts, leans, incomplete)
 
-    def worst_case_lean(self) -> OrderTest:
+    def worst_case_test(self) -> OrderTest:
         """Sign test by items, as if every incomplete pair had flipped against the observed
         direction.
 

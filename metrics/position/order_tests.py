@@ -176,8 +176,8 @@ def both_orders_table(frame: pd.DataFrame) -> Ints:
 
 
 def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
-    """Run the tests on pairs read in both orders: sign (by items, by pairs), McNemar,
-    Stuart–Maxwell, Bowker."""
+    """Run the tests on pairs read in both orders: sign (by items, by pairs), McNemar (without and
+    with continuity correction), Stuart–Maxwell, Bowker. p is None without such pairs."""
     sets = two_order_sets(GroupedFrame(frame))
     lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())

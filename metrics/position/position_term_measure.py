@@ -50,6 +50,8 @@ def _value_or_zero(estimate: Estimate | None) -> float:
 
 
 def _pseudo_value_tally(which: int, evidence: GroupedFrame) -> MeasureTally:
+    """Tally the pseudo-values of γ (`which` is 0) or of σ(γ) (1); cells in which γ has no interval
+    are left out."""
     rows = row_selection.select_known_order(row_selection.select_pairs(evidence.picks))
     parts = []
     for cell in range(evidence.count):

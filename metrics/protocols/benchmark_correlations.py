@@ -46,8 +46,8 @@ class BenchmarkCorrelations:
 
 
 def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return benchmark -> model -> score, from a table with the columns model, benchmark and score.
-    Error messages name the faulty row."""
+    """Return benchmark -> model -> score, from a table with the columns model, benchmark and score;
+    raise ValueError that names the missing column or the faulty row."""
     missing = [name for name in SCORE_COLUMNS if name not in table]
     if missing:
         raise ValueError(

@@ -82,7 +82,7 @@ def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str,
 
 def reward_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float | None]:
     """Return Reward and Win Rate from five-level counts; unreadable replies are not in the
-    denominator.
+    denominator. Both are None if no reply is readable.
 
     Reward = (100·much better + 50·better − 50·worse − 100·much worse)/readable; Win Rate =
     100·(much better + better)/readable.

@@ -178,7 +178,7 @@ def cost_per_head_to_head(
 
     `cost` is the dollars of each row, nan if unknown (default: the column `cost`). `extra` is a
     cost outside the frame, such as that of extracting verdicts; it is divided evenly among the
-    head-to-heads.
+    head-to-heads. Those with a call of unknown cost are not in the mean.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:

@@ -237,8 +237,7 @@ class Leaderboard:
 
     @cached_property
     def ranks(self) -> dict[str, RankRange]:
-        """Compute the rank of each contestant, and the range of ranks that the significant
-        differences allow.
+        """Rank of each contestant, and the range of ranks that the significant differences allow.
 
         A difference is significant if its interval excludes zero, adjusted for all differences
         together (max-t). If it has no finite estimate, its lower limit must be above zero. Without

@@ -67,14 +67,14 @@ class ChoiceModel:
     note: str = ""
 
 
-def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
-    """Fit the choices among `least` or more options, all judges and prompts pooled.
+def fit_choice_model(frame: pd.DataFrame, *, min_options: int = 2) -> ChoiceModel:
+    """Fit the choices among `min_options` or more options, all judges and prompts pooled.
 
     Every readable pick of every order counts once. Picks of unknown order are left out; if there
     are no others, strengths are fitted without position effects. Options that were shown together
     share one scale of strengths; position effects are separate for each number of options.
     """
-    rows = select_picks(frame.loc[(frame["options"] >= max(least, 2)).to_numpy()])
+    rows = select_picks(frame.loc[(frame["options"] >= max(min_options, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()
     left_out = TIES_LEFT_OUT_NOTE if not single.all() else ""
     rows = rows.loc[single]

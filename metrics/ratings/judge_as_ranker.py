@@ -120,7 +120,8 @@ def _pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
 
 
 def _select_pair_outcomes(rows: pd.DataFrame, names: list[str], column: str) -> _Outcomes:
-    """Return the verdicts, or the known better answers, of pairs of the models `names`."""
+    """Return the verdicts (`column` is "pick") or the known better answers ("truth") on pairs of
+    the models `names`."""
     rows = row_selection.select_pairs(rows)
     if not len(rows) or not names:
         return _Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))

@@ -43,7 +43,7 @@ def known_winners(
     It is the choice of more than half of the votes, or, without votes, the recorded answer. `signs`
     (verdicts) and `truth` (recorded answers) are by row, in the same coding; `people` marks votes.
     """
-    recorded = _first_recorded_winner(case, cases, truth)
+    recorded = _recorded_winners(case, cases, truth)
     if not people.any():
         return recorded
     votes, where = signs[people], case[people]
@@ -54,7 +54,7 @@ def known_winners(
     return np.where(cast > 0, majority, recorded)
 
 
-def _first_recorded_winner(case: Ints, cases: int, truth: Floats) -> Floats:
+def _recorded_winners(case: Ints, cases: int, truth: Floats) -> Floats:
     recorded = np.zeros(cases)
     known = truth != 0
     recorded[case[known]] = truth[known]

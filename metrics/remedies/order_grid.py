@@ -59,8 +59,11 @@ class OrderGrid:
     verdicts: Singles
     graded: Singles | None
     labels: NDArray[np.int16]
+    """Code of the labels of each call, [rater, order, comparison]; −1 without a call."""
     repeats: Singles | None
     votes: tuple[Floats, Floats] | None
+    """Shares of people's votes for the contestant whose name sorts first, and for the other, by
+    comparison; None if people did not vote."""
 
     @property
     def size(self) -> int:

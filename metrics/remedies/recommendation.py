@@ -85,7 +85,7 @@ def recommend(
     chosen = next((one for one in prices if helped and is_above_zero(one.gain)), None)
     coin = _interval_covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    sentence = _advice(chosen) if chosen else _no_advice_text(judge, coin, table)
+    sentence = _advice_text(chosen) if chosen else _no_advice_text(judge, coin, table)
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
@@ -98,7 +98,7 @@ def _interval_covers(got: Estimate, value: float) -> bool:
     return got.low is None or got.high is None or got.low <= value <= got.high
 
 
-def _advice(chosen: PriceGain) -> str:
+def _advice_text(chosen: PriceGain) -> str:
     return (
         f"{imperative(chosen.rule)}. Rules chosen in this way gain {gain_text(chosen.gain)} on "
         "items not used to choose them."

@@ -82,7 +82,7 @@ class RemedyStudy:
             for verdicts in self.grid.verdicts
         )
 
-    def best_raters(self, among: Iterable[int]) -> list[int]:
+    def raters_by_agreement(self, among: Iterable[int]) -> list[int]:
         """Return the raters by decreasing agreement with both orders added up; raters of equal
         agreement are in study order."""
         return sorted(among, key=lambda rater: -self.pool_agreement[rater])
@@ -131,7 +131,9 @@ class RemedyStudy:
         such a judge would be used alone, without a jury.
         """
         panel = self.panel(self.raters[rater][1])
-        return self.best_raters(k for k in panel if k != rater and not self._is_better(k, rater))
+        return self.raters_by_agreement(
+            k for k in panel if k != rater and not self._is_better(k, rater)
+        )
 
     def has_graded_curve(self, rater: int) -> bool:
         """Whether a rater's risk-coverage curve is over margins of graded scores, not votes."""
@@ -156,7 +158,7 @@ class RemedyStudy:
         got = jackknife_estimate(sums, first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
 
-    def other_judges(self, rater: int) -> list[RuleEstimate]:
+    def one_call_of_each_judge(self, rater: int) -> list[RuleEstimate]:
         """Estimate the rule "one call" for the judge of a rater, then for each other judge with the
         same prompt."""
         panel = self.panel(self.raters[rater][1])

@@ -31,6 +31,7 @@ class _OrderSets:
 
     @property
     def first(self) -> Ints:
+        """Row number of the first row of each order set."""
         return row_selection.first_rows(self.group, self.groups)
 
 

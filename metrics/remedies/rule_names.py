@@ -60,13 +60,13 @@ def rule_words(rule: Rule) -> RuleWords:
     return rule_words_of_id(rule.id, [judge for judge, _ in rule.members])
 
 
-def rule_words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
+def rule_words_of_id(rule_id: str, judges: Sequence[str]) -> RuleWords:
     """Return the texts of the rule with this id, applied to these judges."""
-    if id in _FIXED:
-        return _FIXED[id]
-    if id.startswith("prompt:"):
-        return _prompt_words(id.removeprefix("prompt:"))
-    kind, value = _parse_id(id)
+    if rule_id in _FIXED:
+        return _FIXED[rule_id]
+    if rule_id.startswith("prompt:"):
+        return _prompt_words(rule_id.removeprefix("prompt:"))
+    kind, value = _parse_id(rule_id)
     if kind == "margin":
         return RuleWords(
             f"Both orders, graded, margin {value}",
@@ -82,7 +82,7 @@ def rule_words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
             "one vote decides where the orders differ",
             f"Ask {{judge}} in both orders and send {percent} of the comparisons to people",
         )
-    return _jury_words(id, judges)
+    return _jury_words(rule_id, judges)
 
 
 def imperative(rule: Rule) -> str:
@@ -90,14 +90,14 @@ def imperative(rule: Rule) -> str:
     return rule_words(rule).imperative.format(judge=rule.members[0][0])
 
 
-def parameter_of_rule_id(id: str) -> float:
+def parameter_of_rule_id(rule_id: str) -> float:
     """The number in the id of a rule: 3 of `repeats(3)-both`."""
-    return float(_parse_id(id)[1])
+    return float(_parse_id(rule_id)[1])
 
 
-def _parse_id(id: str) -> tuple[str, str]:
-    found = re.fullmatch(r"([\w-]+)\(([\d.]+)\)(-both)?", id)
-    return (found[1] + (found[3] or ""), found[2]) if found else (id, "")
+def _parse_id(rule_id: str) -> tuple[str, str]:
+    found = re.fullmatch(r"([\w-]+)\(([\d.]+)\)(-both)?", rule_id)
+    return (found[1] + (found[3] or ""), found[2]) if found else (rule_id, "")
 
 
 def _prompt_words(name: str) -> RuleWords:
@@ -130,22 +130,22 @@ def _repeat_words(k: int, *, both: bool) -> RuleWords:
     )
 
 
-def _jury_words(id: str, judges: Sequence[str]) -> RuleWords:
+def _jury_words(rule_id: str, judges: Sequence[str]) -> RuleWords:
     panel, count = join_names(judges), number_word(len(judges))
     title = f"{count.capitalize()} judges"
-    if id == "round-robin":
+    if rule_id == "round-robin":
         return RuleWords(
             f"{title} take turns",
             f"{panel}, one judge per item",
             f"Let {panel} judge in turn, one judge per item",
         )
-    if id == "opposite":
+    if rule_id == "opposite":
         return RuleWords(
             f"{title}, opposite orders",
             f"{judges[0]} sees one order, {judges[1]} the other",
             f"Ask {panel} once each, in opposite orders, and add up the verdicts",
         )
-    if id == "jury":
+    if rule_id == "jury":
         return RuleWords(
             f"{title}, one order each", panel, f"Ask {panel} once each and add up the verdicts"
         )

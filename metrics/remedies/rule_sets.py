@@ -112,10 +112,10 @@ def _repeat_rules(grid: OrderGrid, rater: int) -> list[Rule]:
 
 
 def _rule_of_one_judge(
-    grid: OrderGrid, rater: int, id: str, decisions: Decisions, calls: float, note: str = ""
+    grid: OrderGrid, rater: int, rule_id: str, decisions: Decisions, calls: float, note: str = ""
 ) -> Rule:
     name = grid.raters[rater]
-    return Rule(id, (name,), decisions, {name: float(calls)}, note=note)
+    return Rule(rule_id, (name,), decisions, {name: float(calls)}, note=note)
 
 
 def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:

@@ -30,7 +30,9 @@ WIN_RATES: Final = "Win rates"
 
 FAMILIES: Final[dict[str, tuple[Measure, ...]]] = {
     **{
-        name: tuple(one.measure for one in records.family(name) if one.measure is not None)
+        name: tuple(
+            one.measure for one in records.records_of_family(name) if one.measure is not None
+        )
         for name in records.family_names()
         if name != SINGLE_ANSWERS
     },
@@ -41,8 +43,8 @@ contestant."""
 
 
 def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[Contrast]]]:
-    """Return "judge" or "prompt" -> family -> differences of every two judges or prompts; unknown
-    differences are left out."""
+    """Return "judge" or "prompt" -> family -> differences of every two judges or prompts. Unknown
+    differences and families above MAX_FAMILY are left out; empty above MAX_ROWS."""
     found: dict[str, dict[str, list[Contrast]]] = {}
     if len(frame) > MAX_ROWS:
         return found

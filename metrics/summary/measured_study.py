@@ -129,7 +129,7 @@ def read_stored_study(
         return MeasuredStudy(
             frame,
             name,
-            planned=store.planned_comparisons(name),
+            planned=store.count_calls_without_twins(name),
             combine=counting_rule(spec.combine),
             unreadable=cast(UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),

@@ -102,7 +102,7 @@ def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return fit_choice_model(frame, least=3).strength if (frame["options"] > 2).any() else {}
+    return fit_choice_model(frame, min_options=3).strength if (frame["options"] > 2).any() else {}
 
 
 def _place_effects(frame: pd.DataFrame) -> Json:
@@ -110,7 +110,7 @@ def _place_effects(frame: pd.DataFrame) -> Json:
     for choices among more than two options."""
     if not (frame["options"] > 2).any():
         return {}
-    model = fit_choice_model(frame, least=3)
+    model = fit_choice_model(frame, min_options=3)
     return {str(n): list(effects) for n, effects in model.slots.items()} | (
         {"labels": model.labels} if model.labels else {}
     )
@@ -146,7 +146,7 @@ def _factuality_section(frame: pd.DataFrame) -> Mapping[str, Estimate]:
     return creation_levels.visual_factuality(frame, find_baseline(frame))
 
 
-def _agreement(frame: pd.DataFrame) -> Json:
+def _agreement_section(frame: pd.DataFrame) -> Json:
     """Build the section on agreement.
 
     Keys: people -> judge -> agreement with people; always_tie: that of a judge that always answers
@@ -240,7 +240,7 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
         return {}
     baseline = find_baseline(frame)
     controlled = length_effects.length_controlled_win_rates(frame, baseline) if baseline else {}
-    equal = length_effects.equal_length_preference(frame)
+    equal = length_effects.length_preference_at_equal_quality(frame)
     known = {} if equal.value is None else {"longer_of_equal": equal}
     return {"longer": longer, **known, "controlled": controlled, "judges": length_effect(frame)}
 
@@ -370,7 +370,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "point_remedies": point_remedies_section,
     "creation": _creation_section,
     "accuracies": _printed_accuracies_section,
-    "agreement": _agreement,
+    "agreement": _agreement_section,
     "corrected": _corrected_win_rates,
     "corrected_ranking": corrected_ranking_section,
     "probability": _probability_ratings,

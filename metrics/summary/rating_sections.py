@@ -86,14 +86,14 @@ class NeighbourEvidence:
 
 
 def neighbour_evidence(
-    frame: pd.DataFrame, names: Sequence[str], most: int
+    frame: pd.DataFrame, names: Sequence[str], max_pairs: int
 ) -> list[NeighbourEvidence]:
     """Return the evidence that a contestant is better than the next in the ranking `names` (best
-    first). Only the first `most` pairs of neighbours are considered; of these, pairs for which no
-    item has a winner are left out."""
+    first). Only the first `max_pairs` pairs of neighbours are considered; of these, pairs for which
+    no item has a winner are left out."""
     pairs = row_selection.select_pairs(frame)
     found = []
-    for above, below in list(pairwise(names))[:most]:
+    for above, below in list(pairwise(names))[:max_pairs]:
         both = [above, below]
         met = pairs["first"].isin(both) & pairs["second"].isin(both)
         won, votes = _count_item_votes(row_selection.select_rows(pairs, met), above)

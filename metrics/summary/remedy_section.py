@@ -27,11 +27,11 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class RemedyInputs:
-    """Facts about a study that its frame does not contain.
+    """Facts that the remedies of a study need and its frame does not contain.
 
-    `judges` is the order of the judges, `source` the source of the better answers. `juries` lists
-    juries to compute besides the default ones. `prices` has dollars and `tokens` has tokens per
-    call, by judge and prompt.
+    `judges` lists the judges in their order, `source` says whether the better answers come from the
+    design or from people. `juries` lists juries to compute besides the default ones. `prices` has
+    dollars and `tokens` has tokens per call, by judge and prompt.
     """
 
     judges: tuple[str, ...] = ()
@@ -44,8 +44,8 @@ class RemedyInputs:
 def remedy_section(
     frame: pd.DataFrame, inputs: RemedyInputs, study: RemedyStudy | None = None
 ) -> Json:
-    """Build the section `remedies` as nested dictionaries of estimates; empty if no better answer
-    is known. `study`: the remedies of the frame, if they were already computed."""
+    """Build the section `remedies` as nested dictionaries of estimates; empty if no comparison
+    has a known better answer. `study`: the remedies of the frame, if they were already computed."""
     study = study or build_remedy_study(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
@@ -53,7 +53,7 @@ def remedy_section(
         return {}
     rules: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters if study.grid.size else ()):
-        rules.setdefault(judge, {})[prompt] = _judge_rules(study, rater, inputs)
+        rules.setdefault(judge, {})[prompt] = _rater_rules_as_json(study, rater, inputs)
     for (judge, prompt), table in rotated.items():
         lines = {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
         rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
@@ -96,14 +96,14 @@ def _truth_facts(study: RemedyStudy) -> Json:
     return found
 
 
-def _judge_rules(study: RemedyStudy, rater: int, inputs: RemedyInputs) -> Json:
+def _rater_rules_as_json(study: RemedyStudy, rater: int, inputs: RemedyInputs) -> Json:
     rules = [*rules_of_rater(study.grid, rater), *prompt_rules(study.grid, rater)]
     table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
     return {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
 
 
 def _rule_estimate_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
-    """Convert a line of the table of remedies to the JSON object of a rule."""
+    """Convert the estimates of one rule (a line of the table of remedies) to a JSON object."""
     found: Json = {
         "calls": round(one.rule.price, 4),
         "agreement": one.agreement,
@@ -122,12 +122,12 @@ def _rule_estimate_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
     return found
 
 
-def rule_cost(one: RuleEstimate, costs: Mapping[Rater, float]) -> float | None:
-    """Return the dollars or tokens that a rule costs per comparison; None if the costs of one of
-    its judges are unknown."""
-    if not all(rater in costs for rater in one.rule.calls):
+def rule_cost(estimate: RuleEstimate, costs: Mapping[Rater, float]) -> float | None:
+    """Return what a rule costs per comparison in the unit of `costs` (dollars or tokens of a call,
+    by judge and prompt); None if the costs of one of the rule's judges are unknown."""
+    if not all(rater in costs for rater in estimate.rule.calls):
         return None
-    return sum(costs[rater] * calls for rater, calls in one.rule.calls.items())
+    return sum(costs[rater] * calls for rater, calls in estimate.rule.calls.items())
 
 
 def _order_patterns_section(study: RemedyStudy) -> Json:
@@ -146,7 +146,8 @@ def _risk_curves(study: RemedyStudy) -> Json:
 
 
 def _certificates(study: RemedyStudy) -> Json:
-    """Return judge -> prompt -> share that the judge may decide alone."""
+    """Return judge -> prompt -> share of comparisons that the judge may decide without people, with
+    a certified largest error."""
     found: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters):
         found.setdefault(judge, {})[prompt] = certify_judge_share(study.grid, [rater])
@@ -173,7 +174,7 @@ def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list
     agreement."""
     juries = [(list(panel), False)] if len(panel) > 1 else []
     if len(panel) > 3:
-        juries.append((study.best_raters(panel)[:3], True))
+        juries.append((study.raters_by_agreement(panel)[:3], True))
     return juries
 
 

@@ -17,7 +17,8 @@ WIDTHS: Final = (38, 7, 23, 27, 10, 20)
 
 
 def render_remedies(section: Json) -> Iterator[str]:
-    """Yield the recommendation, one table for each judge and prompt, and the juries."""
+    """Yield the lines of the section: the numbers of comparisons, the recommendation, the plan for
+    a budget, a table for each judge and prompt, and one for each jury."""
     truth = section["truth"]
     left_out = ", ".join(f"{count:,} {why}" for why, count in truth["left_out"].items())
     yield f"{truth['comparisons']:,} comparisons with {truth['source']} (left out: {left_out})"
@@ -30,14 +31,14 @@ def render_remedies(section: Json) -> Iterator[str]:
     for judge, prompts in section["rules"].items():
         for prompt, rules in prompts.items():
             yield f"\n{judge} / {prompt}"
-            yield _row(HEADINGS)
+            yield _pad_cells(HEADINGS)
             yield from (_rule_row(id, [judge], line) for id, line in rules.items())
             if found := section.get("certified", {}).get(judge, {}).get(prompt):
                 yield _format_certificate(found)
     for name, jury in section.get("juries", {}).items():
         chosen = " (chosen: highest agreement in this study)" if jury["picked"] else ""
         yield f"\n{name}{chosen}, against one call of {jury['baseline']}"
-        yield _row(HEADINGS)
+        yield _pad_cells(HEADINGS)
         lines = {
             id: line for id, line in jury.items() if isinstance(line, dict) and "calls" in line
         }
@@ -48,7 +49,8 @@ def render_remedies(section: Json) -> Iterator[str]:
 
 
 def _format_certificate(found: Json) -> str:
-    """Return the line on the share of comparisons that may be decided alone."""
+    """Return the line on the share of comparisons that a judge or jury may decide without people,
+    and on the error that is certified for them."""
     share, error = found["share"], found["error"]
     claim = f"an error of at most {found['alpha']:.0%} (confidence {1 - found['delta']:.0%})"
     if share["value"] is None:
@@ -72,9 +74,9 @@ def _plan_lines(plan: Json) -> Iterator[str]:
         yield f"left out, price unknown: {', '.join(plan['unpriced'])}"
 
 
-def _rule_row(id: str, judges: list[str], line: Json) -> str:
+def _rule_row(rule_id: str, judges: list[str], line: Json) -> str:
     cells = (
-        rule_words_of_id(id, judges).title,
+        rule_words_of_id(rule_id, judges).title,
         f"{line['calls']:g}",
         _format_estimate(line["agreement"]),
         _format_estimate(line["adjusted"], signed=True)
@@ -84,10 +86,10 @@ def _rule_row(id: str, judges: list[str], line: Json) -> str:
         _format_estimate(line["right_when_decided"], interval=False),
     )
     note = line["agreement"]["note"]
-    return _row(cells) + (f"  ({note})" if note else "")
+    return _pad_cells(cells) + (f"  ({note})" if note else "")
 
 
-def _row(cells: tuple[str, ...]) -> str:
+def _pad_cells(cells: tuple[str, ...]) -> str:
     first, *rest = cells
     padded = [f"{text:>{width}}" for text, width in zip(rest, WIDTHS[1:], strict=True)]
     return f"{first:<{WIDTHS[0]}}{''.join(padded)}"

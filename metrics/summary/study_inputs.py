@@ -21,7 +21,8 @@ TOKENS_PER_PRICE: Final = 1e6
 
 
 def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()) -> RemedyInputs:
-    """Read the inputs of the remedies of a study from its store."""
+    """Read from the store what the remedies of a study need besides its frame. `juries`: juries to
+    compute besides the default ones."""
     judges = tuple(judge.name for judge in store.study(name).judges)
     return RemedyInputs(
         judges,
@@ -33,7 +34,8 @@ def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = (
 
 
 def stored_styles(store: Store, name: str) -> Styles:
-    """Return the style of a stored study's answers, counted once for each version of the study."""
+    """Return item -> contestant -> style counts of the answers of a stored study; computed again
+    only after the study was changed."""
     return store.memoised(name, ("styles",), lambda: count_styles(store.items(name).values()))
 
 

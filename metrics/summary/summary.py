@@ -77,7 +77,8 @@ def summarise_frame(
     """Compute all measures of a frame as JSON types: section -> values.
 
     Ratings and win rates pool all judges and prompts, without people's votes (unless there are no
-    other verdicts). Further sections depend on the arguments:
+    other verdicts). `planned` is the number of planned calls (default: the rows of the frame). Some
+    sections depend on the arguments:
     - `by`: "by" has the measures of every cell, nested by the columns `by`.
     - `combine`, `unreadable`: if not the default, "protocol" has the numbers by this counting rule.
     - `quick`: online Elo is played once, in plan order, without range and interval.
@@ -225,8 +226,8 @@ def _leaderboard_section(
     """Return VisIT-Bench's leaderboard: model -> Elo, matches, wins, losses, ties, and share of
     wins against the reference answer.
 
-    Five-level verdicts have a table of their own; they are left out here if there are other
-    verdicts on pairs.
+    Five-level verdicts and scores have tables of their own; they are left out here if there are
+    other verdicts on pairs.
     """
     others = row_selection.select_rows(frame, ~(five_level_mask(frame) | scoring_mask(frame)))
     frame = others if len(row_selection.select_pairs(others)) else frame
@@ -245,8 +246,8 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """Return judge -> prompt -> all position measures, the position term and the tests. Pass/fail
-    verdicts have no position and are left out."""
+    """Return judge -> prompt -> all position measures with bounds, the position term, flips, tests,
+    counts by slot, and effects of labels. Pass/fail verdicts have no position and are left out."""
     frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = rater_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
@@ -318,7 +319,8 @@ def _set_nested(nested: Json, key: CellKey, value: Json) -> None:
 
 def _default_contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Contrast]:
     """Estimate the contrasts of CONTRASTED_MEASURES between judges, and between prompts, on the
-    same items; none if there would be more than MAX_CONTRASTS."""
+    same items. There are none between judges (or prompts) if they would be more than MAX_CONTRASTS;
+    contrasts without a value are left out."""
     machine = frame.loc[~row_selection.people_mask(frame)]
     found: list[Contrast] = []
     for by in ("judge", "prompt"):
@@ -341,7 +343,8 @@ def _contrast_entry(one: Contrast) -> Json:
 
 
 def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
-    """Count planned calls, calls made, noise-floor repeats, items, and calls by status."""
+    """Count planned calls (`planned`, default: the rows of the frame), rows, noise-floor repeats,
+    items, and rows by status."""
     found = frame["status"].value_counts()
     return {
         "planned": len(frame) if planned is None else planned,
@@ -353,7 +356,8 @@ def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
 
 
 def to_plain_data(value: Any) -> Any:
-    """Convert estimates, tables and numpy numbers to JSON types; nan and inf become null."""
+    """Convert dataclasses (such as estimates), mappings, lists and numpy numbers to JSON types; nan
+    and inf become null."""
     if isinstance(value, Mapping):
         return {str(key): to_plain_data(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -56,13 +56,13 @@ class StyleData:
     styles: Floats
     """[battle, feature]: (a − b)/(a + b) of the first and the second answer; 0 if both are 0."""
     keys: Ints
-    """Code of the item and the pair of models of each battle, equal in parts of one frame."""
+    """Code of the item and the pair of models of each battle, the same in all parts of a frame."""
     item_codes: Ints
-    """Code of the item of each battle, equal in parts of one frame."""
+    """Code of the item of each battle, the same in all parts of a frame."""
 
     @cached_property
     def scale(self) -> Floats:
-        """Standard deviation of each style difference; 0 if it never differs."""
+        """Standard deviation of each style difference; 0 if all differences are equal."""
         spread: Floats = self.styles.std(axis=0) if len(self.styles) else np.zeros(4)
         return spread
 
@@ -77,14 +77,15 @@ class StyleData:
         return design
 
     def unexplained_share(self, feature: int) -> float:
-        """Share of the variance of a style difference that the two models do not explain."""
+        """Share of the variance of a style difference that is not explained by which two models are
+        compared."""
         style = self.styles[:, feature]
         fitted = self.models @ np.linalg.lstsq(self.models, style, rcond=None)[0]
         return float(((style - fitted) ** 2).sum() / max((style**2).sum(), 1e-300))
 
-    def select(self, wanted: Ints) -> StyleData:
-        """Return the data of the battles whose comparison has one of these keys."""
-        mask = np.isin(self.keys, wanted)
+    def select(self, keys: Ints) -> StyleData:
+        """Return the data of the battles that have one of these `keys`."""
+        mask = np.isin(self.keys, keys)
         one = self.battles
         kept = Battles(
             one.names, one.judges, one.first[mask], one.second[mask], one.outcome[mask],
@@ -95,8 +96,9 @@ class StyleData:
 
 @dataclass(frozen=True, eq=False)
 class StyleFit:
-    """A fitted model: `beta` of the models (sum zero) and `gamma` of the used features, with the
-    change of all of them if one item is left out (`influence`: [item, parameter])."""
+    """A fitted model: strengths `beta` of the models (sum zero) and coefficients `gamma` of the
+    used features. `influence` [item, parameter] is the change of each of them if one of the `items`
+    (codes) is left out."""
 
     beta: Floats
     gamma: Floats
@@ -105,7 +107,8 @@ class StyleFit:
 
 
 def read_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
-    """Take the battles of a frame whose two answers have a text, with their style differences."""
+    """Take the battles of a frame whose two answers are in `styles`, with their style
+    differences."""
     rows = row_selection.select_picks(row_selection.select_pairs(frame))
     items = [str(name) for name in rows["item"].cat.categories]
     names = [str(name) for name in rows["first"].cat.categories]
@@ -129,8 +132,8 @@ def read_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
 
 
 def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = None) -> StyleFit:
-    """Fit strengths and coefficients of the features, without a ridge penalty. `scale` divides the
-    style differences (default: their standard deviation)."""
+    """Fit the models' strengths and the features' coefficients, without a ridge penalty. `scale`
+    divides the style differences (default: their standard deviation)."""
     scale = data.scale if scale is None else scale
     names = len(data.battles.names)
     basis = np.eye(names)[:, 1:] - 1 / names  # strengths that sum to zero
@@ -148,7 +151,10 @@ def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = N
     return StyleFit(basis @ found[: names - 1], found[names - 1 :], both, codes)
 
 
-def _estimate(value: float, deviations: Floats, n: int, unit: str = "logit") -> Estimate:
+def _estimate_from_deviations(
+    value: float, deviations: Floats, n: int, unit: str = "logit"
+) -> Estimate:
+    """Add an interval to a value; `deviations` has the value's change if an item is left out."""
     items = len(deviations)
     error = float(np.sqrt(items / max(items - 1, 1) * (deviations**2).sum()))
     half = float(student_t_quantile(items)) * error
@@ -156,8 +162,10 @@ def _estimate(value: float, deviations: Floats, n: int, unit: str = "logit") -> 
 
 
 def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
-    """Coefficients of one judge, those of people on the same items subtracted, the ranking before
-    and after, and the share of the ranking that is style."""
+    """Return, as a JSON object, the style coefficients of one judge, their differences from
+    people's on the same comparisons (if there are enough), the ranking before and after style
+    control, and the share of the ranking that is style. Without a fit it has only unknown
+    coefficients, each with the reason."""
     if len(np.unique(data.battles.item)) < LEAST_ITEMS or len(data.battles.names) < 2:
         return _refused_coefficients(dict.fromkeys(range(len(STYLE_FEATURES)), TOO_FEW))
     if len(data.battles) > MAX_BATTLES:
@@ -177,7 +185,7 @@ def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
     before, after = fits
     models, n = len(after.beta), len(data.battles)
     found = {
-        feature: _estimate(float(after.gamma[k]), after.influence[:, models + k], n)
+        feature: _estimate_from_deviations(float(after.gamma[k]), after.influence[:, models + k], n)
         for k, feature in enumerate(used)
     }
     result = _refused_coefficients(reasons)
@@ -210,7 +218,7 @@ def _fit_with_and_without_style(
 
 def _coefficients_minus_people(data: StyleData, people: StyleData, used: Sequence[int]) -> Json:
     """Coefficients of the judge minus those of people, both fitted on the comparisons that both
-    judged, with the judge's scale."""
+    judged, with the judge's scale; empty if one of the two cannot be fitted."""
     common = np.intersect1d(data.keys, people.keys)
     mine, theirs = data.select(common), people.select(common)
     if len(np.unique(mine.item_codes)) < LEAST_ITEMS:
@@ -235,7 +243,9 @@ def _coefficients_minus_people(data: StyleData, people: StyleData, used: Sequenc
             change = fit.influence[:, fit.influence.shape[1] - len(used) + k]
             np.add.at(deviations, np.searchsorted(units, codes), sign * change)
         gap = float(one.gamma[k] - two.gamma[k])
-        found[STYLE_FEATURES[feature]] = _estimate(gap, deviations, len(mine.battles))
+        found[STYLE_FEATURES[feature]] = _estimate_from_deviations(
+            gap, deviations, len(mine.battles)
+        )
     return found
 
 
@@ -257,7 +267,7 @@ def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFi
         for when, fit, place in zip(("before", "after"), (before, after), places, strict=True):
             change = ELO_PER_LOGIT * fit.influence[:, row]
             rating = START_RATING + ELO_PER_LOGIT * float(fit.beta[row])
-            entry[when] = _estimate(rating, change, int(n[row]), "Elo")
+            entry[when] = _estimate_from_deviations(rating, change, int(n[row]), "Elo")
             entry[f"place_{when}"] = int(place[row])
         entry["moved"] = entry["place_before"] - entry["place_after"]
         ranking[name] = entry
@@ -278,7 +288,7 @@ def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
         return unknown_estimate("all models are equally strong", "share")
     left = before.beta - before.influence[:, :models], after.beta - after.influence[:, :models]
     value = float(share(before.beta, after.beta))
-    return _estimate(value, share(*left) - value, n, "share")
+    return _estimate_from_deviations(value, share(*left) - value, n, "share")
 
 
 def style_section(frame: pd.DataFrame, styles: Styles) -> Json:

@@ -47,7 +47,7 @@ _NUMBERS: Final = ("value", "before", "flip", "right", "right_before")
 
 @dataclass(frozen=True)
 class TwinMeasure:
-    """The measure of a family in the form that paired differences need."""
+    """Name, unit and range of the measure of twins, as `adjust_contrast_family` needs them."""
 
     name: str
     kind: str = "share"
@@ -55,7 +55,7 @@ class TwinMeasure:
     bounds: tuple[float, float] = (0.0, 1.0)
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Largest change of the measure if every verdict had the opposite outcome."""
+        """Width of the range of the measure: its largest change if every verdict were reversed."""
         return self.bounds[1] - self.bounds[0]
 
 
@@ -73,7 +73,7 @@ class TwinEffect:
     beyond_floor: Estimate
     adjusted: Estimate
     skipped: int
-    """Answers with other twins that this family does not have."""
+    """Number of answers that have twins of other families but none of this one."""
     finding: str = NOT_SHOWN
     further: Json = field(default_factory=dict)
     """Of a substitution: flips beyond the floor, change of accuracy, and numbers of verdicts that
@@ -86,7 +86,8 @@ class TwinEffect:
 
     @property
     def detectable(self) -> float | None:
-        """Smallest effect beyond the floor that these calls would show with probability 80 %."""
+        """Smallest effect beyond the floor that these calls would show with probability 80 %; None
+        without an interval."""
         one, raw = self.adjusted, self.beyond_floor
         if one.low is None or one.high is None or raw.low is None or raw.high is None:
             return None
@@ -112,24 +113,25 @@ class TwinEffect:
 
 
 def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
-    """Estimate the effects of all families, and the controls of each judge with the empty prompt.
+    """Estimate the effect of each family on each judge and prompt, and of each control on each
+    judge (all prompts together; the effect's `prompt` is then empty).
 
     `twins` has the rows that show a twin, `frame` the study's own comparisons.
     """
     verdicts = twin_verdicts(twins, frame) if len(twins) else None
     if verdicts is None or not len(verdicts):
         return []
-    cells: list[tuple[_Group, str]] = []
+    cells: list[tuple[_TwinVerdictsOfRater, str]] = []
     moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
     for judge in verdicts["judge"].unique():
         own = verdicts[verdicts["judge"] == judge]
         for prompt in own["prompt"].unique():
-            group = _Group(str(judge), str(prompt), own[own["prompt"] == prompt])
+            group = _TwinVerdictsOfRater(str(judge), str(prompt), own[own["prompt"] == prompt])
             cells += [(group, name) for name in moving if name in group.planned]
         for single in (False, True):
             rows = own[(own["design"] == SINGLE) == single]
             if len(rows):
-                group = _Group(str(judge), "", rows)
+                group = _TwinVerdictsOfRater(str(judge), "", rows)
                 cells += [(group, name) for name in CONTROLS if name in group.planned]
     contrasts = adjust_contrast_family(
         [group.totals_against_floor(name) for group, name in cells], np.random.default_rng(SEED)
@@ -159,11 +161,11 @@ def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
 
 
 def loses(effect: TwinEffect) -> bool:
-    """Whether the twin loses against its original, by the adjusted interval."""
+    """Whether the twins of the family lose: the adjusted interval of the effect is below zero."""
     return effect.adjusted.high is not None and effect.adjusted.high < 0
 
 
-class _Group:
+class _TwinVerdictsOfRater:
     """The verdicts of one judge and prompt (all prompts, for the controls), by family."""
 
     def __init__(self, judge: str, prompt: str, rows: pd.DataFrame) -> None:
@@ -200,13 +202,13 @@ class _Group:
         return self._usable.get(family, empty)
 
     def _verdicts_on_common_answers(self, family: str, other: str) -> tuple[_Columns, _Columns]:
-        """Verdicts of two families on the answers that both have."""
+        """Verdicts on the twins of two families, for the answers that have both twins."""
         one, two = self.verdicts_on(family), self.verdicts_on(other)
         left, right = np.isin(one["unit"], two["unit"]), np.isin(two["unit"], one["unit"])
         return _select_entries(one, left), _select_entries(two, right)
 
     def totals_against_floor(self, family: str) -> PairedTotals:
-        """Totals by item of a family and of its floor."""
+        """Totals by item of a family and of its floor, on the answers that have both twins."""
         one, two = self._verdicts_on_common_answers(family, FAMILIES[family].floor)
         return self._paired_totals(family, (one, "value"), (two, "value"), self.measure)
 
@@ -230,7 +232,8 @@ class _Group:
         return adjust_contrast_family([pair], np.random.default_rng(SEED))[0].raw
 
     def estimate_change(self, family: str) -> Estimate:
-        """Preference for a twin over its original minus ½, or the paired change it causes."""
+        """In duels, the share of points for the twin minus ½; in other designs, the mean value with
+        the twin minus that with the original."""
         rows = self.verdicts_on(family)
         if self.design != DUEL:
             return self._paired_difference(family, (rows, "value"), (rows, "before"), self.measure)
@@ -240,7 +243,7 @@ class _Group:
         return replace(got, value=got.value - 0.5, low=got.low - 0.5, high=got.high - 0.5)
 
     def estimate_effect(self, family: str, contrast: Contrast) -> TwinEffect:
-        """Join all estimates of a family; `contrast` is that against the floor."""
+        """Put all estimates of a family together; `contrast` is the family minus its floor."""
         floor = FAMILIES[family].floor
         raw, adjusted = contrast.raw, contrast.adjusted
         if floor not in self.planned:
@@ -277,8 +280,9 @@ class _Group:
 def compare_twins_of_sides(
     twins: pd.DataFrame, frame: pd.DataFrame, left: tuple[str, str], right: tuple[str, str]
 ) -> dict[str, PairedTotals]:
-    """Return family -> totals by item for the difference of two sides in the effect beyond the
-    floor, on the items that both have. A side is a judge and a prompt; an empty name means all."""
+    """Return family -> totals by item, from which the difference of the effects beyond the floor on
+    two sides is computed; only items that both sides have count. A side is a judge and a prompt; an
+    empty name means all."""
     verdicts = twin_verdicts(twins, frame) if len(twins) else None
     if verdicts is None or not len(verdicts):
         return {}
@@ -288,7 +292,7 @@ def compare_twins_of_sides(
         own = verdicts[mine & (verdicts["prompt"].isin([prompt]) if prompt else True)]
         if not len(own):
             return {}
-        groups.append(_Group(judge, prompt, own))
+        groups.append(_TwinVerdictsOfRater(judge, prompt, own))
     one, two = groups
     found = {}
     for name in FAMILIES if one.design == two.design else ():

@@ -25,8 +25,9 @@ def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
     return next(enough, digits + 3)
 
 
-def points(estimate: Estimate, digits: int = 0) -> str:
-    """A difference in points with its interval: "+25 points [19, 29]"; scores keep their unit."""
+def points_with_interval(estimate: Estimate, digits: int = 0) -> str:
+    """A difference as text, with its interval: "+25 points [19, 29]" for shares, "+0.25 [0.19,
+    0.29]" for scores; "not known" without a value."""
     if estimate.value is None:
         return "not known"
     scale, unit = (100.0, " points") if estimate.unit == "share" else (1.0, "")
@@ -52,15 +53,15 @@ def irrelevant_effects_by_size(effects: Sequence[TwinEffect]) -> list[TwinEffect
 
 def headline(effects: Sequence[TwinEffect]) -> str:
     """One sentence on the largest effect shown for one judge and prompt, with its adjusted
-    interval. If none is shown, the sentence names the smallest effect that would have been found.
-    """
+    interval. If none is shown, it names the size below which effects may have been missed; if no
+    control loses, it says that nothing can be said."""
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND
     shown = [one for one in irrelevant_effects_by_size(effects) if one.finding == SHOWN]
     if shown:
         top = shown[0]
         words = FAMILIES[top.family].words
-        effect = points(top.adjusted)
+        effect = points_with_interval(top.adjusted)
         return f"{top.family} ({words}) moves this judge most: {effect} beyond its floor."
     known = [one.detectable for one in effects if one.detectable and one.family not in CONTROLS]
     if not known:
@@ -72,7 +73,7 @@ def headline(effects: Sequence[TwinEffect]) -> str:
 
 
 def chance_sentence(effects: Sequence[TwinEffect]) -> str:
-    """One sentence on whether an effect is more than chance; empty if nothing is claimed."""
+    """One sentence that an effect is more than chance; empty if no effect is shown."""
     if not any(one.finding == SHOWN for one in irrelevant_effects_by_size(effects)):
         return ""
     return (

@@ -26,8 +26,10 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     Columns: judge, prompt, twin (family), design (duel: twin against original; substitution: twin
     in place of the original in a comparison; single: the answer alone), name (of the item), unit
     (code of item and answers, without order), item (code of the resampling unit), value (points for
-    the changed side, or the level of the answer; nan if the reply is unusable), before (the same of
-    the original), flip, right and right_before (nan where unknown). `frame` has the study's own
+    the changed side, or the level of the answer; nan if the reply is unusable or the comparison was
+    not read in all its orders), before (the same of the original), flip (whether the pick differs
+    from that on the original), right and right_before (points for the truly better side; nan where
+    unknown). `frame` has the study's own
     comparisons, for the verdicts on the originals.
     """
     rows = add_twin_columns(twins)

@@ -63,7 +63,8 @@ def outcome_rows(
 
 
 def counting_rule(combine: str) -> CombineRule:
-    """Return the counting rule for a study's `combine`, which may be the name of a remedy."""
+    """Return the counting rule of the same meaning if `combine` (of a study) names a remedy that
+    has one; else `combine` itself."""
     return REMEDY_NAMES.get(combine, combine)
 
 

@@ -34,8 +34,9 @@ _EQUAL: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class PairVerdicts:
-    """Usable verdicts on two different models. `low` has the lower code; `points` are its
-    points. `listed_first`: 1 in the order that the plan lists first for the two models, else 0."""
+    """Usable verdicts on two different models. `low` and `high` are the codes of the two models,
+    the lower code first; `points` (1, ½ or 0) are those of `low`. `listed_first`: 1 in the order
+    that the plan lists first for the two models, else 0."""
 
     names: list[str]
     item: Ints
@@ -47,7 +48,8 @@ class PairVerdicts:
 
     @property
     def baseline(self) -> int:
-        """Code of the model that is in every pair of three or more models; −1 without one."""
+        """Code of the model that is in every pair, if there are three or more models; −1 if no
+        model is."""
         if len(self.names) < 3 or not len(self.low):
             return -1
         for code in range(len(self.names)):
@@ -76,8 +78,9 @@ def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
 
 
 def model_scores(data: PairVerdicts, weight: Floats | None = None) -> Floats:
-    """Score of each model, [round, model]: its win rate, or ½ for the baseline; nan if it has no
-    verdict. `weight` [round, item code] counts items several times or not at all."""
+    """Scores of the models as an array [round, model]: the win rate, or ½ for the baseline; nan
+    without a verdict. `weight` [round, item code] says how often an item counts in a round
+    (default: one round, every item once)."""
     models = len(data.names)
     items = int(data.item.max(initial=-1)) + 1
     if weight is None:
@@ -97,7 +100,7 @@ def model_scores(data: PairVerdicts, weight: Floats | None = None) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """Triples of models of which each beats the next more often than not."""
+    """Triples of models (a, b, c) in which a mostly beats b, b beats c, and c beats a."""
 
     found: tuple[tuple[str, str, str], ...]
     triples: int
@@ -139,7 +142,8 @@ class FirstPlace:
 
 
 def first_place(data: PairVerdicts, halves: int = HALVES, seed: int = SEED) -> FirstPlace | None:
-    """Find the model in first place and the stability of this place; None without a sole leader."""
+    """Find the model in first place and the stability of this place; None without a sole leader, or
+    if a model has no verdict. `halves` is the number of random halves of the items drawn."""
     scores = model_scores(data)[0] if data.names else np.zeros(0)
     if len(scores) < 2 or not np.isfinite(scores).all():
         return None
@@ -168,8 +172,8 @@ def first_place(data: PairVerdicts, halves: int = HALVES, seed: int = SEED) -> F
 def _changes_needed(data: PairVerdicts, scores: Floats, leader: int, other: int) -> int | None:
     """Fewest verdicts whose change puts `other` above `leader`; None if no change does.
 
-    The most that one verdict can contribute does not depend on the other verdicts, so that the
-    largest contributions together are the fewest.
+    Changing a verdict closes a part of the gap that does not depend on the other verdicts, so the
+    verdicts that close the largest parts are changed first.
     """
     gain = np.zeros(len(data.low))
     for side, points in ((data.low, data.points), (data.high, 1 - data.points)):
@@ -197,7 +201,8 @@ class Analysis:
 
 def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
     """Rank the models under every combination of choices; the first is the default: all verdicts,
-    ties counted half. Combinations that leave a model without a verdict are left out."""
+    ties counted half. Combinations that leave a model without a verdict are left out. Empty for
+    fewer than three or more than MAX_MODELS models."""
     pooled, strict = pair_verdicts(frame), pair_verdicts(frame, "strict")
     if not 2 < len(pooled.names) <= MAX_MODELS:
         return []
@@ -247,7 +252,8 @@ class _CountedPairs:
         return cls(data, rest // 2, rest % 2, *sides, counts.astype(np.float64))
 
     def places(self, ties: str, order: int, prompt: int, baseline: str) -> dict[str, int]:
-        """Place of each model under these choices; empty if a model has no verdict left."""
+        """Place of each model under these choices; empty if a model has no verdict left. `order` is
+        an index of ORDER_CHOICES, `prompt` a code (−1: all prompts)."""
         names = self.data.names
         only = names.index(baseline) if baseline != EVERY else self.data.baseline
         kept = np.ones(len(self.low), bool)
@@ -289,8 +295,8 @@ def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
 
 
 def first_place_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Cycles, first place, and the places under other choices; empty for fewer than three
-    models."""
+    """Cycles, first place, and the places under other choices; empty for fewer than three or more
+    than MAX_MODELS models."""
     data = pair_verdicts(frame)
     if not 2 < len(data.names) <= MAX_MODELS:
         return {}

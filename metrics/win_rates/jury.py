@@ -62,8 +62,9 @@ def decide_jury(
     )
 
 
-def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.DataFrame:
-    """Return one row per case with the panel's verdict, coded in the slots of that row."""
+def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel_size: int) -> pd.DataFrame:
+    """Return one row per case, with the jury's choice as `pick` (a slot of that row, TIE or
+    UNDECIDED). `votes` are the judges' merged verdicts, `panel_size` is the number of judges."""
     case, count = row_selection.group_codes(frame, JURY_CASE_KEY)
     cases = frame.iloc[row_selection.first_rows(case, count)].copy()
     names = row_selection.contestants(frame) if len(frame) else []
@@ -73,7 +74,7 @@ def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.Da
     tally = np.bincount(case[place] * width + ballot, minlength=count * width)
     tally = tally.reshape(count, width)
     winner = tally.argmax(axis=1) if width > 1 else np.zeros(count, np.int64)
-    decided = tally.max(axis=1, initial=0) * 2 > panel
+    decided = tally.max(axis=1, initial=0) * 2 > panel_size
     cases["pick"] = np.where(decided, _winner_slots(cases, winner - 1, names), UNDECIDED).astype(
         np.int8
     )
@@ -137,8 +138,9 @@ def effective_judges(frame: pd.DataFrame) -> Estimate | None:
 
 
 def verdict_correlation(frame: pd.DataFrame) -> float | None:
-    """Mean correlation between two judges' verdicts (win 1, tie 0, loss −1, averaged over orders)
-    on their common cases. None for fewer than two judges, or if no correlation can be computed."""
+    """Mean, over all pairs of judges, of the correlation of their verdicts (win 1, tie 0, loss −1,
+    averaged over orders) on common cases. None for fewer than two judges, or if no correlation can
+    be computed."""
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     case, cases = row_selection.group_codes(rows, JURY_CASE_KEY)

@@ -39,7 +39,8 @@ class LengthEffect:
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
-    """Estimate the length effect of the verdicts in a frame; None if lengths are not recorded.
+    """Estimate the length effect of the verdicts in a frame; None without a usable verdict on
+    two answers of known length.
 
     In the bins every verdict counts for both of its answers. The odds ratio is from logit P(win) =
     β·log2(length ratio), in which answers of equal length have equal chances.

@@ -45,7 +45,7 @@ def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_rows(rows, (rows["length_0"] >= 0) & (rows["length_1"] >= 0))
 
 
-def _longer_tally(evidence: GroupedFrame) -> MeasureTally:
+def _tally_wins_of_longer(evidence: GroupedFrame) -> MeasureTally:
     rows = _pairs_with_lengths(evidence.comparable_picks)
     if len(rows) == 0:
         return build_tally(rows, 0, 0)
@@ -55,7 +55,7 @@ def _longer_tally(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(rows, counted & ((gap > 0) == (pick == 0)), counted)
 
 
-LONGER_SHARE = Measure("longer", "share", _longer_tally, empty=NO_LENGTHS_NOTE)
+LONGER_SHARE = Measure("longer", "share", _tally_wins_of_longer, empty=NO_LENGTHS_NOTE)
 
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
@@ -65,7 +65,7 @@ def length_preference(frame: pd.DataFrame) -> Estimate:
     return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 
-def equal_length_preference(frame: pd.DataFrame) -> Estimate:
+def length_preference_at_equal_quality(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of decisive verdicts for the longer answer where both answers are known to
     be equally good, so that length is not mixed with quality."""
     equal = frame["truth"].to_numpy() == TIE
@@ -77,14 +77,14 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
     long.
 
     The model is logit P(win) = θ + φ·tanh(difference of lengths/its standard deviation); the rate
-    is σ(θ). This is the simplest form of AlpacaEval 2's, without the difficulty of instructions.
+    is σ(θ). It is AlpacaEval 2's model in its simplest form, without difficulties of instructions.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(
         rows, (rows["first"] == baseline) | (rows["second"] == baseline)
     )
     others = [name for name in row_selection.contestants(rows) if name != baseline]
-    return {name: _controlled_win_rate(_outcomes_and_gaps(rows, name), name) for name in others}
+    return {name: _controlled_win_rate(_outcomes_and_gaps(rows, name)) for name in others}
 
 
 def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
@@ -100,7 +100,7 @@ def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, I
     return outcome.astype(np.float64), gap, row_selection.item_codes(rows)
 
 
-def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estimate:
+def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
     outcome, gap, item = data
     if len(outcome) == 0:
         return unknown_estimate(NO_LENGTHS_NOTE, "share")
@@ -130,8 +130,8 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estima
 
 
 def _design_matrix(gap: Floats) -> tuple[Floats, str]:
-    """Return the columns of intercept and length term, and a note; without variation in lengths
-    there is no length term."""
+    """Return the columns of intercept and length term (`gap`: differences of lengths), and a note;
+    if all differences are equal there is no length term."""
     spread = float(gap.std())
     one = np.ones((len(gap), 1))
     if spread == 0:
@@ -144,7 +144,7 @@ def _design_matrix(gap: Floats) -> tuple[Floats, str]:
 def fit_logit(
     design: Floats, outcome: Floats, item: Ints, shrink: Floats
 ) -> tuple[Floats, Floats, int]:
-    """Fit a logistic regression (outcomes may be ½); returns coefficients, covariance clustered by
+    """Fit a logistic regression (outcomes may be ½); return coefficients, covariance clustered by
     item, and number of items. `shrink` is the ridge penalty of each coefficient."""
     ridge = np.diag(shrink)
     beta = np.zeros(design.shape[1])

@@ -23,7 +23,8 @@ from studies.domain import Estimate
 def live_win_rates(
     frame: pd.DataFrame, planned: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Estimate]:
-    """Estimate each contestant's mean vote over items (see the module), best first.
+    """Estimate each contestant's mean points per item (the item's vote, as the module's docstring
+    defines it), best first.
 
     `planned` has the number of planned calls on each item, without noise-floor repeats; an item it
     does not name is complete. Rows are in the order of arrival; of several verdicts in one order

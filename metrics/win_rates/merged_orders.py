@@ -13,8 +13,9 @@ from studies.domain import Estimate
 
 
 def merge_both_orders(machines: pd.DataFrame) -> pd.DataFrame:
-    """Merge the verdicts of both orders: a win in both is a win, anything else a tie. Only
-    comparisons planned in more than one order are included."""
+    """Merge the verdicts of each judge in both orders: the same winner in both is a win, anything
+    else a tie. Comparisons planned in one order, or without a verdict in one of the planned orders,
+    are left out. `machines` has the rows of judges other than people."""
     several = row_selection.select_rows(machines, machines["orders"] > 1)
     return outcome_rows(several, "strict", "exclude")[[*machines.columns]]
 

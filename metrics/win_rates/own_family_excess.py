@@ -79,9 +79,9 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 
 
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
-    """Estimate a judge's preference for its family relative to people (`self_preference`), minus
-    the mean over outsiders (judges of another family) of their preference for the same family, on
-    the same items."""
+    """Estimate the preference of the judge `name` for its family `own` relative to people
+    (`self_preference`), minus the mean over outsiders (judges of another family) of their
+    preference for the same family, on the same items."""
     parts, judge, item, family = people.for_family(own)
     beside = (family != own) & np.isin(item, item[judge == name])
     outsiders = sorted(
@@ -121,6 +121,11 @@ def _estimate_excess(
     name: str,
     own: str,
 ) -> OwnFamilyExcess:
+    """Estimate the excess of the judge `name` of the family `own`, without `people_excess`.
+
+    `judge` and its `family` belong to the rows; `counted` marks rows with exactly one answer of
+    `own`, `own_first` those that show it first.
+    """
     item = row_selection.item_codes(rows)
     points, read = _points_for_own(rows, own_first)
     beside = counted & (family != own) & np.isin(item, item[counted & (judge == name)])

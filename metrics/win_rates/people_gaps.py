@@ -30,7 +30,7 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
     people, on the cases that both judged.
 
     A case is one pair of answers to one item; judges and people each count with the mean of their
-    verdicts.
+    verdicts. Empty without verdicts of both.
     """
     rows = select_pairs(select_picks(frame))
     human = people_mask(rows)

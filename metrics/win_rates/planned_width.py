@@ -73,7 +73,7 @@ def assumed_components(size: StudySize, correlation: float) -> VarianceComponent
 
 
 def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWidth:
-    """Return the expected half-width for a study of this size.
+    """Return the expected half-width of a win rate's interval in a study of this size.
 
     Where the components do not suffice, the most favourable case is assumed. If several judges (or
     prompts, or orders) are planned but only one was measured, their verdicts count as independent;

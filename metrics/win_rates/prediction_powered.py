@@ -99,7 +99,7 @@ def corrected_win_rates(
         for selected in (human, ~human)
     ]
     table = {
-        name: correct_win_rate(means[0][:, code], means[1][:, code], item)
+        name: correct_votes_with_verdicts(means[0][:, code], means[1][:, code], item)
         for code, name in enumerate(names)
     }
     if left := int(targeted.sum()):
@@ -127,8 +127,9 @@ def _case_means(
     return safe_divide(total, np.bincount(cell, minlength=count * names)).reshape(count, names)
 
 
-def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWinRate:
-    """Compute the corrected win rate from each case's mean vote and verdict (nan: none)."""
+def correct_votes_with_verdicts(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWinRate:
+    """Compute one contestant's corrected win rate from its mean points in each case by people
+    (`votes`) and by judges (`verdicts`); nan where there are none."""
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged
     people = proportion(votes[voted], item[voted], note="" if voted.any() else NO_VOTES_NOTE)
@@ -189,8 +190,9 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson interval of a share `centre`, with the sample size at which a share has the variance Σ
-    influence²; corrected for few items and for the estimated weight."""
+    """Wilson interval of the share `centre`, for the sample size at which it has the variance Σ
+    influence², corrected for few items and for the estimated weight. (None, None) for fewer than
+    three items, without variance, or if the share is 0 or 1."""
     spare = items - 2
     if spare < 1:
         return None, None
@@ -209,8 +211,9 @@ def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
 
 
 def _equivalent_votes_factor(people: Estimate, corrected: Estimate) -> float | None:
-    """Number of votes needed without the judge, divided by the number now. It is (width of the
-    interval from votes alone / corrected width)²."""
+    """Number of votes that would give an interval as narrow as the corrected one without the judge,
+    divided by the number now: (width of the votes' interval / corrected width)². None without both
+    intervals."""
     if people.low is None or people.high is None or corrected.low is None or corrected.high is None:
         return None
     width = corrected.high - corrected.low

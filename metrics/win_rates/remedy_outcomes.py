@@ -32,9 +32,9 @@ def applicable_rule(combine: str, frame: pd.DataFrame) -> str:
     """Return the rule that is applied to these rows: `combine`, unless its judges or its prompt are
     missing.
 
-    If fewer than two judges of a jury have verdicts, it is a counting rule for each judge alone. If
-    `combine` requires a prompt (`prompt:…`) that does not occur, it is a counting rule for the
-    prompts that occur.
+    If fewer than two judges of a jury have verdicts, the result is a counting rule for each judge
+    alone. If `combine` requires a prompt (`prompt:…`) that does not occur, the result is a counting
+    rule for the prompts that occur.
     """
     remedy = parse_remedy(combine)
     if remedy is None:
@@ -53,7 +53,7 @@ def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
     pair, _ = pair_orders(frame)
     rows = row_selection.select_rows(frame, pair & row_selection.usable_status_mask(frame))
     rows = row_selection.select_known_order(rows)
-    parts = _jury_outcomes(rows, remedy) if remedy.is_jury else _outcomes_by_cell(rows, remedy)
+    parts = _jury_outcomes(rows, remedy) if remedy.is_jury else _outcomes_by_rater(rows, remedy)
     found = [part for part in parts if len(part)]
     return pd.concat(found) if found else rows.iloc[:0]
 
@@ -61,7 +61,7 @@ def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
 # -- one judge -------------------------------------------------------------------------------------
 
 
-def _outcomes_by_cell(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
+def _outcomes_by_rater(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
     group, groups = row_selection.group_codes(rows, ("judge", "prompt"))
     for number in range(groups):
         cell = row_selection.select_rows(rows, group == number)
@@ -71,17 +71,17 @@ def _outcomes_by_cell(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.Dat
         yield from _outcomes_of_scores(cell, _scores_of_remedy(grid, remedy.id))
 
 
-def _scores_of_remedy(grid: OrderGrid, id: str) -> Sequence[Floats]:
+def _scores_of_remedy(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
     """Return the scores by which a remedy of one judge decides, as arrays by comparison: one array,
     or one for each order if the order is chosen at random."""
     verdicts = grid.verdicts[0]
-    if id == "calibrated":
+    if rule_id == "calibrated":
         return _calibrated_or_plain_scores(grid)
-    if id.startswith("margin"):
-        return [_scores_with_margin(grid, parameter_of_rule_id(id))]
+    if rule_id.startswith("margin"):
+        return [_scores_with_margin(grid, parameter_of_rule_id(rule_id))]
     repeats = verdicts[:, None] if grid.repeats is None else grid.repeats[0]
-    sums = _sum_known(repeats[:, : int(parameter_of_rule_id(id))], axis=1)
-    return [_sum_of_orders(sums)] if id.endswith("-both") else list(sums)
+    sums = _sum_known(repeats[:, : int(parameter_of_rule_id(rule_id))], axis=1)
+    return [_sum_of_orders(sums)] if rule_id.endswith("-both") else list(sums)
 
 
 def _calibrated_or_plain_scores(grid: OrderGrid) -> Sequence[Floats]:
@@ -101,8 +101,8 @@ def _scores_with_margin(grid: OrderGrid, margin: float) -> Floats:
 
 
 def _sum_of_orders(verdicts: Values) -> Floats:
-    """Return the sum of the verdicts in both orders of each comparison, nan if one is missing; but
-    if no comparison has both, the verdicts in the order that is stored."""
+    """Return the sum of the verdicts in both orders of each comparison, nan if one is missing. If
+    no comparison has both, return the verdict in the order that is stored."""
     if not np.isfinite(verdicts).all(axis=0).any():
         return _sum_known(verdicts, axis=0)
     return np.asarray(verdicts[0] + verdicts[1], np.float64)
@@ -142,9 +142,11 @@ def _jury_outcomes(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFr
             yield _set_judge_name(found, " + ".join(members))
 
 
-def _jury_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
+def _jury_scores(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
+    """Return the scores by which a jury decides, as arrays by comparison: one array from all
+    orders, or, if each judge sees one order, one for each order that the first judge may see."""
     verdicts = list(grid.verdicts)
-    if id == "jury-both":
+    if rule_id == "jury-both":
         return [_sum_known(grid.verdicts, axis=(0, 1))]
     starts = (decision_rules.alternating_calls(verdicts, start) for start in range(2))
     return [_sum_known(np.stack(calls), axis=0) for calls in starts]

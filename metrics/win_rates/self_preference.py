@@ -121,6 +121,7 @@ def _judge_families(rows: pd.DataFrame) -> set[tuple[str, str]]:
 
 
 def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
+    """Estimate the bias of one judge from the flags `parts` that `for_family` returns."""
     _, sums = sum_by_item(parts.astype(np.float64), item)
 
     def statistic(totals: Floats) -> Floats:
@@ -177,6 +178,8 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
 
 
 def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
+    """Reason why the own-family term cannot be estimated; empty if nothing prevents it. `own` is +1
+    if the first, −1 if the second answer of a row is of the judge's family, else 0."""
     judges = rows["judge"].astype(str).to_numpy()
     authors = set(judges[own != 0])
     if not authors:

@@ -46,8 +46,9 @@ TieRule = Literal["half", "drop"]
 def appearance_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
 ) -> tuple[Ints, Ints, Floats]:
-    """Return row, contestant and points of every answer shown: 1 if picked, 1/N if tied, else 0.
-    With `outcome="probability"` the points are the label probabilities, if there are any."""
+    """Return three arrays with an entry for every answer shown: its row, its contestant (an index
+    of `names`) and its points: 1 if picked, 1/N if tied, else 0. With `outcome="probability"` the
+    points are the label probabilities, if there are any."""
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     placed = row_selection.slot_contestants(rows, names)
@@ -69,7 +70,7 @@ def win_rate(
 ) -> dict[str, Estimate]:
     """Estimate the win rate of each contestant, (wins + ties/2)/readable verdicts, best first.
 
-    Among N options a win is being chosen (chance is 1/N, as a note states). `ties="drop"`:
+    Among N options a win is being chosen, and a tie counts 1/N (a note states it). `ties="drop"`:
     wins/decisive, as in VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate.
     With `outcome="probability"` a verdict counts by its label probabilities, if it has any.
     """
@@ -98,7 +99,7 @@ def win_rates_by_cell(
     note = rule_note(combine, unreadable) if (combine, unreadable) != DEFAULT_RULES else ""
     note = join_notes(note, "chosen among N options" if (rows["options"] > 2).any() else "")
     note = join_notes(note, BY_PROBABILITY if outcome == "probability" else "")
-    flat = _share_by_cell(rows, names, outcome, evidence.count, note)
+    flat = _flat_win_rates(rows, names, outcome, evidence.count, note)
     pooled = [pooled_judges_note(judges) for judges in _judges_by_cell(rows, evidence.count)]
     return {
         key: {
@@ -149,7 +150,7 @@ BLOCK_ROWS: Final = 500_000
 """Rows processed at a time; five million rows at once would take a gigabyte."""
 
 
-def _share_by_cell(
+def _flat_win_rates(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, cells: int, note: str
 ) -> list[Estimate]:
     """Return the win rates as a list: those of all contestants in the first cell, then in the next
@@ -158,7 +159,7 @@ def _share_by_cell(
     def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
 
-    group, total, n = _item_points(rows, names, outcome, groups)
+    group, total, n = _points_by_group_and_item(rows, names, outcome, groups)
     return proportions(total, n, group, cells * len(names), "share", note)
 
 
@@ -166,7 +167,7 @@ GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
 """Function (rows, row of each answer shown, contestant of each answer) -> group of each answer."""
 
 
-def _item_points(
+def _points_by_group_and_item(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Floats, Floats]:
     """Add up the points and the number of answers shown for each (group, item); return the group,
@@ -208,7 +209,7 @@ def head_to_head(
         both: Ints = row_selection.slot_contestants(part, names)[row].sum(axis=1)
         return who * len(names) + both - who
 
-    group, total, n = _item_points(rows, names, "verdict", meetings)
+    group, total, n = _points_by_group_and_item(rows, names, "verdict", meetings)
     met, place = unique_codes(group)
     table: dict[str, dict[str, Estimate]] = {name: {} for name in names}
     for code, estimate in zip(met.tolist(), proportions(total, n, place, len(met)), strict=True):
@@ -218,8 +219,8 @@ def head_to_head(
 
 def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estimate]]:
     """Return contestant -> win rate in the pairs where its answer is shown first, and in those
-    where it is shown second; empty without readable verdicts. Ties count half; every readable
-    verdict of every order counts, unless the records do not say which answer was shown first."""
+    where it is shown second; empty without readable verdicts. Ties count half. Verdicts of unknown
+    order are left out; if there are no others, the rates are unknown."""
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = outcome_rows(frame)
@@ -235,7 +236,7 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
     if len(known) == 0:
         unknown = unknown_estimate(ORDER_UNKNOWN_NOTE, "share")
         return dict.fromkeys(names, (unknown, unknown))
-    group, total, n = _item_points(known, names, "verdict", places)
+    group, total, n = _points_by_group_and_item(known, names, "verdict", places)
     found = proportions(total, n, group, 2 * len(names), "share")
     return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
 

@@ -35,7 +35,7 @@ class _BaselineScore:
     draws: int = 0
     lengths: dict[str, int] = field(default_factory=dict)
 
-    def row(self, model: str) -> dict[str, object]:
+    def leaderboard_row(self, model: str) -> dict[str, object]:
         n = len(self.points)
         mean = math.fsum(self.points) / n
         spread = math.fsum((point - mean) ** 2 for point in self.points)
@@ -72,7 +72,7 @@ def leaderboard_rows(
             _add_verdict(line, verdict, shown.index(model))
             if item in items and model in items[item].responses:
                 line.lengths[item] = len(items[item].responses[model])
-    rows = [line.row(model) for model, line in lines.items()]
+    rows = [line.leaderboard_row(model) for model, line in lines.items()]
     return sorted(rows, key=lambda row: (-float(str(row["win_rate"])), str(row[""])))
 
 
@@ -97,7 +97,8 @@ def _add_verdict(line: _BaselineScore, verdict: Verdict, slot: int) -> None:
 
 
 def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:
-    """Return the study's baseline, else the only contestant that is in every pair."""
+    """Return the study's baseline, else the only contestant that is in every pair; raise StudyError
+    if there is neither."""
     if not pairs:
         raise StudyError(
             f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs; run or "

@@ -99,7 +99,8 @@ def _collect_scores(
 
 def _list_points_by_model(judgement: Judgement) -> list[tuple[str, str, float]]:
     """Return (model, kind, value) for each model shown: kind "win rate" with 1 for the winner, 0
-    for a loser and an equal share for a tie, or kind "score" for an answer judged alone."""
+    for a loser and an equal share for a tie, or kind "score" for an answer judged alone. Empty
+    without a verdict; answers that are no model's, such as the reference, are left out."""
     verdict, shown = judgement.verdict, judgement.ask.shown
     if verdict is None:
         return []

@@ -62,7 +62,7 @@ def writes(name: str, suffix: str, description: str) -> Callable[[Writer], Write
 
 
 def write_export(store: Store, study: str, name: str, path: Path) -> int:
-    """Export a study to a file and return the number of records.
+    """Export a study to a file in the format `name`, and return the number of records.
 
     The file is replaced only after the export is complete.
     """
@@ -82,7 +82,7 @@ def write_export(store: Store, study: str, name: str, path: Path) -> int:
 
 
 def write_lines(out: TextIO, records: Iterable[object]) -> int:
-    """Write one JSON object per line; return their number."""
+    """Write each record as a line of JSON; return the number of records."""
     written = 0
     for written, record in enumerate(records, 1):  # noqa: B007
         out.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -108,8 +108,9 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
 # ---- judgements ------------------------------------------------------------------------------
 
 
-def write_json_lines(store: Store, study: str, out: TextIO) -> int:
-    """Write one JSON object per line: a judgement with its injection flag."""
+def write_judgement_lines(store: Store, study: str, out: TextIO) -> int:
+    """Write each judgement of a study, with its injection flag, as a line of JSON; return the
+    number of judgements."""
     flags = InjectionFlags(store, study)
     return write_lines(out, map(flags.flagged_row, store.judgements(study)))
 
@@ -117,12 +118,13 @@ def write_json_lines(store: Store, study: str, out: TextIO) -> int:
 @writes("jsonl", ".jsonl", "every judgement with its reply, one per line; lossless")
 def _write_jsonl(store: Store, study: str, path: Path) -> int:
     with path.open("w", encoding="utf-8") as out:
-        return write_json_lines(store, study, out)
+        return write_judgement_lines(store, study, out)
 
 
 @writes("parquet", ".parquet", "the same as Parquet; lossless")
 def _write_parquet(store: Store, study: str, path: Path) -> int:
-    """Write the rows of `write_json_lines` as Parquet; a pick is a text: "0", "1", … or "tie"."""
+    """Write the rows of `write_judgement_lines` as Parquet; a pick is a text: "0", "1", … or
+    "tie"."""
     import pyarrow as pa  # not needed for the other formats
     import pyarrow.parquet as pq
 
@@ -194,7 +196,8 @@ def _pair_verdicts(store: Store, study: str) -> Iterator[tuple[Judgement, str]]:
 
 @writes("arena", ".csv", "battles in the format of Chatbot Arena")
 def _write_arena(store: Store, study: str, path: Path) -> int:
-    """Write usable verdicts as battles; `model_a` was shown first, unless `order` is `unknown`."""
+    """Write usable verdicts, without noise-floor repeats, as battles; `model_a` was shown first,
+    unless `order` is `unknown`."""
     categories = _categories_by_item(store, study)
     rows = (
         (
@@ -215,7 +218,8 @@ def _winner_word(picked: str, pair: tuple[str, ...], first: str, second: str) ->
 
 @writes("mt-bench", ".jsonl", "MT-Bench pair judgements, both games")
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
-    """Write MT-Bench's pair file; each line has the verdicts of one judge on one pair of answers.
+    """Write MT-Bench's pair file; a line has the verdicts of a judge and prompt on a pair of
+    answers.
 
     The verdicts in the two orders are games 1 and 2; repeats have lines of their own. A winner is
     `model_1`, `model_2` or `tie`, never a position; a missing or unusable verdict is `error`.

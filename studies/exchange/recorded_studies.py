@@ -21,7 +21,8 @@ from studies.store.store import Store
 
 
 def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
-    """Read exported judgements; give them the keys of recorded verdicts of the study `source`."""
+    """Read exported judgements, the first of each ask, and give them the keys of recorded verdicts
+    of the study `source`."""
     return assign_recorded_keys(source, keep_first_per_ask(parse_judgements(read_table(path))))
 
 
@@ -51,7 +52,8 @@ def import_verdicts(
     """Import a file, folder or Hub dataset of verdicts as a study, without judge calls.
 
     `source` is a path relative to `folder`, or the `data` block of a study, of which only the slice
-    is imported. A recorded study of the same name is replaced, unless the file has an error.
+    is imported (the other arguments but `name` and `folder` are then not used). A recorded study of
+    the same name is replaced, unless the file has an error; a study with live calls is an error.
     """
     spec = (
         source
@@ -64,7 +66,8 @@ def import_verdicts(
 
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Save imported verdicts, and the human votes in their items, as a study."""
+    """Save imported verdicts, and the human votes in their items, as a study; raise StudyError if a
+    study of this name has live calls."""
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
@@ -147,7 +150,8 @@ def _verdicts_of_earlier_save(store: Store, study: Study, items: set[str]) -> li
 
 
 def name_from_source(source: str, folder: Path = Path()) -> str:
-    """Return the default name of a study: its file's name without suffix, or its Hub repository."""
+    """Return the default name of a study: its file's name without suffix, or its Hub dataset
+    without the revision."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)
     name = (folder / source).expanduser().resolve().name

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from studies.domain import STATUSES, Item
 from studies.errors import SourceError
-from studies.files.shards import find_shards, read_batches
+from studies.files.shards import ATTEMPT_TYPE, find_shards, read_batches
 from studies.frames.frame_codes import SEP, TIE
 from studies.spec.study import Study
 from studies.store.queries import shard_rows
@@ -100,7 +100,11 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
         return 0, 0.0
     keys = pc.struct_field(batch.column("ask"), "key").take(pc.list_parent_indices(attempts))
     calls = pc.list_flatten(attempts)
-    columns = [_to_list(pc.struct_field(calls, name)) for name in calls.type.names]
+    known, empty = calls.type.names, [None] * len(calls)  # older shards lack a field
+    columns = [
+        _to_list(pc.struct_field(calls, field.name)) if field.name in known else empty
+        for field in ATTEMPT_TYPE
+    ]
     added, dollars = 0, 0.0
     for key, call in zip(keys.to_pylist(), zip(*columns, strict=True), strict=True):
         if shard_rows.put_attempt_once(connection, key, call):
@@ -157,7 +161,7 @@ _IMPORT_LOCK: Final = threading.Lock()
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert shard rows to rows of the store; raise SourceError if the file has no judgements."""
+    """Convert shard rows to rows of the store; raise SourceError if they are not judgements."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
@@ -216,10 +220,8 @@ def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
 
 
 def _picks_to_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
-    """Convert picks given as texts ("0", "1", "tie") to the store's codes.
-
-    A pick that is not a position shown is an error.
-    """
+    """Convert picks given as texts ("0", "1", "tie") to the store's codes; raise ValueError for a
+    pick that is not a position. `shown` has the number of answers shown in each row."""
     tie = pc.equal(column, "tie")
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
     beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)

@@ -77,8 +77,8 @@ def write_frame_records(
     """Write the judgements of a frame and their items, unusable replies and better answers
     included; return both paths.
 
-    `items` are the items whose texts are known. A better answer that such an item does not state is
-    taken from the frame, as an answer that is better by design.
+    `items` are the items whose texts are known. If an item states no better answers, they are taken
+    from the frame, as answers that are better by design.
     """
     verdicts, file = folder / "judgements.jsonl", folder / "items.jsonl"
     try:
@@ -95,7 +95,8 @@ def _write_lines(path: Path, records: Iterable[object]) -> None:
 
 
 def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
-    """Yield the judgement of each row: its verdict, or its status if the reply is unusable."""
+    """Yield the judgement of each row, without reply: its verdict, or its status if the reply is
+    unusable."""
     for row in frame.to_dict("records"):
         shown, labels = (tuple(str(row[name]).split(SEP)) for name in ("shown", "labels"))
         item, judge, prompt = (str(row[name]) for name in ("item", "judge", "prompt"))
@@ -108,7 +109,8 @@ def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
 
 
 def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
-    """Yield an item for each item of the frame, with its category and its better answers."""
+    """Yield each item of the frame, with category and better answers; its texts are those of the
+    item of the same name in `items`, or empty."""
     known = {item.id: item for item in items}
     better = _better_answers(frame)
     category = dict(zip(frame["item"].astype(str), frame["category"].astype(str), strict=True))

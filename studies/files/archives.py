@@ -48,12 +48,12 @@ class ZipArchive:
                 f"({error}); copy the file again"
             ) from None
 
-    def _read_up_to(self, stream: BinaryIO, most: int, name: str) -> bytes:
+    def _read_up_to(self, stream: BinaryIO, limit: int, name: str) -> bytes:
         pieces: list[bytes] = []
         size = 0
         while piece := stream.read(_PIECE):
             size += len(piece)
-            if size > most:
+            if size > limit:
                 raise self._entry_too_large_error(name)
             pieces.append(piece)
         return b"".join(pieces)

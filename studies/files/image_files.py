@@ -70,7 +70,8 @@ def _jpeg_size(head: bytes) -> ImageSize | None:
 
 
 def why_image_refused(head: bytes, length: int) -> str:
-    """Return the reason why an image is neither shown nor sent; empty if it is accepted.
+    """Return the reason why an image is neither shown nor sent; empty if it is accepted. `head` has
+    its first bytes, `length` is the size of the whole image in bytes.
 
     Image types other than PNG, JPEG, GIF and WebP are refused only in public mode.
     """
@@ -99,7 +100,7 @@ def why_data_url_refused(url: str) -> str:
 
 
 def read_image(path: str, folder: Path) -> bytes:
-    """Read an image file named in the data.
+    """Read an image file named in the data; raise SourceError if it is unreadable or too large.
 
     In public mode the file must be an image below the folder of the data, since the path comes
     from an upload.

@@ -27,7 +27,8 @@ def read_items(path: Path) -> list[Item]:
 
 
 def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item]:
-    """Parse the rows of a table as items; ids must be unique.
+    """Parse the rows of a table as items; raise SourceError for a row that is none, an id that
+    occurs twice, and a table without rows.
 
     With `texts_required=False`, items may lack question and answers, as in files exported beside
     judgements.

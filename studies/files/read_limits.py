@@ -73,7 +73,8 @@ class ReadLimits:
             self._check_ratio(size, packed, name)
 
     def check_archive(self, size: int, packed: int, name: str) -> None:
-        """Raise SourceError if the stated `size` of all entries of a zip archive is too high."""
+        """Raise SourceError if `size`, the stated unpacked size of all entries of a zip archive, or
+        its ratio to the `packed` size, is too high."""
         if size > self.archive_bytes:
             raise unpacked_size_error(name)
         self._check_ratio(size, packed, name)

@@ -29,11 +29,12 @@ JOURNAL_SUFFIX: Final = ".journal"
 """Suffix of the file to which a worker appends each outcome until it writes the shard."""
 ROWS_PER_BATCH: Final = 20_000
 _REQUIRED_COLUMNS: Final = frozenset({"ask", "status", "reply", "verdict", "usage"})
-_ATTEMPT_TYPE: Final = pa.struct(
+ATTEMPT_TYPE: Final = pa.struct(
     [
         ("owner", pa.string()), ("started", pa.float64()), ("ended", pa.float64()),
         ("outcome", pa.string()), ("prompt", pa.int64()), ("completion", pa.int64()),
-        ("cached", pa.int64()), ("cache_write", pa.int64()), ("cost", pa.float64()),
+        ("cached", pa.int64()), ("cache_write", pa.int64()), ("reasoning_tokens", pa.int64()),
+        ("cost", pa.float64()),
     ]
 )  # fmt: skip
 SHARD_SCHEMA: Final = pa.schema(
@@ -41,7 +42,7 @@ SHARD_SCHEMA: Final = pa.schema(
         *JUDGEMENT_SCHEMA,
         pa.field("position", pa.int64()),
         pa.field("settled", pa.bool_()),
-        pa.field("attempts", pa.list_(_ATTEMPT_TYPE)),
+        pa.field("attempts", pa.list_(ATTEMPT_TYPE)),
     ]
 )
 
@@ -85,11 +86,11 @@ def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
 
 
 def recover_journals(folder: Path, batch: str = "") -> int:
-    """Write the journals that dead workers left as shards, delete them, and return the number of
+    """Convert the journals that dead workers left to shards, delete them, and return the number of
     outcomes.
 
-    A line that was cut off is left out. A journal whose shard exists is only deleted: the shard was
-    written before the process died.
+    `batch` is the beginning of the names of these files. A line that was cut off is left out. A
+    journal whose shard exists is only deleted: the shard was written before the process died.
     """
     found = 0
     for path in sorted(folder.rglob(f"{batch}*{JOURNAL_SUFFIX}")):
@@ -148,7 +149,8 @@ def _is_shard(path: Path) -> bool:
 
 
 def settled_keys(paths: Sequence[Path]) -> set[str]:
-    """Return the keys of all asks that have their final result in these shards."""
+    """Return the keys of all asks that have their final result in these shards; unreadable files
+    are skipped."""
     found: set[str] = set()
     for path in paths:
         with contextlib.suppress(SourceError):  # skip: its calls are made again
@@ -175,7 +177,7 @@ def summarise_shards(folder: Path) -> ShardContents:
     items: dict[str, None] = {}
     for path in find_shards(folder):
         for batch in _iterate_batches(
-            path, ["ask.item", "ask.orders", *_column_names_to_read_settled(path)]
+            path, ["ask.item", "ask.orders", *_settled_column_if_present(path)]
         ):
             asks = _keep_settled_rows(batch).column("ask")
             rows += len(asks)
@@ -187,7 +189,8 @@ def summarise_shards(folder: Path) -> ShardContents:
 
 
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a shard in batches; columns that an exported file lacks are null."""
+    """Yield the rows of a shard or of an exported Parquet file in batches; the shard's own columns
+    (position, settled, attempts) are null if the file lacks them."""
     for batch in _iterate_batches(path, None):
         for field in (
             SHARD_SCHEMA.field("position"),
@@ -200,7 +203,7 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _column_names_to_read_settled(path: Path) -> list[str]:
+def _settled_column_if_present(path: Path) -> list[str]:
     return ["settled"] if "settled" in pq.read_schema(path).names else []
 
 

@@ -73,7 +73,7 @@ class SourceTable:
 
 
 def text_of(value: Any) -> str:
-    """Convert a cell to text; null becomes "", and a whole number has no decimal point."""
+    """Convert a cell to text; null and NaN become "", and a whole number has no decimal point."""
     if value is None or value != value:  # NaN differs from itself
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -82,7 +82,8 @@ def text_of(value: Any) -> str:
 
 
 def rename_columns(table: SourceTable, names: Mapping[str, str]) -> SourceTable:
-    """Return the table with columns renamed as in `names` (old -> new)."""
+    """Return the table with columns renamed as in `names` (old -> new); SourceError for an unknown
+    column."""
     for column in names:
         if column not in table.columns:
             raise SourceError(
@@ -125,7 +126,7 @@ def _display_path(path: Path) -> str:
 
 
 def check_file_size(path: Path) -> None:
-    """Raise SourceError for a file that is too large, before reading it."""
+    """Raise SourceError, before reading it, for a file that is missing or too large."""
     try:
         size = path.stat().st_size
     except OSError as error:

@@ -140,8 +140,8 @@ def _word_slot(text: str, words: Mapping[str, str], unknown: int) -> int:
 
 
 def _check_cells(table: pd.DataFrame) -> None:
-    """Raise an error for an empty cell, which would become the name "nan"; only categories may be
-    empty. (The models are checked when they are coded.)"""
+    """Raise ValueError for an empty item, judge or prompt, which would become the name "nan". (The
+    models are checked when they are coded.)"""
     for name in (find_item_column(table), "judge", "prompt"):
         if name in table:
             _refuse_empty_cells(table[name].isna().to_numpy(), name)
@@ -161,13 +161,13 @@ def find_item_column(table: pd.DataFrame) -> str:
 # -------------------------------------------------------------------------------------- codes
 
 
-def _encode_texts(values: pd.Series, filled: str = "") -> CodedColumn:
-    """Code a column of texts. If `filled` (the column's name) is given, an empty or blank cell
+def _encode_texts(values: pd.Series, required: str = "") -> CodedColumn:
+    """Code a column of texts. If `required` (the column's name) is given, an empty or blank cell
     raises an error that names the column."""
     codes, found = pd.factorize(values)
-    if filled:
+    if required:
         blank = np.array([str(value).strip() == "" for value in found] + [True])
-        _refuse_empty_cells(blank[codes], filled)  # the code of a missing value is -1
+        _refuse_empty_cells(blank[codes], required)  # the code of a missing value is -1
     texts = [_cell_text(value) for value in found]
     names = sorted(set(texts))
     place = {name: code for code, name in enumerate(names)}
@@ -183,7 +183,7 @@ def _cell_text(value: object) -> str:
 
 
 def _encode_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
-    coded = [_encode_texts(table[name], filled=name) for name in ("model_a", "model_b")]
+    coded = [_encode_texts(table[name], required=name) for name in ("model_a", "model_b")]
     names = sorted({name for column in coded for name in column.names})
     place = {name: code for code, name in enumerate(names)}
     first, second = (

@@ -24,18 +24,18 @@ class CodeMissing(RuntimeError):
 def fingerprint(
     *roots: ModuleType, versions: Iterable[str] = (), read: Read = Path.read_bytes
 ) -> str:
-    """Hash the root modules and all modules of the project that they import, directly or
-    indirectly.
+    """Hash the sources of the root modules and of all modules of the project that they import,
+    directly or indirectly.
 
     `versions` are the versions of the libraries that a result depends on.
     """
-    found = sources(*roots, read=read)
+    found = module_sources(*roots, read=read)
     parts = [name.encode() + b"\0" + text for name, text in sorted(found.items())]
     whole = b"\x1f".join([*parts, *(version.encode() for version in versions)])
     return hashlib.sha256(whole).hexdigest()[:16]
 
 
-def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
+def module_sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
     """Return module name -> source code, for the root modules and, recursively, their imports from
     the same packages."""
     packages = {root.__name__.partition(".")[0] for root in roots}
@@ -45,11 +45,13 @@ def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes
         name = waiting.pop()
         if name not in found:
             found[name] = _read_module_source(name, read)
-            waiting += [one for one in imported(found[name]) if one.partition(".")[0] in packages]
+            waiting += [
+                one for one in imported_modules(found[name]) if one.partition(".")[0] in packages
+            ]
     return found
 
 
-def imported(source: bytes) -> Iterator[str]:
+def imported_modules(source: bytes) -> Iterator[str]:
     """Yield the names of the modules that a source text imports, also inside functions."""
     for node in _iterate_statements(ast.parse(source)):
         if isinstance(node, ast.Import):

@@ -38,7 +38,7 @@ class TextColumn:
         self._known: dict[str, int] = {}
         self._parts: list[np.ndarray] = []
 
-    def take(self, texts: Sequence[str]) -> None:
+    def append_texts(self, texts: Sequence[str]) -> None:
         codes, found = pd.factorize(np.asarray(texts, dtype=object))
         self.append_coded_texts(found, codes)
 
@@ -64,7 +64,7 @@ class NumberListColumn:
         self._parts: list[np.ndarray] = []
         self._any = False
 
-    def take(self, texts: Sequence[str | None]) -> None:
+    def append_json(self, texts: Sequence[str | None]) -> None:
         """Append one row per text, which is a JSON list of numbers or None."""
         found = any(texts)  # one call of the parser for all rows
         self.append_lists(
@@ -105,7 +105,8 @@ class JudgementColumns:
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
-        """Read a study's rows; the store yields them in blocks of consecutive rows."""
+        """Read a study's rows from `blocks` of consecutive rows, as the store yields them;
+        `no_pick` is the code for a row without a pick."""
         self = cls.__new__(cls)
         self._create_empty_columns(no_pick)
         for block in blocks:
@@ -135,13 +136,13 @@ class JudgementColumns:
 
     def _append_chunk(self, columns: dict[str, tuple[Any, ...]]) -> None:
         for name, coded in self.texts.items():
-            coded.take(columns[name])
+            coded.append_texts(columns[name])
         for name, kind in INTEGER_COLUMNS.items():
             self._integers[name].append(np.asarray(columns[name], kind))
         for name in ("pick", "margin"):
             self._integers[name].append(self._fill_missing(name, columns[name]))
-        self.scores.take(columns["scores"])
-        self.probabilities.take(columns["probabilities"])
+        self.scores.append_json(columns["scores"])
+        self.probabilities.append_json(columns["probabilities"])
 
     def _append_block(self, block: ColumnTexts) -> None:
         codes, values = _parse_distinct(block.groups)

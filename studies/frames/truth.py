@@ -17,7 +17,8 @@ TrueWinner = str | Literal["tie"] | None
 
 
 def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinner:
-    """Return the truly better of two answers; an even split of the votes is a tie.
+    """Return the better of two answers by design, else by people: the most frequent vote, a tie if
+    two are equally frequent; None without votes on them.
 
     An answer to another question (`@unrelated`) is worse than any other by construction.
     """

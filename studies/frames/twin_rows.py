@@ -15,9 +15,9 @@ TwinRows = Literal["without", "only", "with"]
 """Whether a frame has the rows that show a twin: none of them, only them, or all rows."""
 
 TWIN_COLUMN: Final = "twin"
-"""Column of `twin_rows`: family of the twin shown."""
+"""Column that `add_twin_columns` adds: family of the twin shown."""
 CHANGED_COLUMN: Final = "changed"
-"""Column of `twin_rows`: slot of the twin."""
+"""Column that `add_twin_columns` adds: slot of the twin."""
 _NAMED_COLUMNS: Final = ("shown", "comparison", "first", "second")
 
 
@@ -33,8 +33,8 @@ def _twins_by_code(frame: pd.DataFrame) -> list[tuple[int, str]]:
 
 
 def select_twin_rows(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
-    """Return the frame without or with only the rows that show a twin; names of answers that no
-    remaining row shows are removed."""
+    """Return the frame without the rows that show a twin, with only these, or ("with") unchanged;
+    names of answers that no remaining row shows are removed from the categories."""
     if rows == "with":
         return frame
     twins = np.array([slot for slot, _ in _twins_by_code(frame)], np.int8)
@@ -47,7 +47,8 @@ def select_twin_rows(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
 
 
 def add_twin_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the family and the slot of the twin to rows that show one."""
+    """Add columns with the family and the slot of the twin that a row shows; "" and −1 without a
+    twin."""
     found = _twins_by_code(frame)
     codes = frame["shown"].cat.codes.to_numpy()
     families = sorted({family for _, family in found})

@@ -70,7 +70,7 @@ def _image_kind(content: bytes, path: Path) -> str:
 
 def relocate_images(items: Iterable[Item], beside: Path | None, uploads: Path) -> list[Item]:
     """Copy the items' image files from the folder `beside` to the uploads folder; return the items
-    with the new paths."""
+    with the new paths. Addresses and missing files are kept as they are."""
     if beside is None or beside.resolve() == uploads.resolve():
         return list(items)
     return [

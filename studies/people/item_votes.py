@@ -91,7 +91,8 @@ def _judgement_implied_by_vote(
 ) -> Iterator[Judgement]:
     """Yield the judgement that a vote implies for the answers `shown`, if it implies a choice.
 
-    For example, a pick out of three answers implies no choice between the other two.
+    For example, a pick out of three answers implies no choice between the other two. `known`:
+    whether the person saw the answers in this order.
     """
     picked = _pick_among(preference, shown)
     if picked is None or len(shown) < 2:

@@ -41,7 +41,8 @@ class CandidateRecord:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One comparison of candidates with today's prompt on the hold-out."""
+    """One comparison of candidates (new versions of a prompt) with today's prompt on the
+    hold-out."""
 
     judge: str
     prompt: str
@@ -51,7 +52,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class LabelSplit:
-    """The labelled items of a study in two parts, and the looks at the hold-out so far."""
+    """The labelled items of a study in two parts, and the comparisons of prompts made on the
+    hold-out so far (`looks`)."""
 
     seed: int
     learn: tuple[str, ...]
@@ -79,7 +81,8 @@ class LabelSplit:
 
 
 def candidate_study_name(name: str, judge: str, prompt: str) -> str:
-    """Return the name of the stored study with the replies to the candidates."""
+    """Return the name of the stored study with the replies to the candidates for a better
+    prompt."""
     return f"{name}: {prompt} improved for {judge}"
 
 
@@ -91,7 +94,8 @@ def writer_study_name(name: str, prompt: str, writer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ImprovedPrompt:
-    """The study, judge and prompt that the calls of another study improve."""
+    """The study, judge and prompt for which another study asks new versions of the prompt or writes
+    rules for it (`judge` is then the writer of the rules)."""
 
     study: str
     judge: str
@@ -99,8 +103,8 @@ class ImprovedPrompt:
 
 
 def find_improved_prompt(store: Store, study: str) -> ImprovedPrompt | None:
-    """Return the study, judge and prompt that the calls of `study` improve; None for any other
-    study."""
+    """Return the prompt that `study` was made to improve (a study of candidates or of rules written
+    for them); None for any other study."""
     for name in store.study_files():
         if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue
@@ -164,8 +168,8 @@ def stored_split(store: Store, name: str) -> LabelSplit | None:
 def split_labels(
     store: Store, name: str, seed: int = SEED, kind: LabelKind = "pairs"
 ) -> tuple[StudyLabels, LabelSplit]:
-    """Read the labels of one kind, and store the study's split with all their items. The split
-    returned has only items with such labels."""
+    """Read the labels of one kind, and put their items into the study's split, which is stored if
+    the visitor owns the study. The split returned has only items with such labels."""
     labels = read_labels(store, name, kind)
     before = stored_split(store, name)
     split = draw_split(store.items(name), labels.items, before, seed)
@@ -177,9 +181,10 @@ def split_labels(
 def record_look(
     store: Store, name: str, look: Look, *, replaces_unseen: bool = False
 ) -> LabelSplit:
-    """Store a look at the hold-out before its candidates are asked. Nothing is stored if the latest
-    look for this judge and prompt has the same candidates. With `replaces_unseen`, which is set if
-    the latest look got no reply, the new look replaces it."""
+    """Store a comparison of prompts on the hold-out (a look) before its candidates are asked;
+    return the split with it. Nothing is stored if the latest look for this judge and prompt has the
+    same candidates. With `replaces_unseen`, the new look replaces the latest, which got no
+    reply."""
     split = stored_split(store, name)
     assert split is not None  # the candidates were made from its part learn
     last = split.last_look(look.judge, look.prompt)

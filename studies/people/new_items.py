@@ -177,9 +177,9 @@ def _check_new_item(new: NewItem, items: Sequence[Item]) -> None:
         )
 
 
-def _check_length(text: str, most: int, what: str) -> None:
-    if len(text) > most:
-        raise SourceError(f"{what} has {len(text):,} characters; shorten it to {most:,}")
+def _check_length(text: str, limit: int, what: str) -> None:
+    if len(text) > limit:
+        raise SourceError(f"{what} has {len(text):,} characters; shorten it to {limit:,}")
 
 
 def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:

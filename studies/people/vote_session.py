@@ -70,8 +70,8 @@ class VoteSession:
     # ---- next ballot ---------------------------------------------------------------------------
 
     def next(self) -> Ballot | None:
-        """Return the voter's open ballot, else a repeat or a new ballot; None if there is none of
-        these."""
+        """Return the voter's open ballot, else a repeat or a new ballot, and store it as shown now;
+        None if there is none of these. Outdated open ballots are deleted first."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             for outdated in self._build_ballot_picker(connection).outdated_ballots():
@@ -144,7 +144,8 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
-        """Store this voter's verification of a single answer, which is not a judgement."""
+        """Store this voter's verification of a single answer, which is not a judgement; `position`
+        and `stamp` are as in `vote`."""
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
@@ -165,7 +166,8 @@ class VoteSession:
         self.store.writer.run(work)
 
     def undo(self) -> Ballot | None:
-        """Withdraw this voter's last vote, verification or skip, and open its ballot again."""
+        """Withdraw this voter's last vote, verification or skip, and return its ballot, which is
+        open again; None if there is nothing to withdraw."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)

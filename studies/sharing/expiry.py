@@ -35,6 +35,8 @@ _log: Final = logging.getLogger(__name__)
 
 
 class ExpiredCounts(NamedTuple):
+    """Numbers of deleted studies and of deleted folders of visitors."""
+
     studies: int
     folders: int
 
@@ -42,32 +44,33 @@ class ExpiredCounts(NamedTuple):
 def delete_unused_studies_and_uploads(
     store: Store, days: float, now: float | None = None
 ) -> ExpiredCounts:
-    """Delete studies and uploads unused for `days`; `store` must be the unrestricted store."""
+    """Delete visitors' studies without a live run and uploads, if unused for `days`; `store` must
+    be the unrestricted store."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
     expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
     for name in expired:
         _delete_study_and_runs(store, name)
-    return ExpiredCounts(len(expired), _remove_folders(store, before))
+    return ExpiredCounts(len(expired), _remove_visitor_folders(store, before))
 
 
-def make_room(store: Store, most: int, now: float | None = None) -> bool:
-    """Return whether the store and visitors' files have fewer than `most` bytes, after deleting
-    visitors' studies as needed, the longest unused first.
+def make_room(store: Store, max_bytes: int, now: float | None = None) -> bool:
+    """Return whether the store and visitors' files have fewer than `max_bytes`, after deleting
+    visitors' studies and uploads as needed, the longest unused first.
 
     Studies used in the last RECENT_SECONDS, with a live run or without an owner are kept.
     """
-    if used_bytes(store) < most:
+    if used_bytes(store) < max_bytes:
         return True
     before = (time.time() if now is None else now) - RECENT_SECONDS
-    _remove_folders(store, before)
+    _remove_visitor_folders(store, before)
     for name in unused_studies(store, before):
-        if used_bytes(store) < most:
+        if used_bytes(store) < max_bytes:
             break
         if not has_live_run(store, name):
             _log.info("deleted an unused study, because visitors' studies fill their space")
             _delete_study_and_runs(store, name)
-            _remove_folders(store, before)
-    return used_bytes(store) < most
+            _remove_visitor_folders(store, before)
+    return used_bytes(store) < max_bytes
 
 
 def used_bytes(store: Store) -> int:
@@ -80,26 +83,27 @@ def used_bytes(store: Store) -> int:
 
 
 class VisitorSpace:
-    """The limit of `most` bytes on the store together with all visitors' files. While there is
+    """The limit of `max_bytes` on the store together with all visitors' files. While there is
     room, the bytes are counted at most every `every` seconds, because counting takes time."""
 
     def __init__(
         self,
         store: Store,
-        most: int,
+        max_bytes: int,
         every: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store, self._most, self._every, self._clock = store, most, every, clock
+        self._store, self._max_bytes, self._every, self._clock = store, max_bytes, every, clock
         self._next_count = float("-inf")
         self._lock = threading.Lock()
 
     def has_room(self) -> bool:
-        """Whether visitors may store more; unused studies are deleted if they may not."""
+        """Whether visitors may store more; if there is no room, unused studies are deleted
+        first."""
         with self._lock:
             if self._clock() < self._next_count:
                 return True
-            if not make_room(self._store, self._most):
+            if not make_room(self._store, self._max_bytes):
                 return False
             self._next_count = self._clock() + self._every
             return True
@@ -110,7 +114,7 @@ def _delete_study_and_runs(store: Store, name: str) -> None:
     store.writer.run(partial(delete_runs, study=name))
 
 
-def _remove_folders(store: Store, before: float) -> int:
+def _remove_visitor_folders(store: Store, before: float) -> int:
     """Delete the folders of visitors who own no study and uploaded nothing since `before`; return
     the number of deleted folders."""
     owners = {owner[:24] for owner in study_owners(store)}
@@ -129,7 +133,8 @@ def _last_change_in_folder(folder: Path) -> float:
 
 
 class ExpiryThread:
-    """Thread that deletes expired studies every hour; errors are logged and not raised."""
+    """Thread that deletes studies and uploads unused for `days`, every hour by default; errors are
+    logged and not raised."""
 
     def __init__(
         self,

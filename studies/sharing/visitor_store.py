@@ -118,7 +118,8 @@ class VisitorStore(Store):
         return f"{name} ({mark})"
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor; `other` must be a name of `name_for_owner`."""
+        """Rename a study of this visitor to `other`; StudyError if `name_for_owner` would change
+        this name."""
         self.require_owner(name)
         if other != self.name_for_owner(other):
             raise StudyError(f"a study of yours is named {self.name_for_owner(other)!r} here")

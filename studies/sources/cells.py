@@ -32,14 +32,14 @@ class RowCells:
         return next((text for column in columns if (text := text_of(self.row.get(column)))), "")
 
     def require_text(self, column: str) -> str:
-        """Return the text of a cell that must not be empty."""
+        """Return the text of a cell; raise SourceError if it is empty."""
         text = text_of(self.row.get(column))
         if not text.strip():
             raise self.error(f"column {column!r} is empty; fill it or remove the row")
         return text
 
     def require_two_texts(self, first: str, second: str) -> tuple[str, str]:
-        """Return the texts of two cells, such as the names of two models, as `need` does."""
+        """Return the texts of two cells, such as the names of two models; neither may be empty."""
         return self.require_text(first), self.require_text(second)
 
     def cells_of_object(self, column: str) -> RowCells:
@@ -101,24 +101,26 @@ class MappedCells(RowCells):
         """Return the value of a field; None if no column is mapped to it."""
         return self.row.get(self.fields[name]) if name in self.fields else None
 
-    def words(self, name: str) -> str:
-        """Return the text of a field; the elements of a list become paragraphs."""
+    def joined_text(self, name: str) -> str:
+        """Return the text of a field; the elements of a list (or their `content`) become
+        paragraphs."""
         value = self.value(name)
         if not isinstance(value, list):
             return text_of(value)
         parts = [part.get("content") if isinstance(part, dict) else part for part in value]
         return "\n\n".join(text for part in parts if (text := text_of(part)))
 
-    def plain(self, name: str) -> str:
-        """Return the text of a field that contains a name, an id or a reply."""
+    def plain_text(self, name: str) -> str:
+        """Return the text of a field that contains a name, an id or a reply; "" if it is empty or
+        no column is mapped to it."""
         return text_of(self.value(name))
 
     def field_number(self, name: str) -> float | None:
         """Return the number of a field; None if its cell is empty or no column is mapped to it."""
         return self.number(self.fields[name]) if name in self.fields else None
 
-    def below(self, group: str) -> dict[str, str]:
-        """Return name -> column of the fields `<group>.<name>`."""
+    def columns_of_group(self, group: str) -> dict[str, str]:
+        """Return name -> column, of the mapped fields `<group>.<name>`."""
         found = [(field.partition("."), column) for field, column in self.fields.items()]
         return {name: column for (start, dot, name), column in found if dot and start == group}
 
@@ -151,7 +153,8 @@ def parse_conversation(value: Any) -> list[dict[str, str]]:
 
 
 def parse_texts(value: Any) -> list[str]:
-    """Parse a list of texts, or its JSON text (as in Kaggle's files); nulls become ""."""
+    """Parse a list of texts, or its JSON text (as in Kaggle's files); nulls become "". Any other
+    cell is a list of one text."""
     found = parse_list(value)
     return [text_of(part) for part in found] if isinstance(found, list) else [text_of(found)]
 

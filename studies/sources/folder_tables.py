@@ -34,7 +34,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
     file has one of FOLDER_FORMATS (with `format`: this format)."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
-    for path in _table_files(folder):
+    for path in _list_tables_below(folder):
         table = read_table(path)
         name = next((name for name, matches in FOLDER_FORMATS.items() if matches(table)), "")
         if name and format in ("", name):
@@ -51,7 +51,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 
 def read_dataset_folder(folder: Path) -> SourceTable | None:
     """Return the joined rows of a folder that `datasets` wrote: by `save_to_disk` (one dataset, or
-    one for each split), or Parquet files; None for any other folder."""
+    one for each split; not in public mode), or Parquet files; None for any other folder."""
     arrow = find_arrow_files(folder)
     if arrow and not is_public():  # compressed Arrow files have no limit on their unpacked size
         limits = current_limits()
@@ -73,7 +73,8 @@ def find_arrow_files(folder: Path) -> list[Path]:
 
 
 def find_files(source: str, folder: Path) -> list[Path]:
-    """List the files that match a pattern such as `runs/*.jsonl`; empty if there is no wildcard."""
+    """List the files that match a pattern such as `runs/*.jsonl`; empty if `source` has no
+    wildcard. SourceError if none or too many match."""
     if not any(sign in source for sign in "*?["):
         return []
     base = Path(source)
@@ -88,7 +89,8 @@ def find_files(source: str, folder: Path) -> list[Path]:
 def join_files(
     paths: Sequence[Path], find_format: Callable[[SourceTable, Path], str]
 ) -> tuple[str, SourceTable]:
-    """Read several files of one format as one table; return the format and the table."""
+    """Read several files of one format as one table; return the format and the table. `find_format`
+    returns the format of a file; different formats are a SourceError."""
     tables = [read_table(path) for path in paths]
     formats: dict[str, str] = {}
     for table, path in zip(tables, paths, strict=True):
@@ -112,7 +114,7 @@ def list_tables(folder: Path) -> list[Path]:
     return _check_file_count(tables_in(folder), folder.name)
 
 
-def _table_files(folder: Path) -> list[Path]:
+def _list_tables_below(folder: Path) -> list[Path]:
     """List the table files of a folder and of its subfolders, two levels deep."""
     return _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name)
 

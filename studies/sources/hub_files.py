@@ -30,7 +30,8 @@ BLOCK_BYTES: Final = 1 << 20
 
 
 def check_cards(repo: str, commit: str, token: str | bool) -> None:
-    """Raise an error if a dataset card names data outside its repository."""
+    """Raise SourceError if a dataset card (a file of CARD_FILES) is too large or names data outside
+    its repository."""
     from huggingface_hub import HfApi, hf_hub_download
 
     found = HfApi(token=token).get_paths_info(
@@ -55,7 +56,7 @@ _OUTSIDE_MARKS: Final = ("..", "::", "://", ":\\")
 
 
 def card_data_files(card: str) -> Iterator[str]:
-    """Yield the paths of data files that a dataset card names."""
+    """Yield the paths of data files and data folders that a dataset card (its text) names."""
     import yaml  # with the loader; not needed for other sources
 
     from studies.spec.yaml_text import BoundedYamlLoader, YamlTooLarge
@@ -105,7 +106,7 @@ def _flatten_texts(value: Any) -> Iterator[str]:
 
 
 def check_files(files: Iterable[str], repo: str) -> None:
-    """Raise an error for a file outside the repository, or for an archive."""
+    """Raise SourceError for a data file outside the repository, and for an archive."""
     for file in files:
         if not file.startswith(f"hf://datasets/{repo}@") or "/../" in file or "::" in file:
             raise _outside_error(repo, file)
@@ -126,7 +127,8 @@ def _outside_error(repo: str, named: str) -> SourceError:
 def stream_parquet(
     files: list[str], columns: tuple[str, ...], token: str | bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of Parquet files; only the row groups that the caller reads are downloaded.
+    """Yield the rows of Parquet files, with these `columns` (all if empty or unknown); only the row
+    groups that the caller reads are downloaded.
 
     The reader of the library `datasets` is not used: it downloads 32 MB or more at a time, and its
     threads continue after a slice has ended.

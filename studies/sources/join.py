@@ -49,7 +49,7 @@ class JoinReport:
         return sum(getattr(file, kind) for file in self.files)
 
     def lines(self) -> list[str]:
-        """Return the report as text, one line per file."""
+        """Return the report as text: a line on the questions, then one line per file."""
         out = [f"joined on {', '.join(self.on)}: {self.questions:,} questions"]
         if self.duplicate_questions:
             out[0] += f", {self.duplicate_questions:,} of them with the same key as another"
@@ -78,6 +78,7 @@ def join_answers(
     `questions` are the questions' join keys: their values of the columns `on`. If several questions
     have the same key and a file has as many rows with it, the k-th question takes the k-th row;
     otherwise all these questions take the first row. Empty answers are left out and counted.
+    `column_of` names a file's column of answers (default: `answer_column`).
     """
     positions: dict[JoinKey, list[int]] = defaultdict(list)
     for position, key in enumerate(questions):
@@ -147,8 +148,9 @@ ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion
 def answer_column(table: SourceTable, contestant: str) -> str:
     """Return the name of the column with a contestant's answers.
 
-    It is the only column with a matching name, else the only column that is not a known column of
-    questions. Several candidates are an error, because a guess could take another model's answers.
+    It is the only column named like the contestant or by a word such as `response`, else the only
+    column that is not a known column of questions. Several candidates are an error, because a guess
+    could take another model's answers.
     """
     others = [name for name in table.columns if name not in _KEY_COLUMNS]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]

@@ -103,7 +103,7 @@ def image_folder(spec: DataSpec, folder: Path) -> Path:
 
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
-    """Load the items of the slice, sorted by id."""
+    """Load the items of the slice that `spec` selects, sorted by id."""
     return select_slice(load_source(spec, folder).items, spec)
 
 
@@ -167,7 +167,11 @@ def read_source(
     revision: str = "",
     paths: tuple[Path, ...] = (),
 ) -> LoadedSource:
-    """Detect the format of a source and read its items and verdicts."""
+    """Detect the format of a source and read its items and verdicts.
+
+    `table` has the rows of a file or Hub dataset (None for a folder or log files), `revision` is
+    the commit of a Hub dataset, `paths` are the files if the source is a list of log files.
+    """
     if table is None and path.is_dir():
         table = _join_folder(spec, path)
     table = _rows_of_object(spec, table, path)
@@ -290,7 +294,7 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
 
 
 def _check_data_keys(spec: DataSpec, name: str) -> None:
-    """Raise StudyError for keys of `data` that the format ignores."""
+    """Raise StudyError for keys of `data` that the format ignores, and for a missing mapping."""
     if name == "evenhand":
         for key in ("files", "join", "mapping"):
             if getattr(spec, key):

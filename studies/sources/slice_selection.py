@@ -14,8 +14,8 @@ from studies.spec.study import DataSpec
 
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
-    """Filter the items and take a seeded sample, or the first items of the file; sort them by
-    id."""
+    """Filter the items and take a seeded sample (for each value of a field, if `spec.per` names
+    some), or the first items of the file; sort them by id. SourceError if none is left."""
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
     if spec.take == "first" and spec.count and not spec.per:

@@ -45,6 +45,7 @@ class OpenSource:
 
     @property
     def rows(self) -> SourceTable:
+        """Table of the source; SourceError if it is a folder."""
         if self.table is None:
             raise SourceError(
                 f"{self.path.name}: expected a file, found a folder; name a file in it"
@@ -107,7 +108,8 @@ def reads(
 
 
 def make_column_matcher(signs: Signs) -> Callable[[SourceTable], str]:
-    """Return a function that recognises a table by its columns."""
+    """Return a function that recognises a table by its columns: it returns the reason of the first
+    of `signs` that matches, or ""."""
     columns = {tuple(names.split(", ")): why for names, why in signs.items()}
     return lambda table: next((why for names, why in columns.items() if table.has(*names)), "")
 

@@ -43,8 +43,8 @@ class FieldReader:
         return StudyError(f"{self.at(key)}: {message}")
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
-        """Return a field's value, converted by `accept`; the default for an absent or null
-        field."""
+        """Return a field's value, converted by `accept`; the default for an absent or null field.
+        If `accept` raises an error, StudyError says what was `expected`."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:
@@ -94,6 +94,7 @@ class FieldReader:
 
 
 def suggest_word(word: str, known: list[str]) -> str:
+    """Return a hint with the closest known word, for error messages; "" if none is close."""
     near = difflib.get_close_matches(word, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 

@@ -19,7 +19,9 @@ from studies.texts.twin_families import split_twin
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """Answers to one item in the order in which they are shown to a judge."""
+    """Answers to one item in the order in which they are shown to a judge. `crossed`: labels in the
+    other order; `repeat`: number of the repeat, from 0; `noise`: noise-floor repeat; `orders`:
+    number of orders in which the study shows these answers."""
 
     item: Item
     shown: tuple[str, ...]
@@ -31,7 +33,8 @@ class Presentation:
 
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
-    """Return the contestants of a study; raise StudyError if any has no answer in the data."""
+    """Return the contestants of a study (by default all in the data); raise StudyError if one of
+    them, the baseline or the new model has no answer in the data."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:
@@ -53,8 +56,8 @@ def is_reference_judged(study: Study) -> bool:
     return REFERENCE in named
 
 
-def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
-    """Count the items that each contestant answered, to report missing answers before a run."""
+def count_answered_items(study: Study, items: Sequence[Item]) -> dict[str, int]:
+    """Return contestant -> number of items with a non-empty answer of this contestant."""
     return {
         name: sum(_has_answer(item, name) for item in items)
         for name in resolve_contestants(study, items)
@@ -62,7 +65,8 @@ def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
 
 
 def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each pair of an item's answers in both orders, or one drawn order, with repeats."""
+    """Yield each pair of an item's answers in both orders, or one drawn order, with repeats; then
+    the comparisons that show a twin."""
     names = resolve_contestants(study, items)
     reference_items = (
         _draw_reference_game_items(study, items) if study.pairing == "new" else frozenset()
@@ -73,13 +77,14 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
             orders: list[tuple[str, ...]] = [pair, pair[::-1]]
             if study.pair_orders == "one":
                 orders = [_draw_pair_order(study, item, pair)]
-            crossed = study.labels == "crossed" and _is_crossed(study, item.id, pair)
+            crossed = study.labels == "crossed" and _draw_crossed_labels(study, item.id, pair)
             yield from _repeat_presentations(study, item, orders, crossed, None)
         yield from _twin_presentations(study, item, targets.get(item.id, ()))
 
 
 def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield all answers to an item together, in the orders that the study sets."""
+    """Yield all answers to an item together, with the unrelated option if the study has one, in the
+    orders that the study sets, with repeats; items with fewer than two answers are left out."""
     names = resolve_contestants(study, items)
     unrelated_items = _UnrelatedItems(study, items) if study.unrelated != "none" else None
     for item in items:
@@ -88,15 +93,15 @@ def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
         if unrelated_items and len(options) >= 2:
             options, unrelated = _add_unrelated(study, item, options), unrelated_items.draw(item)
         if len(options) >= 2:
-            crossed = study.labels == "crossed" and _is_crossed(study, item.id, options)
-            orders = arrangements(
+            crossed = study.labels == "crossed" and _draw_crossed_labels(study, item.id, options)
+            orders = orders_of_options(
                 options, study.option_orders, _seeded_rng(study, item.id, "order")
             )
             yield from _repeat_presentations(study, item, orders, crossed, unrelated)
 
 
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each answer alone, for prompts that judge one answer."""
+    """Yield each answer, and each of its twins, alone, for prompts that judge one answer."""
     names, targets = resolve_contestants(study, items), twin_targets(study, items)
     for item in items:
         for name in names:
@@ -168,7 +173,7 @@ def _twin_presentations(
             if target.pair and study.pair_orders == "one":
                 first = _draw_pair_order(study, item, target.pair)
                 orders = [pair if first == target.pair else pair[::-1]]
-            crossed = study.labels == "crossed" and _is_crossed(study, item.id, base)
+            crossed = study.labels == "crossed" and _draw_crossed_labels(study, item.id, base)
             for shown in orders:
                 for repeat in range(study.repeats):
                     yield Presentation(item, shown, crossed, repeat, False, len(orders), None)
@@ -178,11 +183,11 @@ def _list_twins_of_answer(item: Item, answer: str) -> list[str]:
     return [name for name in item.twins if split_twin(name)[0] == answer]
 
 
-def arrangements(
+def orders_of_options(
     options: tuple[str, ...], orders: str, rng: random.Random
 ) -> list[tuple[str, ...]]:
-    """Return the orders in which the answers `options` are shown; `orders` is the setting of the
-    study file.
+    """Return the orders in which the answers `options` are shown together; `orders` is the setting
+    of the study file.
 
     `one`: a random order; `all`: all permutations; `rotations`: all rotations, given order last;
     `williams`: Latin squares in which each option directly follows each other option equally often.
@@ -334,7 +339,7 @@ def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
     return max(reversed(options), key=lambda name: beaten[name])
 
 
-def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
+def _draw_crossed_labels(study: Study, item: str, names: Sequence[str]) -> bool:
     """Draw (probability ½) whether all orders of a comparison have crossed labels: the first answer
     shown is labelled B, the second A."""
     return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5

@@ -29,8 +29,8 @@ def expand_source(source: str) -> str:
 
 
 def check_source_variable(source: str) -> None:
-    """Raise an error if a source uses an unset variable, or a variable other than
-    EVENHAND_RECORDS."""
+    """Raise SourceError if a source uses a variable other than EVENHAND_RECORDS, or this variable
+    while it is unset."""
     for name in (name for name, closed in _VARIABLE_PATTERN.findall(source) if closed):
         if name != RECORDS_VARIABLE:
             raise SourceError(

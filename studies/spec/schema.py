@@ -42,7 +42,7 @@ MODEL_OF_SIMULATIONS: Final = "simulated"
 
 class Block(BaseModel):
     """Pydantic base of the blocks of a study file, such as `data`; a key with the value null counts
-    as absent."""
+    as absent, unless its `Key` gives null a meaning."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     keys: ClassVar[Mapping[str, StudyKey]] = {}

@@ -411,8 +411,11 @@ class Study:
 
     @property
     def pair_orders(self) -> str:
+        """Orders in which pairs are shown: `orders` if it is "both" or "one", else "both"."""
         return self.orders if self.orders in PAIR_ORDERS else "both"
 
     @property
     def option_orders(self) -> str:
+        """Orders in which all answers are shown together: `orders` if it is in OPTION_ORDERS, else
+        "rotations"."""
         return self.orders if self.orders in OPTION_ORDERS else "rotations"

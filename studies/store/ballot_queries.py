@@ -200,8 +200,8 @@ def voted_comparisons(
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first
-    time."""
+    """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first time.
+    `mine` are the ballots of the same voter."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))

@@ -147,7 +147,8 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 
 def prepare_store(path: Path) -> None:
-    """Create a missing store, or migrate an older one; raise an error for a newer version."""
+    """Create a missing store, or migrate an older one; raise StoreError for a newer version and for
+    a file that is damaged or no store."""
     check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -269,7 +270,8 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Return a stamp that identifies the file at the path; restore a deleted file first."""
+        """Return a stamp that identifies the file at the path (None without a file); restore a file
+        that was deleted while in use first."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now

@@ -23,7 +23,7 @@ CONNECTIONS: Final = 2
 MIN_PARALLEL_BLOCKS: Final = 4
 """Minimum number of blocks for which two connections are used; opening connections takes time."""
 ATTEMPTS: Final = 5
-"""How often opening two connections to the same state is tried; a writer may commit in between."""
+"""Number of attempts to open two connections to the same state; a writer may commit in between."""
 OpenReader = Callable[[], sqlite3.Connection]
 Row = tuple[Any, ...]
 Block = Mapping[str, Any]

@@ -96,7 +96,8 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
 
 def item_facts(item: Item) -> dict[str, Any]:
     """Return the facts of an item that a frame needs: category, answer lengths, preferences
-    (`human`), places of suspects and, if the item has them, question id and labels."""
+    (`human`), places of suspects and, if the item has them, question id, right verdicts (`labels`)
+    and right levels of rubrics."""
     lengths = {name: len(text) for name, text in item.responses.items()}
     if item.reference:
         lengths["@reference"] = len(item.reference)
@@ -117,6 +118,7 @@ def item_facts(item: Item) -> dict[str, Any]:
 def put_plan(
     connection: sqlite3.Connection, study_id: int, asks: Iterable[tuple[Ask, RequestRecord]]
 ) -> list[str]:
+    """Store the live asks of a study and their requests; return the keys of the asks."""
     planned = list(asks)
     _put_asks(connection, study_id, (ask for ask, _ in planned), 0, "live")
     connection.executemany(
@@ -128,6 +130,8 @@ def put_plan(
 def put_recorded(
     connection: sqlite3.Connection, study_id: int, recorded: Iterable[Judgement], start: int
 ) -> None:
+    """Store judgements made without a call, with their asks; `start` is the index in the plan of
+    the first."""
     judgements = list(recorded)
     _put_asks(connection, study_id, (j.ask for j in judgements), start, "recorded")
     for judgement in judgements:

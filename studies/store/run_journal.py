@@ -84,7 +84,7 @@ class RunJournal:
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted:
         """Store lease and start record of a call in one commit.
 
-        Returns the attempt's id, or the reason why the call must not start. The attempt counts as
+        Return the attempt's id, or the reason why the call must not start. The attempt counts as
         in flight until its outcome is stored or it is withdrawn. `leased` means that the caller
         already has the lease from an earlier attempt.
         """

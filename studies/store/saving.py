@@ -43,8 +43,8 @@ def write_study_rows(
     plan_sha: str,
     only_recorded: bool,
 ) -> PlanChange:
-    """Write a study's items, prompts and plan; keep stored judgements and votes cast on the
-    page."""
+    """Write a study's items, prompts and plan; keep stored judgements and votes cast on the page.
+    The arguments are those of `Store.save_study`."""
     study_id = put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}

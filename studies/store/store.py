@@ -121,7 +121,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         only_recorded: bool = False,
     ) -> PlanChange:
         """Write a study and its plan in one transaction; stored judgements and votes on the page
-        are kept."""
+        are kept. `recorded` are judgements made without a call, `plan_sha` identifies the plan, and
+        `only_recorded` says that the study makes no calls."""
 
         def work(connection: sqlite3.Connection) -> PlanChange:
             return write_study_rows(
@@ -172,8 +173,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study; its replies are kept, since their keys do not contain the study's
-        name."""
+        """Rename a study to `other`; its replies are kept, since their keys do not contain the
+        study's name. StudyError if a study has the new name."""
         study = self.study(name)
         if other in {line.name for line in self.studies()}:
             raise StudyError(f"a study named {other!r} exists; choose another name")
@@ -189,7 +190,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return self.writer.run(lambda connection: delete_study_rows(connection, name))  # type: ignore[no-any-return]
 
     def set_combine(self, name: str, combine: str) -> None:
-        """Change the rule by which a study combines the verdicts of both orders."""
+        """Change the rule by which a study combines the verdicts of both orders; StudyError for an
+        unknown rule, or if the visitor does not own the study."""
         if not self.owns(name):
             raise StudyError(f"only the owner of {name!r} can change its combination rule")
         if not is_combine_rule(combine):
@@ -207,7 +209,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     def frame(self, study: str | None = None, twins: TwinRows = "without") -> pd.DataFrame:
         """Return the judgement frame of a study; without a name, of the only study in the store.
         `twins` states whether comparisons that show a twin (an answer with one change) are left
-        out, or returned alone."""
+        out ("without"), returned alone ("only") or together with the others ("with")."""
         from studies.frames.reply_facts import REPLY_FACTS  # import pandas
         from studies.frames.twin_rows import select_twin_rows
 

@@ -64,7 +64,8 @@ RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 
 def find_spans(text: str) -> tuple[SuspectSpan, ...]:
-    """Find the suspicious spans of a text, in order; overlapping spans are merged."""
+    """Find the suspicious spans of a text, in order, at most MAX_SPANS; overlapping spans are
+    merged."""
     folded = _fold_text(text)
     found = sorted(
         (match.start(), match.end(), rule.name)
@@ -159,7 +160,8 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
 
 def _fold_text(text: str) -> str:
     """Return a text in lower case: letters in other styles (full-width, mathematical bold) made
-    plain by NFKC, zero-width characters removed, runs of white space reduced to one character."""
+    plain by NFKC, zero-width characters removed, runs of white space reduced to one character (an
+    empty line before "Human:" is kept)."""
     return _TO_FOLD.sub(_fold_match, _lower_text(text))
 
 

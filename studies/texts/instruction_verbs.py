@@ -96,8 +96,9 @@ class InstructionOpenings:
     other: int
 
 
-def count_openings(instructions: Iterable[str], most: int = 4) -> InstructionOpenings:
-    """Count the opening verbs of instructions, each with its `most` most frequent objects."""
+def count_openings(instructions: Iterable[str], max_objects: int = 4) -> InstructionOpenings:
+    """Count the opening verbs of instructions, each with at most `max_objects` objects, the most
+    frequent first; and the instructions that are questions or other texts."""
     verbs: Counter[str] = Counter()
     objects: dict[str, Counter[str]] = {}
     kinds: Counter[str] = Counter()
@@ -110,7 +111,7 @@ def count_openings(instructions: Iterable[str], most: int = 4) -> InstructionOpe
         if noun:
             objects.setdefault(verb, Counter())[noun] += 1
     found = [
-        OpeningVerb(verb, n, tuple(_sort_by_frequency(objects.get(verb, Counter()))[:most]))
+        OpeningVerb(verb, n, tuple(_sort_by_frequency(objects.get(verb, Counter()))[:max_objects]))
         for verb, n in _sort_by_frequency(verbs)
     ]
     return InstructionOpenings(tuple(found), kinds["question"], kinds[""])
@@ -123,7 +124,7 @@ def _sort_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
 def parse_opening(instruction: str) -> tuple[str, str]:
     """Return the verb and object with which an instruction opens, such as ("write", "poem").
 
-    Returns ("question", "") for a question, and ("", "") for any other text.
+    Return ("question", "") for a question, and ("", "") for any other text.
     """
     text = instruction.strip().lstrip("#*-•>\"'“ \t\n")
     start = 0

@@ -71,8 +71,8 @@ _THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNOR
 
 
 def self_contradiction(reply: str) -> float:
-    """Return 1 if the reasons of a reply favour other answers than its verdict only, 0 if not, and
-    nan if the rule does not apply."""
+    """Return 1 if the reasons of a reply favour only other answers than the one its verdict
+    chooses, 0 if not, and nan if the rule does not apply."""
     if not LEAST_CHARACTERS <= len(reply) <= MAX_CHARACTERS:
         return math.nan
     text = _THOUGHTS.sub(" ", reply)
@@ -104,8 +104,9 @@ def find_verdict(text: str) -> tuple[str, str] | None:
 
 
 def favoured_answers(reasons: str, chosen: str) -> Iterator[str]:
-    """Yield the label of each answer that a sentence of the reasons favours. A sentence with a
-    concession or a condition ("although", "if") counts only for the chosen answer."""
+    """Yield the label of each answer that a sentence of the reasons favours, or "not A" if it calls
+    the chosen answer A bad. A sentence with a concession or a condition ("although", "if") counts
+    only for the chosen answer."""
     for sentence in _SENTENCE.findall(reasons):
         sentence = sentence.strip()
         concedes = _CONCEDES.search(sentence) is not None

@@ -157,7 +157,7 @@ def test_own_weights_go_through_a_processor(
     store = Store(tmp_path / "w.db")
     save_plan(plan, store)
     cluster = RayCluster(weights={"judge": "/models/x"}, processor=processor)
-    taken, stopped = run_on_ray(plan, store, cluster, most=300)
+    taken, stopped = run_on_ray(plan, store, cluster, max_asks=300)
     assert (taken.stored, stopped) == (ASKS, {})
     assert store.counts("small")["ok"] == ASKS - 1
     assert store.counts("small")["too_long"] == 1

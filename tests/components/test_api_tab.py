@@ -140,3 +140,28 @@ def test_a_program_cannot_send_a_variable_to_a_host_that_was_not_allowed(
         with pytest.raises(AppError, match=r"wants to send \$OPENAI_API_KEY to http://127"):
             client.predict(text, api_name="/run_study")
         assert server.bill.totals.calls == 0
+
+
+def test_judgements_come_in_pages_within_bounds(judged: Store) -> None:
+    """The first is number 0; a count below 1 gives one, and at most 200 come at once."""
+    page = {function.__name__: function for function in read_functions(judged)}["judgements"]
+    keys = [one.ask.key for one in judged.judgements(NAME)]
+    assert len(keys) > 200
+
+    def found(*place: float) -> list[str]:
+        return [row["ask"]["key"] for row in page(NAME, *place)]
+
+    assert found() == keys[:20] == found(0) == found(-5)
+    assert found(3, 2) == keys[3:5] == found(3.9, 2.9)
+    assert found(0, 0) == found(0, -1) == keys[:1]
+    assert found(1, 200) == found(1, 10**9) == keys[1:201]
+    assert found(len(keys)) == []
+
+
+def test_numbers_are_grouped_only_by_known_columns(judged: Store) -> None:
+    metrics = {function.__name__: function for function in read_functions(judged)}["study_metrics"]
+    with pytest.raises(gr.Error, match="by: cannot group by item, other;"):
+        metrics(NAME, "judge, other, item")
+    found = metrics(NAME, " judge , ,")
+    assert {"always first", "fair"} <= found["by"].keys()
+    assert "by" not in metrics(NAME) or not metrics(NAME)["by"]

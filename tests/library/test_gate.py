@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,9 +14,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.__main__ import main as command
+from evenhand.nightly import gate_check
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import markdown
+from metrics.drift.night_scores import Stream
 from studies.errors import StudyError
 from tests.page_words import says
 
@@ -269,3 +273,25 @@ def test_anchor_items_tell_the_judge_from_the_system(
 def test_a_category_of_anchors_without_items_is_named(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"fixed.*anchor, new"):
         eh.gate(parted_night(1), tmp_path / "b.json", save=True, anchors="fixed")
+
+
+@pytest.mark.parametrize(
+    ("floor", "consistency", "exceeds"),
+    [(0.1, 0.85, True), (0.1, 0.95, False), (0.25, 0.75, False), (None, 0.95, True),
+     (0.1, None, True), (None, None, True)],
+)  # fmt: skip
+def test_flips_exceed_the_noise_of_repeats_or_there_are_no_repeats(
+    floor: float | None, consistency: float | None, exceeds: bool, monkeypatch: Any
+) -> None:
+    seen: list[Any] = []
+
+    def known_floor(rows: pd.DataFrame) -> Any:
+        seen.append(list(rows["n"]))
+        return SimpleNamespace(value=floor)
+
+    monkeypatch.setattr(gate_check, "noise_floor", known_floor)
+    frame = pd.DataFrame({"judge": ["j", "j", "k"], "prompt": ["p", "q", "p"], "n": [1, 2, 3]})
+    study: Any = SimpleNamespace(frame=frame)
+    night: Any = SimpleNamespace(value=consistency)
+    found = gate_check._flips_exceed_noise(study, Stream("j", "p", "consistency"), night)
+    assert found == exceeds and seen == [[1]]

@@ -61,3 +61,54 @@ def test_a_label_counts_for_the_answer_in_its_place(
 
 def test_a_missing_verdict_is_no_score(scorers: Any) -> None:
     assert scorers._combine_orders({"first": "win", "second": ""}, [], "").value is None
+
+
+def test_the_evaluated_answer_stands_where_the_order_says(scorers: Any) -> None:
+    state = SimpleNamespace(input_text="q {answer_b}?", output=SimpleNamespace(completion="mine"))
+    template = "{question} A: {answer_a} B: {answer_b} {other}"
+    first = scorers._fill_prompt(template, state, "theirs", "first")
+    second = scorers._fill_prompt(template, state, "theirs", "second")
+    assert "A: mine B: theirs" in first and "A: theirs B: mine" in second
+    for filled in (first, second):
+        assert filled.startswith("q {answer_b}?") and filled.endswith("{other}"), "filled once"
+
+
+@pytest.mark.parametrize(
+    ("answer", "value", "order", "found"),
+    [
+        ("A", None, "first", {"first": "win"}),
+        ("A", "B", "second", {"second": "loss"}),  # the answer counts before the value
+        ("", "[[B]]", "first", {"first": "loss"}),
+        (None, " C ", "second", {"second": "tie"}),
+        ("A is better", None, "first", {}),
+        (None, 1.0, "first", {}),
+    ],
+)
+def test_a_verdict_of_another_scorer_is_used(
+    answer: Any, value: Any, order: str, found: dict[str, str], scorers: Any
+) -> None:
+    scores = {"pairwise": SimpleNamespace(answer=answer, value=value)}
+    assert scorers._recorded_verdict(scores, "pairwise", order) == found
+
+
+def test_without_another_scorer_nothing_is_recorded(scorers: Any) -> None:
+    scores = {"pairwise": SimpleNamespace(answer="A", value=None)}
+    assert scorers._recorded_verdict(scores, "", "first") == {}
+    assert scorers._recorded_verdict(scores, "unknown", "first") == {}
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"), [("[[A]]", "A"), ("so [[B]]", "B"), ("[[C]]", "C"), ("no idea", "")]
+)
+def test_the_letter_of_a_reply_is_read(reply: str, letter: str, scorers: Any) -> None:
+    assert scorers._verdict_letter(reply) == letter
+
+
+def test_the_metadata_of_a_score_state_what_was_asked(scorers: Any) -> None:
+    score = scorers._combine_orders({"first": "win", "second": "tie"}, ["second"], "why")
+    assert score.metadata == {
+        "first": "win", "second": "tie", "asked": ["second"], "flipped": True,
+    }  # fmt: skip
+    assert (score.value, score.explanation) == (0.75, "why")
+    missing = scorers._combine_orders({"first": "", "second": "tie"}, ["second"], "")
+    assert missing.value is None and missing.explanation

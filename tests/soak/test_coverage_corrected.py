@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from metrics.win_rates.prediction_powered import correct_win_rate
+from metrics.win_rates.prediction_powered import correct_votes_with_verdicts
 from tests.soak.coverage_studies import SEEDS, Tally, shown, within
 
 STUDIES = 2 * SEEDS
@@ -90,7 +90,9 @@ def coverage(setting: Setting, voted: int, seeds: int) -> Line:
     people, helped, judge = Tally(), Tally(), Tally()
     worth, widest, truth = [], 0.0, setting.limit
     for seed in range(seeds):
-        got = correct_win_rate(*study(setting, voted, np.random.default_rng([voted, seed])))
+        got = correct_votes_with_verdicts(
+            *study(setting, voted, np.random.default_rng([voted, seed]))
+        )
         people.add(got.people, truth)
         helped.add(got.corrected, truth)
         judge.add(got.judge, truth)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components.share.board.board_files import make_board
+from components.share.board.board_files import write_board
 from components.share.board.board_page import board_page
 from components.share.board.record_tree import records_of_file
 from tests.components.share.board.example_board import build_example
@@ -21,7 +21,7 @@ DEMO = Path(__file__).parents[2] / "assets" / "demo"
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     board = tmp_path_factory.mktemp("page") / "board"
-    make_board([records_of_file(DEMO / "second.yaml")], board, "Example")
+    write_board([records_of_file(DEMO / "second.yaml")], board, "Example")
     return (board / "index.html").as_uri()
 
 

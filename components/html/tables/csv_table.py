@@ -20,11 +20,20 @@ def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvT
 def estimates_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
-    """CSV table with one row per estimate. An entry is (values of the columns `names`, estimate);
-    value, interval, n, items, unit and note of the estimate are further columns."""
+    """CSV table with one row per estimate; entries with None are left out. An entry is (values of
+    the columns `names`, estimate); value, interval, n, items, unit and note of the estimate are
+    further columns."""
     rows = [[*keys, *_estimate_values(one)] for keys, one in entries if one is not None]
     return csv_table([*names, *ESTIMATE_COLUMNS], rows)
 
 
-def _estimate_values(one: Estimate) -> list[CsvCell]:
-    return [one.value, one.low, one.high, one.n, one.items, one.unit, one.note]
+def _estimate_values(estimate: Estimate) -> list[CsvCell]:
+    return [
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        estimate.n,
+        estimate.items,
+        estimate.unit,
+        estimate.note,
+    ]

@@ -1,4 +1,4 @@
-"""Tables with a plot in each row: prompts of the demo, flips by judge, the leaderboard."""
+"""Tables with a plot in each row: flips by judge, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class FlipRow:
 
 @dataclass(frozen=True, slots=True)
 class LeaderRow:
-    """One model of a leaderboard; `colour` is its index in the palette, from 0."""
+    """One model of a leaderboard. `rank`: its best and worst possible rank; `above_next`: its lead
+    over the next model; `people`: its rating by people; `colour`: its index in the palette, from
+    0."""
 
     name: str
     rank: tuple[int, int]
@@ -69,16 +71,16 @@ class LeaderRow:
 def flips_table(rows: Sequence[FlipRow]) -> Markup:
     """HTML table of flips toward the first and toward the second position: bars on both sides of a
     common zero line, and the finding in words."""
-    most = max((max(row.first, row.second) for row in rows), default=1) or 1
+    max_flips = max((max(row.first, row.second) for row in rows), default=1) or 1
     head = Markup(
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
         "<span>Finding</span><span></span></div>"
     )
-    return pieces.wrap(head, *(_flip_row(row, most) for row in rows))
+    return pieces.wrap(head, *(_flip_row(row, max_flips) for row in rows))
 
 
-def _flip_row(row: FlipRow, most: int) -> Markup:
-    widths = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
+def _flip_row(row: FlipRow, max_flips: int) -> Markup:
+    widths = (f"{38 * value / max_flips:.2f}%" for value in (row.first, row.second))
     total = row.first + row.second
     select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
     opens = pieces.Action(f"Open {count(total)}", select)
@@ -87,9 +89,9 @@ def _flip_row(row: FlipRow, most: int) -> Markup:
 
 
 def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
-    """HTML of the leaderboard: rank ranges, ratings with intervals, a forest plot in each row, a
-    badge where the difference to the next model is not significant, and the number of battles where
-    models have different ones."""
+    """HTML of the leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and
+    a badge where the gap to the next model is not significant. A column has the numbers of battles
+    if they differ between models."""
     axis = fit_rating_axis(rows)
     columns: list[TableCell | str] = [
         TableCell("Rank"),
@@ -124,7 +126,8 @@ def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
 
 
 def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
-    """An axis over all ratings and their intervals, with ticks every 50, 100 or 200 points."""
+    """An axis over all ratings, their intervals and people's ratings, with ticks every 50, 100 or
+    200 points."""
     people = [row.people for row in rows if row.people is not None and is_known(row.people)]
     ratings = [row.rating for row in rows]
     holds = people if any(is_known(one.value) for one in ratings) else (900.0, 1100.0)

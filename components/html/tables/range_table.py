@@ -63,7 +63,7 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Ma
 
 def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     """HTML of a point; its CSS class `kind` is s (hollow), p (solid), q (diamond: people) or o
-    (tick: other raters)."""
+    (tick: other raters). Empty if the value is unknown."""
     if value is None or not is_known(value):
         return EMPTY
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.css_position(value))

@@ -80,6 +80,7 @@ class Agreement:
 
     @cached_property
     def closest_pair(self) -> tuple[str, str, PairAgreement] | None:
+        """The two judges with the highest κ, and their agreement; None if no κ is known."""
         pairs = [
             (a, b, got)
             for a in self.judges
@@ -134,6 +135,7 @@ class Agreement:
 
     @cached_property
     def judge_replacements(self) -> list[JudgeAsAnnotator]:
+        """For each judge, how well it could replace a voter; empty without votes."""
         if not self.raters.has_people:
             return []
         return judges_as_annotators(self.raters.frame, np.random.default_rng(SEED))
@@ -180,10 +182,13 @@ class Agreement:
 
     @cached_property
     def unflagged_agreement(self) -> dict[str, Estimate]:
+        """As `all_vote_agreement`, without the votes of flagged voters."""
         return self._compute_people_agreement(drop_voters(self.raters.frame, self.flagged_voters))
 
     @cached_property
     def random_vote_agreement(self) -> dict[str, Estimate]:
+        """As `all_vote_agreement`, without the votes on pairs chosen because judges flip or
+        disagree."""
         frame = self.raters.frame
         return self._compute_people_agreement(
             row_selection.select_rows(frame, ~row_selection.targeted_vote_mask(frame))
@@ -201,6 +206,8 @@ class Agreement:
 
     @cached_property
     def corrected(self) -> dict[str, CorrectedWinRate]:
+        """Model -> prediction-powered win rate, which corrects the judges' verdicts by people's
+        votes; empty without votes."""
         return corrected_win_rates(self.raters.frame) if self.raters.has_people else {}
 
 

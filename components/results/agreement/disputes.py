@@ -119,23 +119,24 @@ def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
     """Cases of one kind of dispute, the most informative first."""
     ranked = [
         (one.informativeness(kind), one)
-        for one in count_verdicts(raters)
+        for one in count_choices_by_case(raters)
         if _is_dispute_of_kind(one, kind)
     ]
     return [one for _, one in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
 
 
-def _is_dispute_of_kind(one: Dispute, kind: str) -> bool:
+def _is_dispute_of_kind(dispute: Dispute, kind: str) -> bool:
     if kind == AGAINST_PEOPLE:
-        return 2 * one.count_against(one.people) > one.judge_count
+        return 2 * dispute.count_against(dispute.people) > dispute.judge_count
     if kind == AGAINST_KNOWN:
-        return 2 * one.count_against(one.known) > one.judge_count
-    counts = one.judges if kind == JUDGES_SPLIT else one.votes
+        return 2 * dispute.count_against(dispute.known) > dispute.judge_count
+    counts = dispute.judges if kind == JUDGES_SPLIT else dispute.votes
     return len(counts) > 1
 
 
-def count_verdicts(raters: Raters) -> list[Dispute]:
-    """Every case, with the number of judges and votes for each answer."""
+def count_choices_by_case(raters: Raters) -> list[Dispute]:
+    """Every case, disputed or not, with the numbers of judges and of people that chose each
+    answer."""
     rows = row_selection.select_picks(raters.frame[list(_CASE_COLUMNS)])
     if rows.empty:
         return []
@@ -215,7 +216,7 @@ def _known_winners(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
 
 def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
     """Subtitle and HTML list of disputed cases of one `kind`, such as judges against people: the
-    MAX_DISPUTES most informative ones."""
+    MAX_DISPUTES most informative ones; if there are none, an empty subtitle and the reason."""
     found = list_disputes(data.raters, kind)
     total = len({(one.item, one.names) for one in found})
     if not found:
@@ -240,5 +241,5 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
 
 
 def shorten(question: str) -> str:
-    """The start of a question, on one line."""
+    """The first 160 characters of a question, on one line."""
     return " ".join(question.split())[:160]

@@ -41,7 +41,8 @@ EVEN = 0.5
 
 
 def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
-    """Name of each judge (with its prompt) in view -> agreement, the highest first."""
+    """Name of each judge (with its prompt) that passes the filters -> agreement, the highest first;
+    judges whose agreement is unknown are left out."""
     raters, found = Raters(filtered), load_call_agreement(filtered)
     known = {
         name: found[raters.names[name]]
@@ -60,8 +61,8 @@ def describe_truth(filtered: FilteredStudy) -> str:
 
 
 def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
-    """Headline: agreement of the closest judge, beside that of one person; None if the agreement is
-    not known."""
+    """Headline and the sentence below: agreement of the closest judge beside that of one person,
+    then the next and the last judge; None if no agreement is known."""
     judges = agreement_by_judge(filtered)
     if not judges:
         return None
@@ -80,12 +81,13 @@ def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str
     return f"{title}.", lead
 
 
-def _format_share_with_interval(one: Estimate) -> str:
-    return f"{share(one.value)} {interval(one, 0, scale=100)}".strip()
+def _format_share_with_interval(estimate: Estimate) -> str:
+    return f"{share(estimate.value)} {interval(estimate, 0, scale=100)}".strip()
 
 
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
-    """HTML table of judges with their agreement on one axis; the last row is one person."""
+    """HTML table of judges with their agreement on one axis; the last row is one person. None if no
+    agreement is known."""
     judges = agreement_by_judge(filtered)
     if not judges:
         return None

@@ -192,21 +192,21 @@ def show_replacements(data: Agreement) -> Markup:
     return range_table(heads, rows, "short", "Judges in a person's place", axis) + below
 
 
-def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
-    gap = number(100 * (one.advantage.value or 0.0), 1, signed=True)
-    bounds = interval(one.advantage, 1, scale=100)
-    judge, person = (share(e.value) for e in (one.with_judge, one.with_person))
+def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
+    gap = number(100 * (replacement.advantage.value or 0.0), 1, signed=True)
+    bounds = interval(replacement.advantage, 1, scale=100)
+    judge, person = (share(e.value) for e in (replacement.with_judge, replacement.with_person))
     cells = (
-        forest_html(one.advantage, axis),
+        forest_html(replacement.advantage, axis),
         fill('<b>{}</b> <span class="eh-ci">{}</span>', gap, bounds),
-        number(None if one.best is None else 100 * one.best),
+        number(None if replacement.best is None else 100 * replacement.best),
     )
     tip = (
-        f"{one.judge}\nagreement with the other voters: judge {judge}, replaced person "
-        f"{person}\njudge − person: {gap} points {bounds}\nn {count(one.advantage.n)} pairs with "
-        "two votes or more"
+        f"{replacement.judge}\nagreement with the other voters: judge {judge}, replaced person "
+        f"{person}\njudge − person: {gap} points {bounds}\nn {count(replacement.advantage.n)} "
+        "pairs with two votes or more"
     )
-    return range_row(one.judge, *cells, tip=tip)
+    return range_row(replacement.judge, *cells, tip=tip)
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
@@ -298,27 +298,27 @@ def show_corrected_rates(data: Agreement) -> Markup:
     return range_table(heads, rows, "stand", "Corrected win rates", axis) + below
 
 
-def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
+def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
     marks = track_html(
         axis,
-        bar_mark("v", axis, one.corrected.low, one.corrected.high),
-        point_mark("s", axis, one.judge.value),
-        point_mark("q", axis, one.people.value),
-        point_mark("p", axis, one.corrected.value),
+        bar_mark("v", axis, model_rates.corrected.low, model_rates.corrected.high),
+        point_mark("s", axis, model_rates.judge.value),
+        point_mark("q", axis, model_rates.people.value),
+        point_mark("p", axis, model_rates.corrected.value),
     )
-    worth = DASH if one.worth is None else f"× {number(one.worth, 1)}"
+    worth = DASH if model_rates.worth is None else f"× {number(model_rates.worth, 1)}"
     tip = (
         f"{name}\nwin rate by judges minus win rate by people: "
-        f"{number(100 * (one.bias.value or 0.0), 1, signed=True)} points "
-        f"{interval(one.bias, 1, scale=100)}, on {count(one.bias.n, 'pair')} with votes and "
-        f"verdicts\nall pairs with votes: {count(one.people.n)}\n"
-        f"all pairs with verdicts: {count(one.judge.n)}"
+        f"{number(100 * (model_rates.bias.value or 0.0), 1, signed=True)} points "
+        f"{interval(model_rates.bias, 1, scale=100)}, on {count(model_rates.bias.n, 'pair')} with "
+        f"votes and verdicts\nall pairs with votes: {count(model_rates.people.n)}\n"
+        f"all pairs with verdicts: {count(model_rates.judge.n)}"
     )
-    rate = DASH if one.corrected.value is None else estimate_html(one.corrected, 1)
+    rate = DASH if model_rates.corrected.value is None else estimate_html(model_rates.corrected, 1)
     return range_row(
         name,
-        _render_rate(one.judge, measured("win_rate", "", "", name)),
-        _render_rate(one.people),
+        _render_rate(model_rates.judge, measured("win_rate", "", "", name)),
+        _render_rate(model_rates.people),
         marks,
         rate,
         worth,

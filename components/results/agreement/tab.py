@@ -147,7 +147,8 @@ def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
 
 
 def draw_categories(filtered: FilteredStudy) -> Markup | None:
-    """Draw the agreement by judge and category; None if it is not known."""
+    """Draw the agreement by judge and category; None if it is not known, or with one category
+    only."""
     return majority_panel.categories_html(filtered)
 
 

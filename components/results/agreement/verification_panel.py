@@ -59,8 +59,8 @@ MAX_MISJUDGED: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class VerificationData:
-    """Checks of people whether an answer follows the instruction, for a filtered study, and the
-    agreement of its verdicts."""
+    """People's verifications of the answers of a filtered study (`checks`; as arrays in
+    `verified`), and the agreement of the study's raters (`data`)."""
 
     data: Agreement
     checks: ChecksByItem
@@ -72,7 +72,7 @@ class VerificationData:
 
 
 def load_verification(data: Agreement) -> VerificationData:
-    """Load the verifications of the answers that pass the filters."""
+    """Load the verifications of the answers that pass the filters on category and models."""
     filtered = data.raters.filtered
     checks = _filter_checks(filtered, current_checks(filtered.store, filtered.name))
     return VerificationData(data, checks, VerificationArrays(checks))
@@ -92,43 +92,44 @@ def _filter_checks(filtered: FilteredStudy, checks: ChecksByItem) -> ChecksByIte
     return {item: found for item, found in selected.items() if found}
 
 
-def verification_subtitle(one: VerificationData) -> str:
+def verification_subtitle(verification: VerificationData) -> str:
     """Subtitle of the panel: number of verifications, answers and people."""
-    if not one.has_checks:
+    if not verification.has_checks:
         return ""
-    got = one.verified.verifiers
+    got = verification.verified.verifiers
     who = "1 person" if got.people == 1 else f"{count(got.people)} people"
-    return f"{count(len(one.verified), 'verification')} of {count(got.answers, 'answer')} by {who}"
+    checked = count(len(verification.verified), "verification")
+    return f"{checked} of {count(got.answers, 'answer')} by {who}"
 
 
-def show_verification(one: VerificationData) -> Markup:
+def show_verification(verification: VerificationData) -> Markup:
     """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudgements."""
-    if not one.has_checks:
+    if not verification.has_checks:
         return EMPTY
     return (
-        _contestant_table(one)
-        + _verifier_agreement_sentence(one)
-        + _judge_table(one)
-        + _misjudged_list(one)
+        _contestant_table(verification)
+        + _verifier_agreement_sentence(verification)
+        + _judge_table(verification)
+        + _misjudged_list(verification)
     )
 
 
 # -------------------------------------------------------------------------------- contestants
 
 
-def _contestant_table(one: VerificationData) -> Markup:
-    by = one.verified.by_contestant
+def _contestant_table(verification: VerificationData) -> Markup:
+    by = verification.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
     here, behind = (
-        set(row_selection.contestants(one.data.raters.rows)),
-        _collect_outcomes_by_model(one),
+        set(row_selection.contestants(verification.data.raters.rows)),
+        _collect_outcomes_by_model(verification),
     )
     lines = []
     for name in ranked:
         who = link(_contestant_name(name), {"contestant": name} if name in here else None)
         lines.append(range_row(who, *_verification_share_cells(by[name], behind, name)))
     if len(by) > 1:
-        cells = _verification_share_cells(one.verified.overall, behind)
+        cells = _verification_share_cells(verification.verified.overall, behind)
         lines.append(range_row(ALL_ANSWERS, *cells, kind="who"))
     heads = [TableCell("Answers of", "nm"), *map(TableCell, CONTESTANT_HEADS)]
     return range_table(heads, lines, "numbers", "Verified answers, by model")
@@ -143,16 +144,16 @@ InspectableBits = Mapping[str, int]
 among the model's compared answers."""
 
 
-def _collect_outcomes_by_model(one: VerificationData) -> InspectableBits:
+def _collect_outcomes_by_model(verification: VerificationData) -> InspectableBits:
     """For each model, the verification outcomes that occur among its compared answers."""
-    rows = one.data.raters.rows
-    rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
+    rows = verification.data.raters.rows
+    rows = row_selection.select_rows(rows, rows["item"].isin(list(verification.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
     first = rows.iloc[row_selection.first_rows(group, groups)]
     places = zip(first["item"].astype(str), first["comparison"].astype(str), strict=True)
     compared = {(item, name) for item, names in places for name in names.split(SEP)}
-    found = dict.fromkeys(("", *one.verified.contestants), 0)
-    for item, checks in one.checks.items():
+    found = dict.fromkeys(("", *verification.verified.contestants), 0)
+    for item, checks in verification.checks.items():
         for check in checks:
             if (item, check.contestant) in compared:
                 for whose in ("", check.contestant):
@@ -184,8 +185,8 @@ def _verification_share_cells(
 # ---------------------------------------------------------------------------------- verifiers
 
 
-def _verifier_agreement_sentence(one: VerificationData) -> Markup:
-    got = one.verified.verifiers
+def _verifier_agreement_sentence(verification: VerificationData) -> Markup:
+    got = verification.verified.verifiers
     if not got.twice:
         words = "No answer was verified by two people, so agreement between verifiers is unknown."
     else:
@@ -204,10 +205,10 @@ def _estimate_text(estimate: Estimate) -> str:
 # ------------------------------------------------------------------------------------- judges
 
 
-def _judge_table(one: VerificationData) -> Markup:
+def _judge_table(verification: VerificationData) -> Markup:
     """HTML table: how often each judge prefers the answer that passes, on pairs of one passing and
     one failing answer."""
-    lines = _list_judge_preferences(one)
+    lines = _list_judge_preferences(verification)
     if not lines:
         words = (
             "No judge has compared an answer verified as following the instruction with one "
@@ -234,7 +235,7 @@ def _judge_table(one: VerificationData) -> Markup:
         if not people:
             interval = bar_mark("v", axis, prefers.low, prefers.high)
             marks = track_html(axis, interval, point_mark("p", axis, prefers.value))
-            opens = rater_selection(one.data.raters, name) | {"verified": ONE_FOLLOWS}
+            opens = rater_selection(verification.data.raters, name) | {"verified": ONE_FOLLOWS}
         tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = (marks, estimate_html(prefers), estimate_html(ties, opens=tied))
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50\u202f%"
@@ -251,17 +252,17 @@ def _judge_table(one: VerificationData) -> Markup:
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
-def _list_judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
-    """For each rater, on pairs of one passing and one failing answer: name, share of verdicts for
-    the answer that follows the instruction, share of ties. Judges come first, by descending first
-    share; people come last."""
-    verified = one.verified
-    evidence = GroupedFrame(one.data.raters.rows_of_model_judges, ["judge"])
+def _list_judge_preferences(verification: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
+    """For each rater, on pairs of one passing and one failing answer: name, share of decisive
+    verdicts for the passing answer, share of ties. Judges come first, the highest first share
+    first; people come last."""
+    verified = verification.verified
+    evidence = GroupedFrame(verification.data.raters.rows_of_model_judges, ["judge"])
     prefers = verified.prefers_following.by_cell(evidence)
     ties = verified.mixed_pair_ties.by_cell(evidence)
     found = [(cell[0], prefers[cell], ties[cell]) for cell in ties if ties[cell].n]
     found.sort(key=lambda line: -(line[1].value if line[1].value is not None else -1.0))
-    votes = one.data.people_rows
+    votes = verification.data.people_rows
     if (tied := verified.mixed_pair_ties.of(votes)).n:
         found.append((PEOPLE, verified.prefers_following.of(votes), tied))
     return found
@@ -281,9 +282,10 @@ class MisjudgedPair:
     decided_verdicts: int
 
 
-def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
-    """Pairs with verdicts for the failing answer; the highest share of such verdicts first."""
-    rows = one.verified.mixed_pairs(one.data.raters.rows_of_model_judges)
+def misjudged_pairs(verification: VerificationData) -> list[MisjudgedPair]:
+    """Pairs of one passing and one failing answer in which judges prefer the failing one; the
+    highest share of such verdicts first."""
+    rows = verification.verified.mixed_pairs(verification.data.raters.rows_of_model_judges)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()
     decided: Counter[tuple[str, str]] = Counter()
@@ -291,7 +293,7 @@ def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
         place = (str(item), str(names))
         decided[place] += 1
         wrong[place] += not right
-    standing = one.verified.majority_follows
+    standing = verification.verified.majority_follows
     found = [
         MisjudgedPair(item, follows, fails, bad, decided[item, names])
         for (item, names), bad in wrong.items()
@@ -303,15 +305,17 @@ def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
     )
 
 
-def _misjudged_list(one: VerificationData) -> Markup:
-    found = misjudged_pairs(one)
+def _misjudged_list(verification: VerificationData) -> Markup:
+    found = misjudged_pairs(verification)
     if not found:
         return EMPTY
-    filtered, top = one.data.raters.filtered, found[:MAX_MISJUDGED]
+    filtered, top = verification.data.raters.filtered, found[:MAX_MISJUDGED]
     questions = filtered.store.questions(filtered.name, {m.item for m in top})
     rows = []
     for pair in top:
-        about = [check for check in one.checks[pair.item] if check.contestant == pair.fails]
+        about = [
+            check for check in verification.checks[pair.item] if check.contestant == pair.fails
+        ]
         no = [check for check in about if not check.follows]
         faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
         why = f", {faults.most_common(1)[0][0]}" if faults else ""

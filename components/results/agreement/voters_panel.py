@@ -74,7 +74,9 @@ def show_voters(data: Agreement) -> Markup:
     if len(people) > MAX_VOTERS:
         left = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
         made += wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', left))
-    return made + _flag_reasons([one for one in people if one.flags]) + _vote_subsets_table(data)
+    return (
+        made + _flag_reasons_html([one for one in people if one.flags]) + _vote_subsets_table(data)
+    )
 
 
 def _voter_table(people: Sequence[Voter], label: str) -> Markup:
@@ -82,18 +84,18 @@ def _voter_table(people: Sequence[Voter], label: str) -> Markup:
     return range_table(heads, [_voter_row(one) for one in people], "numbers eh-people", label)
 
 
-def _voter_row(one: Voter) -> TableRow:
-    name = link(one.name, {"judge": HUMAN_PREFIX + one.name})
-    if one.flags:
-        flags = ", ".join(FLAG_LABELS[flag.rule] for flag in one.flags)
+def _voter_row(voter: Voter) -> TableRow:
+    name = link(voter.name, {"judge": HUMAN_PREFIX + voter.name})
+    if voter.flags:
+        flags = ", ".join(FLAG_LABELS[flag.rule] for flag in voter.flags)
         name += fill(' <span class="eh-badge s-unreadable">{}</span>', flags)
     pace = fill('<span class="eh-mute" data-tip="not timed">{}</span>', DASH)
-    if one.seconds is not None:
-        tip = f"median of {count(one.timed, 'timed vote')}"
-        pace = fill('<span data-tip="{}">{}</span>', tip, duration(one.seconds))
+    if voter.seconds is not None:
+        tip = f"median of {count(voter.timed, 'timed vote')}"
+        pace = fill('<span data-tip="{}">{}</span>', tip, duration(voter.seconds))
     values: tuple[str | Estimate, ...] = (
-        count(one.votes), one.first, one.steady, one.ties, one.others,
-        DASH if one.rest is None else number(100 * one.rest, 0), one.skill, pace,
+        count(voter.votes), voter.first, voter.steady, voter.ties, voter.others,
+        DASH if voter.rest is None else number(100 * voter.rest, 0), voter.skill, pace,
     )  # fmt: skip
     cells = [
         estimate_html(value, head=head, tip=f"n {count(value.n)}")
@@ -108,7 +110,7 @@ def _render_labelled_value(head: str, value: str) -> Markup:
     return fill('<span class="lb">{}</span>{}', head, value)
 
 
-def _flag_reasons(people: Sequence[Voter]) -> Markup:
+def _flag_reasons_html(people: Sequence[Voter]) -> Markup:
     if not people:
         return EMPTY
     lines = join(

@@ -138,7 +138,8 @@ class _MatrixLayout:
         return list(dict.fromkeys(row for row, _ in self.keys))
 
     def arrange(self, found: Mapping[CellKey, Value]) -> dict[tuple[str, str], Value]:
-        """The values of `found`, by (row, column) of the matrix."""
+        """The values of `found`, by (row, column) of the matrix; keys that the matrix does not show
+        are left out."""
         return {at: found[cell] for at, cell in self.keys.items() if cell in found}
 
     def estimates_of(self, key: str) -> dict[tuple[str, str], Estimate]:
@@ -199,7 +200,8 @@ def _hover_lines(
     grid: _MatrixLayout, key: str, cells: Mapping[tuple[str, str], Estimate]
 ) -> dict[tuple[str, str], list[str]]:
     """Lines of each cell's hover card: entropy, first-position share and flips together, because
-    each of them alone misleads."""
+    each of them alone misleads; where known, also changes on a repeat, Grade Score, the effect of
+    the position term, and the path in the JSON output."""
     entropy, first, flips = (
         grid.estimates_of("entropy"),
         grid.estimates_of("first_share"),
@@ -314,7 +316,7 @@ def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
 
 
 def position_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of position bias, one row for each judge and prompt."""
+    """Table of position bias, one row for each judge and prompt; None without model judges."""
     frame = filtered.measured_judge_rows
     if frame.empty or filtered.has_only_people:
         return None

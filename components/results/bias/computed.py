@@ -138,7 +138,8 @@ class Bias(Memo):
 
     @property
     def accuracy_by_chance(self) -> float | None:
-        """Accuracy of judges that tie as often as these and otherwise choose at random."""
+        """Accuracy that these judges would have if they tied as often and otherwise chose at
+        random; None if it is unknown."""
         return position_measures.chance_accuracy(
             self.whole("accuracy"), self.whole("accuracy_lead")
         )

@@ -172,7 +172,7 @@ def _adjust_lean_p_values(
     """Cell -> p-value of the sign test, Holm-adjusted for all cells and all sets of models that a
     filter could select, and divided by the part of the 5 % error rate spent on such tests. `worst`:
     as if all pairs with a missing verdict had flipped against the preference."""
-    tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
+    tests = [table.worst_case_test() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
     known = sum(p is not None for p in raw)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from components.charts.slot_histogram import slot_name
-from components.html.format import ORDINALS, interval, number, share
+from components.html.format import ORDINALS, interval, number, share, slot_name
 from components.html.heatmap import matrix_html
 from components.html.markup import Markup
 from components.html.matrix_heads import MatrixColumn

@@ -13,7 +13,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
-from components.html.format import NARROW_SPACE, share
+from components.html.format import NARROW_SPACE, share, slot_name
 from components.results.bias.computed import CELL_COLUMNS, Bias, load_bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from metrics.estimation.measures import CellKey
@@ -67,7 +67,7 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
     for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
         rng = np.random.default_rng(SEED)
         test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
-        model = fit_choice_model(part, least=options)
+        model = fit_choice_model(part, min_options=options)
         band = entropy_null_band(part, rng, options, BAND_ROUNDS)
         chosen = slot_entropy(part).value
         found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
@@ -133,11 +133,7 @@ class Evenness:
     def text(self) -> str:
         if self.p is None or self.p >= SIGNIFICANCE_LEVEL:
             return "within chance" if self.is_within_chance else "not significant"
-        return f"≠ even, {_ordinal(self.top_slot)} {share(self.top_share, 0)}"
-
-
-def _ordinal(slot: int) -> str:
-    return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
+        return f"≠ even, {slot_name(self.top_slot)} {share(self.top_share, 0)}"
 
 
 @memoise_by_study

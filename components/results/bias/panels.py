@@ -38,7 +38,8 @@ _REPEATED: Final = "of comparisons repeated in the same order; "
 
 def slot_figure(bias: Bias) -> Figure | None:
     """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
-    ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge."""
+    ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge. None
+    without calls."""
     if not bias.calls:
         return None
     names: dict[CellKey, str]

@@ -191,8 +191,8 @@ def slots_heading(bias: Bias) -> Markup:
 
 
 def draw_labels(filtered: FilteredStudy) -> Drawn | None:
-    """Draw effects of position and label: two shares for pairs, the choice model for N options;
-    None if labels were not crossed with positions."""
+    """Draw effects of position and label: two shares for pairs (None if their labels were not
+    crossed with positions), the choice model for N options."""
     bias = load_bias(filtered)
     made = bias_view.show_slot_or_label(bias) if bias.options == 2 else EMPTY
     if made is None:

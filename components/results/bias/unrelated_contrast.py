@@ -92,11 +92,14 @@ def find_unrelated_counterpart(store: Store, study: Study) -> str | None:
     return None
 
 
-def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEffect, ...] | str:
-    """Effects of the unrelated option for each common judge and prompt, paired by item; a text with
-    the reason if the studies cannot be compared."""
+def unrelated_effects(
+    first: pd.DataFrame, second: pd.DataFrame
+) -> tuple[UnrelatedEffect, ...] | str:
+    """Effects of the unrelated option for each common judge and prompt, paired by item, from the
+    frames of two studies in either order; a text with the reason if the studies cannot be
+    compared."""
     sides = {}
-    for frame in (one, two):
+    for frame in (first, second):
         has = bool((grade_table.mark_unrelated(frame)["unrelated"] == PRESENT).any())
         sides[PRESENT if has else ABSENT] = frame
     if len(sides) < 2:

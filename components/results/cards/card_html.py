@@ -44,8 +44,8 @@ _CARD: Final = macros("results/cards/card.html")
 
 
 def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
-    """HTML of the report card of one rater (a judge with a prompt); with `whole`, its lower part is
-    open."""
+    """HTML of the report card of one rater (a judge with a prompt), or a message if no verdict of
+    this rater passes the filters; with `whole`, its lower part is open."""
     if rater not in raters.filtered_rater_names:
         return panel.empty_state(
             "There is no judge to report on.",

@@ -96,6 +96,7 @@ class CardMeasures:
 
     @property
     def pairs(self) -> bool:
+        """Whether the judge chooses between two answers, not among more."""
         return self.options <= 2
 
     @cached_property
@@ -108,6 +109,7 @@ class CardMeasures:
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
+        """This rater's position-bias measures, by key of the catalogue."""
         return self.position_measures_by_judge.get(self.rater) or rater_profile(self.rows)[()]
 
     @cached_property
@@ -168,7 +170,7 @@ class CardMeasures:
 
     @cached_property
     def fitted_choice_model(self) -> ChoiceModel:
-        return fit_choice_model(self.rows, least=self.options)
+        return fit_choice_model(self.rows, min_options=self.options)
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
@@ -228,6 +230,8 @@ class CardMeasures:
 
     @cached_property
     def replacement(self) -> JudgeAsAnnotator | None:
+        """Result of this rater in the place of a voter: agreement with the other voters, compared
+        with that of the voter; None without votes."""
         if not self.raters.has_people:
             return None
         found = judges_as_annotators(self.raters.frame, np.random.default_rng(SEED), rounds=1)
@@ -314,7 +318,8 @@ class CardMeasures:
 
     @property
     def has_too_many_for_remedies(self) -> bool:
-        """Whether better answers are known, on too many verdicts to compare remedies on a card."""
+        """Whether better answers are known, but on too many verdicts to compare remedies on a
+        report card."""
         frame = self.raters.filtered.stored_frame
         return len(frame) > MAX_ADVICE_ROWS and self.raters.truth != "none"
 

@@ -92,8 +92,8 @@ def show_measures(card: ReportCard) -> Markup:
 
 
 def card_measures(card: ReportCard) -> list[CardMeasure]:
-    """All measures in the order of the table, including those without a value: replies without a
-    verdict come last."""
+    """All measures that apply to the judge, in the order of the table, including those without a
+    value; unusable replies come last."""
     rows = [
         _card_measure(card, one)
         for one in records.listed("card", card.options)
@@ -109,7 +109,8 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
 
 
 def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
-    """The row of a measure: its values for all raters, and the facts that only a card has."""
+    """Row of a measure in the table of a report card: the values for all raters, and the facts that
+    only a report card has."""
     by_rater = card.values_of(record)
     estimate = by_rater.pop(card.rater, Estimate(None))
     facts: dict[str, Any] = {
@@ -130,7 +131,8 @@ def _shift_preference_to_share(preference: Estimate) -> Estimate:
 
 
 def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
-    """Facts that a card adds to the record of a measure, as fields of CardMeasure."""
+    """Facts that a report card adds to the record of a measure, as fields of CardMeasure; empty if
+    it adds none."""
     even = 1 / card.options
     if key == "consistency":
         return {"chance": card.measures["chance"].value, "note": _consistency_note(card)}

@@ -80,10 +80,13 @@ class PointCard:
 
     @property
     def read(self) -> int:
+        """Number of replies with a usable verdict."""
         return int(row_selection.usable_status_mask(self.planned).sum())
 
     @property
     def arrangements(self) -> int:
+        """Number of arrangements (orders of the options and criteria) in which answers were
+        judged."""
         return int(self.planned["labels"].nunique())
 
     # ------------------------------------------------------------------ sentences
@@ -143,7 +146,7 @@ class PointCard:
     def _advice(self) -> str:
         if (self.unusable.value or 0.0) >= MANY_UNUSABLE:
             return "Change the prompt's verdict format first, so that replies can be read."
-        if self._count_labels == 0:
+        if self._label_count == 0:
             return (
                 "Label some answers, or let people judge them on the Vote tab, to measure the "
                 "judge's errors."
@@ -165,9 +168,9 @@ class PointCard:
                 "Subtract this judge's mean error (score minus label) from all its scores: see the "
                 "view Remedies."
             )
-        if self._count_labels < FEW_LABELS:
+        if self._label_count < FEW_LABELS:
             return (
-                f"Label more answers: with {count(self._count_labels)} labels, intervals are wide."
+                f"Label more answers: with {count(self._label_count)} labels, intervals are wide."
             )
         if self.pass_fail_result is not None:
             return (
@@ -186,7 +189,8 @@ class PointCard:
         return any(gain is not None and (gain.low or 0.0) > 0 for gain in gains)
 
     @property
-    def _count_labels(self) -> int:
+    def _label_count(self) -> int:
+        """Number of labels that verdicts are compared with."""
         if self.pass_fail_result is not None:
             return self.pass_fail_result.rates.confusion.total
         return self.agreement.mae.n if self.agreement else 0
@@ -281,6 +285,7 @@ class PointCard:
 
     @property
     def how(self) -> str:
+        """Text of the part "How is this computed?"."""
         return (
             f"{count(len(self.planned), 'reply')}, {count(self.read)} with a verdict, in "
             f"{count(self.arrangements, 'arrangement')} of options and criteria. Intervals: "

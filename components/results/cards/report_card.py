@@ -107,13 +107,14 @@ class ReportCard(CardMeasures):
 
     @cached_property
     def _bonferroni_factor(self) -> float:
-        """Factor of the Bonferroni correction: number of cards that a reader can open by changing
-        the filters in use, divided by the part of the 5 % error rate that is spent on them."""
+        """Factor of the Bonferroni correction: number of report cards that a reader can open by
+        changing the filters in use, divided by the part of the 5 % error rate that is spent on
+        them."""
         return max(count_order_tests(self._bias), 1) / self._bias.error_rate_share
 
     def _widen_for_all_cards(self, estimate: Estimate) -> Estimate:
         """The estimate (a share or a difference of shares) with its interval widened by the
-        Bonferroni correction over all cards."""
+        Bonferroni correction over all report cards."""
         return simultaneous_interval(estimate, self._bonferroni_factor, bounds=(-1.0, 1.0))
 
     def _label_interval_from_half(self) -> float | None:
@@ -202,7 +203,7 @@ class ReportCard(CardMeasures):
 
 
 def _interval_end_facts(name: str, estimate: Estimate) -> dict[str, float | None]:
-    """Facts on the ends of an interval."""
+    """The facts `<name>_low` and `<name>_high`: the ends of an interval, None if it is unknown."""
     return {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 

@@ -132,8 +132,8 @@ class RuleCondition:
 
 @dataclass(frozen=True, slots=True)
 class SentenceRule:
-    """Rule for one sentence of a card; `text` may contain {keys} of values and of SENTENCE_WORDS,
-    and **bold** words."""
+    """Rule for one sentence of a report card; `text` may contain {keys} of CARD_FACTS and of
+    SENTENCE_WORDS, and **bold** words."""
 
     name: str
     text: str

@@ -48,7 +48,8 @@ _CATEGORY_MEASURE: Final = {
 
 
 def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the menu: the judges and prompts that can be compared; hidden if there is one."""
+    """State of the menu: the judges and prompts that can be compared; hidden if there is only
+    one."""
     names = _list_all_sides(filtered)
     value = wanted if wanted in names else ""
     return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
@@ -98,7 +99,8 @@ def _is_selected_by_filters(side: sides.Side, wanted: dict[str, str]) -> bool:
 
 
 def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
-    """Family of measures that a view compares."""
+    """Name of the family of measures (a key of FAMILIES) that a view compares: that of single
+    answers if the study has no comparisons, else `view_family`."""
     return view_family(view) if has_comparisons(filtered) else SINGLE_ANSWERS
 
 
@@ -111,7 +113,8 @@ def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
     """HTML panels: the view's measures of both sides with their differences, one of them by
-    category, and the items that differ most."""
+    category (not for win rates), and the items that differ most. Empty if the sides cannot be
+    compared."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
     if pair.problem:
         return Markup("")

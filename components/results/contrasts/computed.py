@@ -45,7 +45,8 @@ MeasureContrast = tuple[MeasureRecord, Contrast]
 
 @dataclass(frozen=True)
 class PairedSides:
-    """The two compared sides of a filtered study, with the judgements of both."""
+    """The two sides that are compared (each a judge, a prompt, or a judge with a prompt) of a
+    filtered study, with the judgements of both."""
 
     filtered: FilteredStudy
     left: Side
@@ -117,8 +118,9 @@ class PairedSides:
         return {}
 
     def family(self, name: str) -> list[MeasureContrast]:
-        """Contrasts of all measures in a family, with intervals adjusted for the whole family. In
-        Nudges, each family of twins is a measure too; the adjustment is then Bonferroni's."""
+        """Differences, left minus right side, of all measures of a family, with intervals adjusted
+        for the whole family. In Nudges, each family of twins is a measure too; the adjustment is
+        then Bonferroni's."""
         if name not in self._family_cache:
             by_people = Raters(self.filtered).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
@@ -130,7 +132,7 @@ class PairedSides:
                 critical = self._selection_quantile(compared)
             lines = self._compare(compared, ["side"], [SIDE_CELLS], critical)
             rng = np.random.default_rng(SEED)
-            found = adjust_contrast_family(list(twins.values()), rng, least=critical)
+            found = adjust_contrast_family(list(twins.values()), rng, min_critical=critical)
             records = map(twin_measure, twins)
             moved = [(one, limit_interval(line)) for one, line in zip(records, found, strict=True)]
             self._family_cache[name] = [*moved, *lines]

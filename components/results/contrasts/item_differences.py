@@ -34,6 +34,7 @@ class ItemDifference:
 
     @property
     def gap(self) -> float:
+        """Mean of the left side minus mean of the right side."""
         return self.left / self.left_n - self.right / self.right_n
 
     @property
@@ -91,19 +92,19 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
 
 
 def _common_selection(pair: PairedSides) -> dict[str, str]:
-    """The judge and the prompt that both sides have in common."""
+    """Filters of Inspect: the judge, and the prompt, if both sides have the same."""
     sides = {field: {getattr(side, field) for side in (pair.left, pair.right)}
              for field in ("judge", "prompt")}  # fmt: skip
     return {field: min(names) for field, names in sides.items() if len(names) == 1 and any(names)}
 
 
-def _format_values_of_sides(one: ItemDifference, whole: bool, label: str) -> dict[str, str]:
+def _format_values_of_sides(item: ItemDifference, whole: bool, label: str) -> dict[str, str]:
     """The values of both sides as counts (`whole`) or shares, with their hover card."""
     if whole:
-        tip = f"{label}, A : B, as numbers out of {count(one.left_n)}"
-        return {"left": number(one.left), "right": number(one.right), "tip": tip}
-    left, right = share(one.left / one.left_n, 0), share(one.right / one.right_n, 0)
-    tip = f"{label}, A : B; n {count(one.left_n)} for A, {count(one.right_n)} for B"
+        tip = f"{label}, A : B, as numbers out of {count(item.left_n)}"
+        return {"left": number(item.left), "right": number(item.right), "tip": tip}
+    left, right = share(item.left / item.left_n, 0), share(item.right / item.right_n, 0)
+    tip = f"{label}, A : B; n {count(item.left_n)} for A, {count(item.right_n)} for B"
     return {"left": left, "right": right, "tip": tip}
 
 

@@ -24,7 +24,7 @@ def _rename_if_times_100(record: MeasureRecord) -> MeasureRecord:
 
 
 def _list_family_records(name: str) -> tuple[MeasureRecord, ...]:
-    return tuple(_rename_if_times_100(one) for one in records.family(name))
+    return tuple(_rename_if_times_100(one) for one in records.records_of_family(name))
 
 
 POSITION: Final = "Position"
@@ -49,7 +49,8 @@ CATEGORY_MEASURES: Final = {
 
 
 def view_family(view: str) -> str:
-    """Family of measures that a view of Results compares."""
+    """Name of the family of measures (a key of FAMILIES) that a view of Results compares, in a
+    study of comparisons."""
     families = {
         "Position": POSITION,
         "Nudges": NUDGES,

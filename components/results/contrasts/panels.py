@@ -49,7 +49,7 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
     if consistency is not None and family != "Win rates":
         by_name = {one.name: line for one, line in lines}
         return _consistency_sentence(pair, consistency, by_name), lead
-    return _largest_difference(pair, significant), lead
+    return _largest_difference_sentence(pair, significant), lead
 
 
 def _significance_sentence(significant: int, lines: int, items: int) -> str:
@@ -90,7 +90,7 @@ def _have_opposite_leans(line: Contrast) -> bool:
     )
 
 
-def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
+def _largest_difference_sentence(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
     if not significant:
         return f"No significant difference between {pair.left.name} and {pair.right.name}."
     one, line = max(significant, key=lambda line: abs(line[1].raw.value or 0.0))
@@ -113,7 +113,7 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     lines = pair.family(family)
     shown = computed.known_differences(lines)
     if not shown:
-        return empty_state("Nothing to compare.", _missing_measures(lines))
+        return empty_state("Nothing to compare.", _missing_measures_text(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
     own = pair.own_values([one for one, _ in shown if one.measure is not None])
     rows = [
@@ -127,7 +127,7 @@ def show_family(pair: PairedSides, family: str) -> Markup:
         for line in shown
     ]
     left_out = [line for line in lines if line[1].raw.value is None]
-    missing = _missing_measures(left_out) if left_out else ""
+    missing = _missing_measures_text(left_out) if left_out else ""
     made: Markup = _CONTRASTS.family(pair, rows, axis_html(axis), missing)
     return made
 
@@ -160,7 +160,7 @@ def _inspect_filters_of_side(side: Side, record: MeasureRecord) -> dict[str, obj
     return None if side.study else {k: v for k, v in own.items() if v} | dict(record.selection)
 
 
-def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
+def _missing_measures_text(lines: Sequence[MeasureContrast]) -> str:
     reasons = "; ".join(f"{one.name} ({one.estimator.empty})" for one, _ in lines)
     none = "No measure of this group can be computed for this study."
     return f"Not compared: {reasons}." if reasons else none

@@ -70,8 +70,8 @@ def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
-    """Default sides: the most and the least consistent judge; with one judge, the most and least
-    consistent prompt."""
+    """Names of the default sides: the most and the least consistent judge; with one judge, the most
+    and least consistent prompt; else the first of `known`, and ""."""
     for ranked in _list_by_consistency(FilteredStudy(filtered.store, filtered.name)):
         offered = [name for name in ranked if name in known]
         if len(offered) > 1:
@@ -102,8 +102,9 @@ def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
-    """Judgements of a side that pass the filters, with the credit of each call. If the side names a
-    judge, the judge filter is ignored; likewise for the prompt."""
+    """Judgements of a side that pass the filters, with the credit of each call (1 for the better
+    answer, ½ for a tie, 0 for the other). If the side names a judge, the judge filter is ignored;
+    likewise for the prompt."""
     chosen = filtered.filter
     chosen = replace(
         chosen,

@@ -88,7 +88,7 @@ def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
 
 
 def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
-    """Progress of a study's latest run in this process, active or ended."""
+    """Progress of a study's latest run in this process, active or ended; None if there was none."""
     # Readers of a shared study see its progress too: `active_run` is for its owner only.
     run = engine.latest_run(study) if engine and study else None
     if run is None:
@@ -113,6 +113,7 @@ def partial_notice(progress: RunProgress) -> Markup:
 
 def frozen_notice(progress: RunProgress, shown: int, running: bool) -> Markup:
     """HTML line on the replies that the frozen numbers do not contain, with the button that shows
-    them; `shown`: number of calls in the numbers shown."""
+    them. `shown`: number of calls in the frozen numbers; `running`: whether the run is still
+    active."""
     made: Markup = _CONTROLS.frozen(max(0, progress.done - shown), running)
     return made

@@ -13,7 +13,7 @@ from metrics.agreement.pairwise_agreement import PEOPLE
 
 def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
     """Filters with which Inspect lists the judgements behind `mark`, a clicked number, point or
-    cell; the filters of Results are included."""
+    cell. Those of Results are included, except the counting rule and a choice of several models."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v for k, v in asdict(filtered.filter).items() if k in ("judge", "prompt", "category")

@@ -46,7 +46,7 @@ class ResultsTab:
     """Hidden text box with the values of all controls of the views for the study just opened, as
     JSON; the controls themselves are HTML."""
     request_text: gr.Textbox
-    """Hidden text box in which the page sends the values of `names` as one JSON text."""
+    """Hidden text box in which the page sends the values of `start_values` as JSON."""
     follower: RunFollower
     marks: gr.HTML
     """Hidden component that receives the clicks on numbers, points and cells of all views."""
@@ -76,9 +76,9 @@ class ResultsTab:
 def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Values of `tab.starts` in the JSON text that the page sent; initial values if the text is
-    empty. `session_values`: control name -> value to use instead of the one in the text, for
-    controls whose values are in the Gradio session."""
+    """Values in the JSON text that the page sent, in the order of `tab.start_values`; the initial
+    values if the text is empty. `session_values`: control name -> value to use instead of the one
+    in the text, for controls whose values are in the Gradio session."""
     starts = tab.start_values
     if not request_text:
         return tuple(starts.values())
@@ -106,7 +106,8 @@ def _is_valid_value(start: Any, value: Any) -> bool:
 def split_request_values(
     tab: ResultsTab, values: tuple[Any, ...]
 ) -> tuple[str, Filter, dict[str, Any]]:
-    """View, filter and controls (with "Compare with"), taken from the values of `tab.starts`."""
+    """View, filter and controls (with "Compare with"), from values in the order of
+    `tab.start_values`."""
     view, *rest = values
     filters, controls = rest[: len(FILTER_NAMES)], rest[len(FILTER_NAMES) :]
     return (

@@ -50,7 +50,9 @@ class WinRateShift:
 
 @dataclass(frozen=True, slots=True)
 class InjectionEffect:
-    """The injection suspects among the filtered judgements, and their effect on win rates."""
+    """The injection suspects among the filtered judgements, and their effect on win rates.
+    `judgements` of the `of` filtered judgements show a suspect text; `echo_count` replies repeat
+    one."""
 
     texts: int
     items: int
@@ -60,11 +62,16 @@ class InjectionEffect:
     largest_shift: WinRateShift | None
 
 
+def with_suspects(filtered: FilteredStudy) -> FilteredStudy:
+    """The study with the same filters, but with its suspects."""
+    return replace(filtered, filter=replace(filtered.filter, suspects=WITH_SUSPECTS))
+
+
 @memoise_by_study
 def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
     """Number of the filtered study's injection suspects, and their effect on win rates; computed
     even if the filter excludes them. None without suspects."""
-    included = replace(filtered, filter=replace(filtered.filter, suspects=WITH_SUSPECTS))
+    included = with_suspects(filtered)
     if SUSPECT_COLUMN not in filtered.unfiltered_frame or not included.frame[SUSPECT_COLUMN].any():
         return None
     rows = included.frame[included.frame[SUSPECT_COLUMN]]
@@ -231,7 +238,9 @@ def injection_section(filtered: FilteredStudy) -> Markup:
 
 
 def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
-    """Detection rule -> number of shown texts that match the rule."""
+    """Detection rule -> number of shown texts that match the rule, also if the filter leaves such
+    texts out."""
+    filtered = with_suspects(filtered)
     rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
     seen = suspect_texts(filtered, rows)
     items = {
@@ -248,7 +257,8 @@ def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
 
 def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]:
     """Measures with and without suspects: win rates by model, then consistency and first-position
-    share by judge and prompt."""
+    share by judge and prompt; also if the filter leaves suspects out."""
+    filtered = with_suspects(filtered)
     without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))
     here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered, without))
     best = sorted(here, key=lambda name: (-(here[name].value or 0), name))

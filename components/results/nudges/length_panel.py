@@ -15,7 +15,10 @@ from components.html.panel import empty_state
 from components.html.tables import value_table as tables
 from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
 from metrics.win_rates.length_bins import LengthBin, LengthEffect, length_effect
-from metrics.win_rates.length_effects import equal_length_preference, length_controlled_win_rates
+from metrics.win_rates.length_effects import (
+    length_controlled_win_rates,
+    length_preference_at_equal_quality,
+)
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
 
@@ -37,7 +40,7 @@ def length_effects(filtered: FilteredStudy) -> tuple[LengthEffect | None, Length
 
 def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
     """Figure of the share won by ratio of answer lengths: judges as dots with the fitted curve,
-    people as diamonds."""
+    people as diamonds; None if the lengths are not known."""
     judges, persons = length_effects(filtered)
     if judges is None:
         return None
@@ -107,16 +110,16 @@ def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
     }
 
 
-def _hover_text(one: LengthBin, who: str) -> Markup:
-    times = 2**one.ratio
+def _hover_text(length_bin: LengthBin, who: str) -> Markup:
+    times = 2**length_bin.ratio
     words = f"{number(times, 1)} times as long" if times >= 1 else f"{share(times, 0)} as long"
     return fill(
         "<b>{}</b><br>{}: answers {}<br>{}, n {}",
-        percent(one.win_rate, n=False),
+        percent(length_bin.win_rate, n=False),
         escape_plot(who),
         words,
-        count(one.win_rate.items, "item"),
-        count(one.win_rate.n),
+        count(length_bin.win_rate.items, "item"),
+        count(length_bin.win_rate.n),
     )
 
 
@@ -148,7 +151,7 @@ def padding_sentence(filtered: FilteredStudy) -> str:
     has no such pairs."""
     if truth_source(filtered) != "design":
         return ""
-    found = equal_length_preference(filtered.measured_judge_rows)
+    found = length_preference_at_equal_quality(filtered.measured_judge_rows)
     if found.value is None:
         return ""
     text = f"{share(found.value, 0)} of verdicts {interval(found, 0, scale=100)}"
@@ -159,7 +162,8 @@ def padding_sentence(filtered: FilteredStudy) -> str:
 
 
 def length_opponent(filtered: FilteredStudy) -> str | None:
-    """Opponent in length-controlled win rates: the baseline, else the model that wins most."""
+    """Opponent in length-controlled win rates: the baseline, else the model that wins most; None
+    without verdicts."""
     if filtered.study.pairing in ("baseline", "new") and filtered.study.baseline:
         return filtered.study.baseline
     rows = filtered.measured_judge_rows

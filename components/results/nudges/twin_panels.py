@@ -128,7 +128,8 @@ def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
 
 
 def _forest_row(effect: TwinEffect, axis: Axis, rater: int, floor: str) -> dict[str, object]:
-    """Facts of one row of the forest, for the template; `floor` is the one that all rows show."""
+    """Facts of one row of the forest, for the template; `floor`: family of the floor whose band is
+    drawn behind all rows, so that a row shows its own band only if its floor is another one."""
     one = effect.adjusted
     return {
         "family": effect.family,
@@ -167,7 +168,7 @@ def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
 
 def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of all effects, each with the smallest detectable effect and the number of
-    skipped answers."""
+    skipped answers; None without twins."""
     effects_by_rater = filtered_effects(filtered)
     if not effects_by_rater:
         return None
@@ -248,14 +249,16 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
 
 
 def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
-    """Weight of people for a feature: that of the judge minus the difference."""
+    """Weight that people give to a style feature, computed from the judge's weight and the
+    difference of the two; None if it is unknown."""
     minus = part.get("minus_people", {}).get(name)
     own = part["coefficients"][name].value
     return None if minus is None or minus.value is None or own is None else own - minus.value
 
 
 def _length_weight_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
-    """Sentence on the weight of length, against people if they voted."""
+    """Sentence on the weight that a judge gives to length, compared with people if they voted;
+    empty if it is unknown."""
     who = judge if named else "It"
     minus, own = part.get("minus_people", {}).get("length"), part["coefficients"]["length"]
     if minus is not None and minus.value is not None and minus.low is not None:

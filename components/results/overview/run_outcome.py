@@ -141,7 +141,8 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
 
 
 def _improved_prompt_address(filtered: FilteredStudy, found: ImprovedPrompt) -> dict[str, str]:
-    """Address of the card of an improved prompt; judge and prompt are named if there are others."""
+    """Query parameters of the page with the card "Improve the prompt" of an improved prompt; judge
+    and prompt are named if the study has several."""
     base = filtered.store.study(found.study)
     judges = [one.name for one in base.judges]
     where = {"study": found.study, "view": remedies_tab.NAME}

@@ -60,8 +60,9 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def chosen_rater(filtered: FilteredStudy) -> str | None:
-    """Name of the judge (with its prompt) whose card is shown: the only one that the filters leave,
-    if they select a judge or a prompt or the study has one; None shows the table of all."""
+    """Name of the judge (with its prompt) whose report card is shown: the only one that the filters
+    leave, if they select a judge or a prompt or the study has only one; None if the table of all
+    judges is shown."""
     raters = Raters(filtered)
     picked = filtered.filter.judge != ALL_CHOICE or filtered.filter.prompt != ALL_CHOICE
     alone = len(raters.filtered_rater_names) == 1 and (picked or len(raters.names) == 1)
@@ -94,8 +95,8 @@ def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
 
 
 def draw_card(filtered: FilteredStudy) -> Markup | None:
-    """Draw the card of the chosen judge, or the judges of a study of single answers; None if the
-    table of judges is shown."""
+    """Draw the report card of the chosen judge, or the judges of a study of single answers; None if
+    the table of judges is shown."""
     raters, name = Raters(filtered), chosen_rater(filtered)
     if name is None and has_comparisons(filtered):
         return None
@@ -137,8 +138,8 @@ def has_known_winners(filtered: FilteredStudy) -> bool:
 
 
 def draw_advice(filtered: FilteredStudy) -> Any:
-    """HTML line with the recommended remedy, hidden while a run is active; None (hidden) if no
-    better answer is known."""
+    """HTML line with the recommended remedy, or with general advice in a study of more than
+    MAX_ADVICE_ROWS verdicts; None if no better answer is known."""
     if not has_known_winners(filtered):
         return None
     sentence = GENERAL_ADVICE
@@ -164,7 +165,7 @@ def opens_summary(address: Mapping[str, str]) -> bool:
 
 def preview_html(drawn: Mapping[str, Any]) -> Markup:
     """HTML of the drawn Summary (output name -> content) until the page's controls are ready:
-    headline, table of judges, advice."""
+    headline, key figures, table of judges or card, advice, ranking."""
     shown = [drawn[name] for name in ("judges", "card", "advice", "ranking") if drawn.get(name)]
     cards = join(fill('<div class="eh-panel">{}</div>', one) for one in shown)
     return EMPTY.join((drawn["finding"], drawn["kpis"], cards))

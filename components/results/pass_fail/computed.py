@@ -41,11 +41,14 @@ class PassFailResults:
 
     @property
     def rater(self) -> tuple[str, str] | None:
+        """The judge and prompt with the most verdicts, which the panels show; None without
+        verdicts."""
         counts = {rater: one.rates.observed_pass_rate.n for rater, one in self.results.items()}
         return max(counts, key=lambda rater: counts[rater]) if counts else None
 
     @property
     def shown(self) -> PassFailResult | None:
+        """Result of `rater`; None without verdicts."""
         return self.results[self.rater] if self.rater else None
 
 

@@ -73,12 +73,13 @@ ORDER_CAPTION: Final = (
 
 
 def sentence(text: str) -> str:
+    """The text with a capital letter and a full stop; empty if the text is."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def rates_table(results: PassFailResults) -> Markup:
     """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
-    judge and prompt shown."""
+    judge and prompt shown, and the reliability of its probabilities; a notice without labels."""
     found = results.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
@@ -153,14 +154,15 @@ def rates_by_group_table(results: PassFailResults) -> Markup | None:
     return wrap(page_table("Model or category", PART_COLUMNS, rows, label))
 
 
-def judge_table(
+def paper_table_by_judge(
     filtered: FilteredStudy,
     name: str,
     caption: str,
     columns: Sequence[TypedColumn],
     found: Mapping[tuple[str, str], Any],
 ) -> PaperTable | None:
-    """Table for a paper with one row for each judge and prompt in `found`; None without judges."""
+    """Table for a paper with one row for each judge and prompt in `found`; None without model
+    judges."""
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
     names = row_names(filtered.measured_judge_rows)
@@ -170,7 +172,7 @@ def judge_table(
 
 
 def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of the verdicts on good and on bad answers."""
+    """Table for a paper: verdicts on good and on bad answers; None without model judges."""
     caption = (
         f"Verdicts on labelled answers of {filtered.name}: how many good and bad answers each "
         "judge passed and failed. Unusable replies are never counted as a fail. "
@@ -178,11 +180,12 @@ def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
     )
     results = load_pass_fail(filtered).results
     found = {rater: one for rater, one in results.items() if one.rates.confusion.total}
-    return judge_table(filtered, "Confusion", caption, CONFUSION_COLUMNS, found)
+    return paper_table_by_judge(filtered, "Confusion", caption, CONFUSION_COLUMNS, found)
 
 
 def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of sensitivity, specificity, Youden's J, κ, and observed and true pass rate."""
+    """Table for a paper: sensitivity, specificity, Youden's J, κ, base rate, and observed and true
+    pass rate; None without model judges."""
     caption = (
         f"Pass/fail verdicts on {filtered.name} against labels. Sensitivity: % of good answers "
         "passed; specificity: % of bad answers failed; J: sensitivity + specificity − 1; κ: "
@@ -192,15 +195,15 @@ def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
         "95 % intervals over items; n: labelled verdicts."
     )
     found = load_pass_fail(filtered).results
-    return judge_table(filtered, "Pass or fail", caption, PAPER_COLUMNS, found)
+    return paper_table_by_judge(filtered, "Pass or fail", caption, PAPER_COLUMNS, found)
 
 
 def pass_order_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of the effect of the order of pass and fail."""
+    """Table for a paper: effect of the order of pass and fail; None without model judges."""
     caption = (
         f"Order of the options pass and fail on {filtered.name}. {ORDER_CAPTION} "
         f"{describe_items_and_filters(filtered)} 95 % intervals over items; n: answers judged in "
         "both orders."
     )
     found = load_pass_fail(filtered).order
-    return judge_table(filtered, "Pass/fail order", caption, ORDER_COLUMNS, found)
+    return paper_table_by_judge(filtered, "Pass/fail order", caption, ORDER_COLUMNS, found)

@@ -14,7 +14,7 @@ from components.html.tables.typed_columns import (
     page_table,
     record_column,
 )
-from components.results.pass_fail.rate_tables import judge_table
+from components.results.pass_fail.rate_tables import paper_table_by_judge
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue.record import MeasureRecord, Outlet
@@ -29,8 +29,8 @@ Estimates = dict[tuple[str, str], dict[str, Estimate]]
 def _estimate_texts(
     filtered: FilteredStudy, outlet: Outlet
 ) -> tuple[list[MeasureRecord], Estimates]:
-    """The measures of reply texts that an outlet lists and that have a value, and all values;
-    empty for a study of comparisons."""
+    """The measures of reply texts that have a value, among those that the catalogue lists for
+    `outlet` ("matrix", "paper"), and their values; both empty for a study of comparisons."""
     measures = [one.measure for one in text_records(outlet) if one.measure is not None]
     if not measures or has_comparisons(filtered):
         return [], {}
@@ -46,7 +46,7 @@ def _estimate_texts(
     }
 
 
-def _columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
+def _measure_columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
     return [
         record_column(one, itemgetter(one.key), paper=one.head, tip=one.description)
         for one in shown
@@ -54,7 +54,8 @@ def _columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
 
 
 def texts_table(filtered: FilteredStudy) -> Markup | None:
-    """HTML table by judge and prompt; None without such measures or with only one row."""
+    """HTML table of the measures of reply texts by judge and prompt; None without such measures, or
+    with only one row."""
     shown, found = _estimate_texts(filtered, "matrix")
     if not shown or len(found) < 2:
         return None
@@ -62,12 +63,15 @@ def texts_table(filtered: FilteredStudy) -> Markup | None:
         ValueRow(f"{judge} · {prompt}", one, {"judge": judge, "prompt": prompt})
         for (judge, prompt), one in found.items()
     ]
-    table = page_table("Judge · prompt", _columns(shown), rows, "Texts of replies", named=False)
+    table = page_table(
+        "Judge · prompt", _measure_columns(shown), rows, "Texts of replies", named=False
+    )
     return wrap(table)
 
 
 def texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table for a paper by judge and prompt; None without such measures."""
+    """Table for a paper: measures of reply texts by judge and prompt; None without such
+    measures."""
     shown, found = _estimate_texts(filtered, "paper")
     if not shown:
         return None
@@ -76,4 +80,4 @@ def texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         f"Texts of the replies on {filtered.name}. {definitions} "
         f"{describe_items_and_filters(filtered)} 95 % intervals over items."
     )
-    return judge_table(filtered, "Replies", caption, _columns(shown), found)
+    return paper_table_by_judge(filtered, "Replies", caption, _measure_columns(shown), found)

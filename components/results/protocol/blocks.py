@@ -135,9 +135,9 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
     """Names of the studies of the same data, with a prompt in common, that this one can be shown
-    beside. They differ from it
-    in what judges see (images or descriptions), or in the unrelated option, an answer to another
-    item: absent, added, or in place of an answer. Those with an added option come last."""
+    beside. They differ from it in what judges see (images or descriptions), or in the unrelated
+    option, an answer to another item: absent, added, or in place of an answer. Those with an added
+    option come last."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():
@@ -168,8 +168,8 @@ def load_comparison_study(
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Agreement of the judges with people. The judges of the study `name` are added if they saw
-    images where the judges of this study saw descriptions, or the reverse."""
+    """Agreement of the judges with people; None without votes. The judges of the study `name` are
+    added if they saw images where the judges of this study saw descriptions, or the reverse."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)

@@ -80,7 +80,7 @@ def show_creation_table(
         why = "Creation-MMBench compares each model with a baseline in five levels."
         return empty_state("No five-level verdicts.", why)
     if split == "Models":
-        return _level_stacks(filtered, sections)
+        return _level_stacks_html(filtered, sections)
     if split == "Categories":
         return _group_matrix(filtered, rows, "category", cell)
     tasks = item_tasks(filtered)
@@ -90,7 +90,7 @@ def show_creation_table(
     return _group_matrix(filtered, add_item_column(rows, "task", tasks), "task", cell)
 
 
-def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
+def _level_stacks_html(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
     found = creation_rows(filtered)
     judged = any(sum(row.counts.values()) + row.fail for row in found)
     if protocol_sections.LEVELS_SECTION not in sections or not judged:
@@ -225,7 +225,7 @@ def show_alignment(found: alignment.AlignmentTable | None) -> Markup:
     lines = [_judge_row(judge, sees, overall, axis) for judge, sees in pairs]
     lines += [_baseline_row(row, axis) for row in baselines]
     table = tables.value_table(alignment_heads(axis, tips), lines, label="Alignment with people")
-    return table + _gains_table(found)
+    return table + _paired_differences_table(found)
 
 
 def _judge_row(
@@ -238,7 +238,7 @@ def _judge_row(
     select, score, percent = {"judge": judge}, tables.SCORE, tables.PERCENT
     return [
         tables.name_cell(judge, select),
-        _judge_input_label(sees) or "–",
+        _condition_label(sees) or "–",
         tables.value_cell(one_error, score, who=f"{judge}, single verdicts", select=select),
         tables.value_cell(both_error, score, who=f"{judge}, mean of both orders", select=select),
         order_dumbbell(axis, *shares, judge, select),
@@ -293,7 +293,7 @@ def order_dumbbell(
     return tables.hover_html(drawn, card, select)
 
 
-def _gains_table(found: alignment.AlignmentTable) -> Markup:
+def _paired_differences_table(found: alignment.AlignmentTable) -> Markup:
     """HTML table of paired differences: both orders − one order, images − description. The input of
     a judge is below its name if judges with both inputs are compared."""
     if not found.contrasts:
@@ -316,12 +316,12 @@ def _gains_table(found: alignment.AlignmentTable) -> Markup:
     several = len({row.sees for row in found.rows}) > 1
     lines = []
     for one in found.contrasts:
-        seen = _judge_input_label(next(raters)[1]) if one.left == "dual" and several else ""
+        seen = _condition_label(next(raters)[1]) if one.left == "dual" and several else ""
         who = f"{one.judge}: {one.left} − {one.right}"
         lines.append(
             [
                 tables.name_cell(one.judge, {"judge": one.judge}, seen),
-                f"{_judge_input_label(one.left)} − {_judge_input_label(one.right)}",
+                f"{_condition_label(one.left)} − {_condition_label(one.right)}",
                 tables.value_cell(one.mae, _SIGNED_STYLE, who=who),
                 tables.value_cell(one.consistency, _SIGNED_POINTS_STYLE, who=who),
             ]
@@ -330,7 +330,7 @@ def _gains_table(found: alignment.AlignmentTable) -> Markup:
     return tables.value_table(heads, lines, label=label)
 
 
-def _judge_input_label(side: str) -> str:
+def _condition_label(side: str) -> str:
     return _SIDE_LABELS.get(side, side)
 
 

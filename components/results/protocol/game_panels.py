@@ -148,18 +148,18 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
     return tables.value_table(heads, [_conflicts_row(one) for one in found], label=label)
 
 
-def _conflicts_row(one: GameConflicts) -> list[Markup | str]:
-    select = {"judge": one.judge, "prompt": one.prompt}
+def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
+    select = {"judge": conflicts.judge, "prompt": conflicts.prompt}
     flips, failures = {**select, "flipped": True}, {**select, "status": "failures"}
-    part = share(one.agree / one.pairs, 0) if one.pairs else ""
+    part = share(conflicts.agree / conflicts.pairs, 0) if conflicts.pairs else ""
     sides = {
-        "first": (one.both_first, one.toward_first),
-        "second": (one.both_second, one.toward_second),
+        "first": (conflicts.both_first, conflicts.toward_first),
+        "second": (conflicts.both_second, conflicts.toward_second),
     }
     return [
-        tables.name_cell(one.judge, select, one.prompt),
-        count(one.pairs),
-        fill('{} <span class="eh-ci">{}</span>', count(one.agree), part) if part else "0",
+        tables.name_cell(conflicts.judge, select, conflicts.prompt),
+        count(conflicts.pairs),
+        fill('{} <span class="eh-ci">{}</span>', count(conflicts.agree), part) if part else "0",
         *(
             tables.count_cell(
                 won,
@@ -169,8 +169,8 @@ def _conflicts_row(one: GameConflicts) -> list[Markup | str]:
             )
             for side, (won, leaning) in sides.items()
         ),
-        tables.count_cell(one.one_tie, "a win in one game, a tie in the other", flips),
-        tables.count_cell(one.dropped_pairs, "no verdict in a game", failures),
+        tables.count_cell(conflicts.one_tie, "a win in one game, a tie in the other", flips),
+        tables.count_cell(conflicts.dropped_pairs, "no verdict in a game", failures),
     ]
 
 
@@ -318,7 +318,7 @@ def _ratings_title(found: Mapping[str, PromptRatings]) -> str:
     return " ".join(parts[:MAX_TITLE_RATINGS])
 
 
-def _best_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
+def _model_with_best_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
     """The model with the highest adjusted win rate, and this rate; None without verdicts."""
     rows = load_game_rows(filtered)
     rates = win_rate(rows, *filtered.rule) if len(rows) else {}
@@ -326,7 +326,7 @@ def _best_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
 
 
 def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    best = _best_rate(filtered)
+    best = _model_with_best_rate(filtered)
     if best is None:
         ratings = load_rating_rows(filtered)
         if found := ratings_by_prompt(ratings) if len(ratings) else {}:
@@ -349,7 +349,7 @@ def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
     kpis = []
-    if (best := _best_rate(filtered)) is not None:
+    if (best := _model_with_best_rate(filtered)) is not None:
         model, rate = best
         note = f"{model} {tables.PERCENT.bounds(rate)}, n {count(rate.n)}"
         kpis.append(Kpi("Adjusted win rate", share(rate.value), note=note))

@@ -140,7 +140,8 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
 
 
 def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
-    """HTML of two matrices, with and without the unrelated option, each with its chance score."""
+    """HTML of a matrix of the items without the unrelated option and one of those with it, as far
+    as the study has such items, each with its chance score."""
     if not cells:
         return empty_state(
             "No item was shown with its options rotated.",
@@ -177,7 +178,8 @@ def _state_heatmap(state: str, cells: Sequence[GradeCell], measure: str) -> Mark
 
 
 def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table of grades and chance scores by number of options N, for a study with several N."""
+    """HTML table of grades and chance scores by number of options N; empty if all items have the
+    same N."""
     sizes = list_option_numbers(cells)
     if len(sizes) < 2:
         return EMPTY
@@ -305,10 +307,10 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     corrected, right = best.corrected, best.accuracy
     level = RANDOM_GRADE.get(best.options[0]) if len(set(best.options)) == 1 else None
     chance = "" if level is None else f"; chance {number(level, 2)}"
-    who = f"{best.judge}, {short_prompt(best.prompt)} {_bounds_text(best.grade, tables.SCORE)}"
-    above = f"{_bounds_text(corrected, tables.SCORE)}, chance 0"
+    who = f"{best.judge}, {short_prompt(best.prompt)} {_interval_or_note(best.grade, tables.SCORE)}"
+    above = f"{_interval_or_note(corrected, tables.SCORE)}, chance 0"
     accuracy = (
-        f"{_bounds_text(right, tables.ROUND_PERCENT)}, chance {_format_chance_accuracy(best)}"
+        f"{_interval_or_note(right, tables.ROUND_PERCENT)}, chance {_format_chance_accuracy(best)}"
     )
     if right.value is None:
         accuracy = right.note or "people have not ranked these answers"
@@ -319,6 +321,6 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     ]
 
 
-def _bounds_text(estimate: Estimate, style: tables.NumberStyle) -> str:
+def _interval_or_note(estimate: Estimate, style: tables.NumberStyle) -> str:
     unknown = estimate.low is None or estimate.high is None
     return estimate.note if unknown else style.bounds(estimate)

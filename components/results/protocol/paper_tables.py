@@ -101,7 +101,11 @@ def models_by_grade() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GradeCaveat:
-    """Counts that show why the printed Grade Score tables are not a reliable standard."""
+    """Counts that show why the printed Grade Score tables are not a reliable standard:
+    `above_parts` of `cells` printed grades exceed their `max_grade`, `above_both` of them both
+    entropy and choice value (`worst`: the largest excess). For `grade_rises` of `pairs` models and
+    prompts, the grade is higher with the unrelated option; for `choice_falls`, the choice value is
+    lower."""
 
     cells: int
     above_parts: int

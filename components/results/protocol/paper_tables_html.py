@@ -106,6 +106,7 @@ def _doubtful_list() -> Markup:
 
 
 def show_published_creation(which: str) -> Markup:
+    """HTML of one of Creation-MMBench's published tables; `which`: one of CREATION_TABLES."""
     if which == "People":
         return _alignment_table()
     return _descriptions_table() if which == "Descriptions" else _levels_table()

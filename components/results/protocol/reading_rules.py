@@ -41,13 +41,16 @@ Rereadings = dict[tuple[str, ...], tuple[str, int]]
 
 
 def reread_choices(store: Store, study: str, rule: str, prompts: tuple[str, ...]) -> Rereadings:
-    """Read the first MAX_REREAD stored replies by the parsing rule `rule`."""
+    """Read stored replies to these prompts again, by the parsing rule `rule`: the first MAX_REREAD
+    that have a text. Cached per version of the study."""
     return store.memoised(
-        study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
+        study, ("reread", rule, prompts), lambda: _compute_rereadings(store, study, rule, prompts)
     )
 
 
-def _reread_choices(store: Store, study: str, rule: str, prompts: tuple[str, ...]) -> Rereadings:
+def _compute_rereadings(
+    store: Store, study: str, rule: str, prompts: tuple[str, ...]
+) -> Rereadings:
     found: Rereadings = {}
     for judgement in store.judgements(study):
         ask = judgement.ask
@@ -124,22 +127,22 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
 
 
 def _difference_cell(
-    judge: str, prompt: str, one: grade_table.ReadingDifference, mine: str, other: str
+    judge: str, prompt: str, difference: grade_table.ReadingDifference, mine: str, other: str
 ) -> Markup:
     """HTML cell with the number of verdicts that differ between two parsing rules; hover shows the
     kinds of difference."""
-    of = count(one.share.n)
-    if not one.differ:
+    of = count(difference.share.n)
+    if not difference.differ:
         return fill('<span class="eh-mute">0 of {}</span>', of)
     parts = {
-        "another option": one.both_read,
-        f"a choice only under {mine}": one.only_first,
-        f"a choice only under {other}": one.only_second,
+        "another option": difference.both_read,
+        f"a choice only under {mine}": difference.only_first,
+        f"a choice only under {other}": difference.only_second,
     }
     kinds = ", ".join(f"{count(n)} {what}" for what, n in parts.items() if n)
     click = "Click to open these replies in Inspect"
-    tip = f"{percent(one.share)}\n{judge}, {prompt}\n{kinds}\n{click}"
-    inside = fill('<b>{}</b> <span class="eh-ci">of {}</span>', count(one.differ), of)
+    tip = f"{percent(difference.share)}\n{judge}, {prompt}\n{kinds}\n{click}"
+    inside = fill('<b>{}</b> <span class="eh-ci">of {}</span>', count(difference.differ), of)
     return tables.hover_html(inside, tip, {"judge": judge, "prompt": prompt})
 
 

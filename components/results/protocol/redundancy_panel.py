@@ -63,7 +63,9 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
 
 
 def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
-    """Name of the study's score ("Reward", "rating" or "mean rating"), and each model's score."""
+    """Name of the study's score ("Reward", "rating", or "mean rating" with the prompt if several
+    prompts ask for ratings), and each model's score; ("", {}) if the prompts give models no
+    score."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
         return "Reward", {row.model: row.reward for row in creation_rows(filtered)}
@@ -138,7 +140,8 @@ def _unmatched_models(found: benchmarks.BenchmarkCorrelations) -> Markup:
 
 
 def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:
-    """Scatter plots of the study's scores against each benchmark, one point per model."""
+    """Scatter plots of the study's scores against each benchmark, one point per model; None without
+    uploaded scores or scores of the study."""
     found = study_redundancy(filtered, scores) if scores else None
     if found is None:
         return None

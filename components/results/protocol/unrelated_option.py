@@ -31,7 +31,8 @@ SEED: Final = 20_24
 
 @dataclass(frozen=True, slots=True)
 class ComparisonStudy:
-    """Another study of the same items, which is compared with the study shown."""
+    """Another study of the same items, which is compared with the study shown: its setting
+    `unrelated`, and its choices that pass the filters (`frame`)."""
 
     name: str
     unrelated: str
@@ -50,10 +51,10 @@ def show_unrelated(
         if beside
         else _no_comparison_reason(filtered)
     )
-    return _unrelated_shares(cells) + compared
+    return _unrelated_shares_table(cells) + compared
 
 
-def _unrelated_shares(cells: Sequence[GradeCell]) -> Markup:
+def _unrelated_shares_table(cells: Sequence[GradeCell]) -> Markup:
     shown = [cell for cell in cells if cell.unrelated_share.value is not None]
     if not shown:
         return EMPTY
@@ -107,12 +108,12 @@ def _compare_with_other_study(
     ranked = grade_panel.rank_judges(theirs)
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
     chance = fill("<span>{}</span>", grade_panel.chance_note("Grade", sizes))
-    return wrap(drawn, scale_html(scale, chance)) + _paired_differences(
+    return wrap(drawn, scale_html(scale, chance)) + _paired_differences_html(
         filtered, cells, theirs, beside
     )
 
 
-def _paired_differences(
+def _paired_differences_html(
     filtered: FilteredStudy,
     cells: Sequence[GradeCell],
     theirs: Sequence[GradeCell],
@@ -177,13 +178,13 @@ def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast
     return paired_contrasts(marked, ["judge", "prompt", "unrelated"], [grade_measure()], rng, pairs)
 
 
-def _effect_cell(one: Contrast | None) -> Markup:
-    if one is None:
+def _effect_cell(contrast: Contrast | None) -> Markup:
+    if contrast is None:
         return tables.MUTED_DASH
-    judge, prompt, _ = one.left
-    got, select, who = one.adjusted, {"judge": judge, "prompt": prompt}, f"{judge}, {prompt}"
+    judge, prompt, _ = contrast.left
+    got, select, who = contrast.adjusted, {"judge": judge, "prompt": prompt}, f"{judge}, {prompt}"
     covers_zero = got.low is not None and got.high is not None and got.low <= 0 <= got.high
     badge = " " + no_difference_badge() if covers_zero else ""
-    note = f"without {number(one.right_value, 2)}, with {number(one.left_value, 2)}"
+    note = f"without {number(contrast.right_value, 2)}, with {number(contrast.left_value, 2)}"
     style = tables.NumberStyle(2, signed=True)
     return tables.value_cell(got, style, who=who, note=note, select=select) + badge

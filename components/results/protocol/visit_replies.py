@@ -123,16 +123,16 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     return tables.value_table(heads, [_cost_row(one) for one in found], label=label)
 
 
-def _cost_row(one: HeadToHeadSpending) -> list[str]:
-    select = {"judge": one.judge, "prompt": one.prompt}
-    each, who = one.cost.dollars, f"dollars per head-to-head, {one.judge}"
+def _cost_row(spending: HeadToHeadSpending) -> list[str]:
+    select = {"judge": spending.judge, "prompt": spending.prompt}
+    each, who = spending.cost.dollars, f"dollars per head-to-head, {spending.judge}"
     priced = tables.value_cell(each, DOLLAR_STYLE, who=who, select=select)
     return [
-        tables.name_cell(one.judge, select, one.prompt),
-        count(one.head_to_heads),
-        number(one.calls / max(one.head_to_heads, 1), 1),
-        tokens(one.tokens_in),
-        tokens(one.tokens_out),
+        tables.name_cell(spending.judge, select, spending.prompt),
+        count(spending.head_to_heads),
+        number(spending.calls / max(spending.head_to_heads, 1), 1),
+        tokens(spending.tokens_in),
+        tokens(spending.tokens_out),
         "free" if each.value == 0 else priced,
         tables.MUTED_DASH
         if each.value is None
@@ -194,23 +194,23 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
     return summary + tables.value_table(heads, lines, label="Parsing of the replies")
 
 
-def _reply_row(one: ReplyCounts, treatment: str) -> list[str]:
-    select = {"judge": one.judge, "prompt": one.prompt}
+def _reply_row(counts: ReplyCounts, treatment: str) -> list[str]:
+    select = {"judge": counts.judge, "prompt": counts.prompt}
     failures = {**select, "status": "failures"}
-    badge = status_badge("extracted", one.extracted)
+    badge = status_badge("extracted", counts.extracted)
     opens = {**select, "status": "extracted"}
-    statuses = one.by_status.items()
+    statuses = counts.by_status.items()
     by_kind = ", ".join(f"{n} {kind}" for kind, n in statuses if kind in NO_VERDICT_STATUSES)
     return [
-        tables.name_cell(one.judge, select, one.prompt),
-        count(one.replies),
-        count(one.by_status.get("ok", 0)),
+        tables.name_cell(counts.judge, select, counts.prompt),
+        count(counts.replies),
+        count(counts.by_status.get("ok", 0)),
         tables.hover_html(badge, "found by the extraction judge", opens)
-        if one.extracted
+        if counts.extracted
         else tables.count_cell(0),
-        tables.count_cell(one.without_verdict, by_kind, failures),
-        treatment if one.without_verdict else "–",
-        tables.count_cell(one.failed, "no reply", failures),
+        tables.count_cell(counts.without_verdict, by_kind, failures),
+        treatment if counts.without_verdict else "–",
+        tables.count_cell(counts.failed, "no reply", failures),
     ]
 
 

@@ -75,36 +75,36 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
 def single_choices(analyses: Sequence[Analysis]) -> list[Analysis]:
     """The analyses that differ from the default in one choice: order first, then the tie rule, a
     prompt, a baseline."""
-    found = [(one, _list_changed_choices(one, analyses[0])) for one in analyses]
+    found = [(one, _flag_changed_choices(one, analyses[0])) for one in analyses]
     alone = [(one, changes.index(True)) for one, changes in found if sum(changes) == 1]
     return [one for one, _ in sorted(alone, key=lambda pair: pair[1])]
 
 
-def _list_changed_choices(one: Analysis, default: Analysis) -> list[bool]:
+def _flag_changed_choices(analysis: Analysis, default: Analysis) -> list[bool]:
     """Whether order, tie rule, prompt and baseline differ from the default."""
     names = ("order", "ties", "prompt", "baseline")
-    return [getattr(one, name) != getattr(default, name) for name in names]
+    return [getattr(analysis, name) != getattr(default, name) for name in names]
 
 
-def _choice_name(one: Analysis, default: Analysis) -> str:
-    if one.ties != default.ties:
+def _choice_name(analysis: Analysis, default: Analysis) -> str:
+    if analysis.ties != default.ties:
         return "ties left out"
-    if one.order != default.order:
-        return one.order
-    return one.prompt if one.prompt != EVERY else f"against {one.baseline}"
+    if analysis.order != default.order:
+        return analysis.order
+    return analysis.prompt if analysis.prompt != EVERY else f"against {analysis.baseline}"
 
 
-def _choice_link(one: Analysis, name: str, chosen: Filter) -> str | Markup:
+def _choice_link(analysis: Analysis, name: str, chosen: Filter) -> str | Markup:
     """Head of a column. A choice that is a filter of the page (a prompt, one opponent, or flips as
     ties) is a button that sets it, beside the filters in use; one order alone opens the ratings by
     order. Ties left out are no setting of the page: plain text."""
-    if one.prompt != EVERY:
-        chosen = replace(chosen, prompt=one.prompt)
-    elif one.baseline != EVERY:
-        chosen = replace(chosen, contestants=(one.baseline,))
-    elif one.order == ORDER_CHOICES[-1]:
+    if analysis.prompt != EVERY:
+        chosen = replace(chosen, prompt=analysis.prompt)
+    elif analysis.baseline != EVERY:
+        chosen = replace(chosen, contestants=(analysis.baseline,))
+    elif analysis.order == ORDER_CHOICES[-1]:
         chosen = replace(chosen, rule=STRICT_RULE)
-    elif one.order != EVERY:
+    elif analysis.order != EVERY:
         to = {"data_unfold": ORDERS_FOLD, "data_focus": f"{ORDERS_FOLD} > summary"}
         return tag("button", name, type="button", class_="eh-link", **to)
     else:
@@ -118,14 +118,14 @@ def _choice_link(one: Analysis, name: str, chosen: Filter) -> str | Markup:
     return tag("button", name, type="button", class_="eh-link", data_go=json.dumps(go))
 
 
-def _column_css_class(one: Analysis) -> str:
+def _column_css_class(analysis: Analysis) -> str:
     """CSS class of a column; those of one opponent alone are not shown on a phone."""
-    return "num own" if one.baseline != EVERY else "num"
+    return "num own" if analysis.baseline != EVERY else "num"
 
 
-def _place_cell(one: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
-    place = one.places[name]
-    head, kind = _choice_name(one, default), _column_css_class(one)
+def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
+    place = analysis.places[name]
+    head, kind = _choice_name(analysis, default), _column_css_class(analysis)
     if place == usual:
         return TableCell("·", kind, f"{name}: place {place}, as with all verdicts", head)
     moved = min(4 + 4 * abs(place - usual), 20)

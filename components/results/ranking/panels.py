@@ -159,7 +159,7 @@ def _order_row(
 
 def elo_figure(ranking: Ranking) -> Figure | None:
     """Figure of the Elo curves in plan order, with the band over shuffled orders of the items for
-    the model pointed at, and a slider that replays the battles."""
+    the model pointed at, and a slider that replays the battles; None without pairs."""
     if ranking.elo_curve is None:
         return None
     curve = ranking.elo_curve.curve
@@ -251,14 +251,14 @@ def head_to_head_html(ranking: Ranking) -> Markup:
         cells,
         scales.WINS_SCALE,
         keys=("contestant", "opponent"),
-        more=_expected_lines(ranking),
+        more=_expected_share_lines(ranking),
         intervals=False,
         beside=counts if len(sizes) > 1 else None,
     )
 
 
 def battles_per_cell(ranking: Ranking) -> str:
-    """Text such as "82 to 160 battles a cell"."""
+    """Text such as "82 to 160 battles a cell"; empty without head-to-heads."""
     sizes = {one.n for row in ranking.head_to_heads.values() for one in row.values()}
     if not sizes:
         return ""
@@ -267,7 +267,7 @@ def battles_per_cell(ranking: Ranking) -> str:
     return f"{cells} battles a cell"
 
 
-def _expected_lines(ranking: Ranking) -> dict[tuple[str, str], list[str]]:
+def _expected_share_lines(ranking: Ranking) -> dict[tuple[str, str], list[str]]:
     found = {}
     for board in ranking.boards:
         if board.regularised:  # an infinite gap predicts only 0 or 100 %

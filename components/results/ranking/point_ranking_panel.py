@@ -23,8 +23,8 @@ SUBTITLE: Final = (
     f"95{NARROW_SPACE}% CI by item; a rank is the range of places that the differences allow"
 )
 ONE_MODEL: Final = (
-    "Only the answers of one model were judged, so there is nothing to rank. See the views "
-    "“Pass or fail” and “Scores”."
+    "Only the answers of one model were judged, so there is nothing to rank. See the view "
+    "“Agreement”."
 )
 REVERSED: Final = (
     "The judge's error rates differ between models, so the pass rate of each model is corrected "
@@ -73,15 +73,15 @@ def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
     return f"No significant difference between {first.name} and {second.name}.", lead
 
 
-def _format_ranked_value(ranking: PointRanking, one: RankedModel) -> str:
-    used = _value_ranked_by(ranking, one)
+def _format_ranked_value(ranking: PointRanking, model: RankedModel) -> str:
+    used = _value_ranked_by(ranking, model)
     if ranking.basis == "mean score":
         return f"{number(used.value, 2)} {interval(used, 2)}"
     return f"{share(used.value, 0)} {interval(used, 0, scale=100)}"
 
 
-def _value_ranked_by(ranking: PointRanking, one: RankedModel) -> Estimate:
-    return one.true_rate if ranking.basis == "true pass rate" and one.true_rate else one.value
+def _value_ranked_by(ranking: PointRanking, model: RankedModel) -> Estimate:
+    return model.true_rate if ranking.basis == "true pass rate" and model.true_rate else model.value
 
 
 def point_ranking_html(filtered: FilteredStudy) -> Markup | None:

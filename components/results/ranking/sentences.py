@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from components.html.format import ORDINALS, interval, more_items_text, number
+from components.html.format import ORDINALS, interval, more_items_text, number, slot_name
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
@@ -132,7 +132,7 @@ def _items_needed_clause(gap: Estimate) -> str:
 
 
 def _ordinal_word(place: int) -> str:
-    return (ORDINALS[place] if place < len(ORDINALS) else f"{place + 1}th").capitalize()
+    return (ORDINALS[place] if place < len(ORDINALS) else slot_name(place)).capitalize()
 
 
 def _order_sentence(ranking: Ranking) -> str:

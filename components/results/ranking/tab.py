@@ -77,7 +77,8 @@ def report_headline(filtered: FilteredStudy) -> Markup:
 
 
 def ranking_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
-    """Table of Bradley–Terry ratings on the Elo scale, with rank ranges."""
+    """Table for a paper: Bradley–Terry ratings on the Elo scale, rank ranges and win rates; None
+    without pairs."""
     pairs = filtered.outcomes[filtered.outcomes["options"] == 2]
     if pairs.empty:
         return None

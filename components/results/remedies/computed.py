@@ -53,6 +53,7 @@ class RemedyResults:
 
     @property
     def comparisons(self) -> int:
+        """Number of comparisons with a known better answer on which rules are compared."""
         return self.study.grid.size
 
     @property
@@ -111,7 +112,7 @@ class RemedyResults:
     def others(self) -> list[RuleEstimate]:
         """Estimates of the rule "one call", for this judge and then for every other judge with the
         same prompt."""
-        return self.study.other_judges(self.rater) if self.rater is not None else []
+        return self.study.one_call_of_each_judge(self.rater) if self.rater is not None else []
 
     @cached_property
     def patterns(self) -> OrderPatterns | None:
@@ -145,7 +146,8 @@ class RemedyResults:
 
     @property
     def missing_rules(self) -> dict[str, str]:
-        """Title of a rule that cannot be computed from the stored replies -> reason."""
+        """Title of a rule, or of a group of rules, that cannot be computed from the stored replies
+        -> reason."""
         grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
         found: dict[str, str] = {}
         if "graded" not in known:
@@ -203,6 +205,7 @@ class RemedyResults:
 
     @property
     def priced(self) -> bool:
+        """Whether rules can be compared in dollars."""
         return bool(self.table) and not self.no_dollars_reason
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
@@ -219,6 +222,8 @@ class RemedyResults:
         return best
 
     def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
+        """Price of a rule: dollars per 1,000 comparisons (0 if unknown), or calls per
+        comparison."""
         return (self.dollars(line) or 0.0) if by_dollars else line.rule.price
 
 
@@ -228,8 +233,8 @@ def line_dollars(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
     return None if one is None else 1000 * one
 
 
-def _gain_value(one: PriceGain) -> float:
-    return one.gain.value or 0.0
+def _gain_value(price_gain: PriceGain) -> float:
+    return price_gain.gain.value or 0.0
 
 
 def _agreement_value(line: RuleEstimate) -> float:

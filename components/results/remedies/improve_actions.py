@@ -36,8 +36,9 @@ MAX_CASES: Final = 20_000
 
 
 def judge_and_prompt_of_card(filtered: FilteredStudy) -> tuple[str, str] | None:
-    """Judge and prompt that the card is about: those of the remedies for comparisons, else those
-    with the most labelled single answers; None without labels, or with too many to read."""
+    """Judge and prompt that the card "Improve the prompt" is about: those of the remedies for
+    comparisons, else those with the most labelled single answers; None without labels, or with over
+    MAX_CASES of them."""
     if has_comparisons(filtered):
         results = load_remedies(filtered)
         if results.rater is not None:
@@ -54,7 +55,8 @@ def saved_prompts_folder(store: Store) -> Path:
 
 
 def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tuple[str, ...], str]:
-    """Return the rules that the judge wrote before, and the problem of its reply, if any."""
+    """Return the rules that the judge wrote when it was asked for some, and the problem of its
+    reply: ((), "") if it was not asked or has not replied."""
     study = writer_study_name(name, prompt, judge)
     if study not in store.study_files():
         return (), ""
@@ -68,8 +70,9 @@ def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tup
 
 
 def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
-    """Perform the action of a button of the card. Return the name of a study that now waits in Run
-    (empty if none), and a message for the user (empty if none)."""
+    """Perform the action of a button of the card "Improve the prompt". Return the name of a study
+    that now waits in Run (empty if none), and a message for the user (empty if none). An error if
+    the visitor may not change the study, or without labels."""
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
@@ -95,7 +98,8 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
 
 def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -> str:
     """Save the study of the candidates, whose calls then wait in Run, and record that the hold-out
-    items are used once more (a "look"), since differences are adjusted for all looks."""
+    items are used once more (a "look"), since differences are adjusted for all looks. Return the
+    name of the study."""
     name = task.plan.study.name
     rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
     rules = [line for line in rules if line]
@@ -105,16 +109,16 @@ def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -
     writer = task.judge.name if written and tuple(rules) == written else ""
     made = build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
     plan = assign_owner(candidate_plan(task, made, task.plan.study.budget_usd), store)
-    unseen = _have_candidates_no_reply(store, name, task)
+    unseen = _no_candidate_has_reply(store, name, task)
     save_plan(plan, store)
     look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in made))
     record_look(store, name, look, replaces_unseen=unseen)
     return plan.study.name
 
 
-def _have_candidates_no_reply(store: Store, name: str, task: AlignTask) -> bool:
+def _no_candidate_has_reply(store: Store, name: str, task: AlignTask) -> bool:
     """Whether no candidate of the latest look (trial on the hold-out) for this judge and prompt has
-    a reply."""
+    a reply; False if there was no look."""
     split = stored_split(store, name)
     last = split.last_look(task.judge.name, task.prompt.name) if split is not None else None
     if last is None:

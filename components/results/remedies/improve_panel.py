@@ -16,7 +16,7 @@ from components.results.remedies.improve_actions import (
     saved_prompts_folder,
     written_rules,
 )
-from judges.operations.prompt_candidates import EXAMPLES, block_text, find_adopted_version
+from judges.operations.prompt_candidates import EXAMPLES, added_text, find_adopted_version
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import last_version
 from metrics.estimation import row_selection
@@ -73,7 +73,14 @@ HOW: Final = (
 
 @dataclass(frozen=True)
 class ImproveCard:
-    """Values of the card: sizes of the split, mistakes, texts of the form, and the result."""
+    """Values of the card "Improve the prompt": sizes of the split, mistakes, texts of the form,
+    result.
+
+    `mistaken`: number of mistaken verdicts on learn items; `calls`: calls that one candidate needs
+    on the hold-out; `blocked`: reason why no candidate can be tried here; `problem`: problem of the
+    reply with the written rules; `adopt`, `adopted`: version of the prompt that the button would
+    save, and that was saved; `block`: lines that the candidate `block_of` adds to the prompt.
+    """
 
     judge: str
     prompt: str
@@ -100,6 +107,7 @@ class ImproveCard:
 
     @property
     def pairs(self) -> bool:
+        """Whether the labels are on comparisons, not on single answers."""
         return self.labels.kind == PAIRS
 
     @property
@@ -140,10 +148,12 @@ class ImproveCard:
 
     @property
     def learn(self) -> int:
+        """Number of learn items."""
         return len(self.split.learn)
 
     @property
     def held(self) -> int:
+        """Number of hold-out items."""
         return len(self.split.hold_out)
 
     @property
@@ -152,18 +162,22 @@ class ImproveCard:
 
     @property
     def looks(self) -> int:
+        """Number of looks: how often candidates were tried on the hold-out."""
         return len(self.split.looks)
 
     @property
     def times(self) -> str:
+        """The number of looks in words: "once", "twice", "3 times"."""
         return {1: "once", 2: "twice"}.get(self.looks, f"{self.looks} times")
 
     @property
     def missing(self) -> int:
+        """Number of labelled items that the hold-out lacks for a recommendation."""
         return self.split.missing
 
     @property
     def looked(self) -> bool:
+        """Whether candidates for this judge and prompt were tried, so that there is a result."""
         return self.advice is not None
 
 
@@ -189,8 +203,8 @@ def load_labels_and_split(
 
 
 def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
-    """Build the card of the judge and prompt shown, and the table of its latest candidates; None
-    without labels."""
+    """Build the card "Improve the prompt" of the judge and prompt shown, and the table of their
+    latest candidates; None without labels."""
     store, name, rater = filtered.store, filtered.name, judge_and_prompt_of_card(filtered)
     if rater is None:
         return None
@@ -263,7 +277,7 @@ def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) ->
     prompts = _load_candidate_prompts(store, name, look)
     today = prompts.get(look.prompt.partition("@")[0])
     if today is not None and shown in prompts:
-        found["block"] = tuple(block_text(prompts[shown], today).splitlines())
+        found["block"] = tuple(added_text(prompts[shown], today).splitlines())
         found["block_of"] = shown
         if advice.advice == "adopt":
             last = last_version(today.name, saved_prompts_folder(store)) or today
@@ -340,8 +354,8 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
 
 
 def draw_improve(filtered: FilteredStudy) -> Markup | None:
-    """Draw the card, and above it the result of the latest look (trial of candidates on the
-    hold-out); None without labels."""
+    """Draw the card "Improve the prompt", and above it the result of the latest look (trial of
+    candidates on the hold-out); None without labels."""
     found = build_card(filtered)
     if found is None:
         return None

@@ -89,7 +89,7 @@ def _usual_rule_text(results: RemedyResults) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
     call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
     excludes zero."""
-    change = next(line for line in results.table if line.rule.id == "agree").adjusted
+    change = next((line.adjusted for line in results.table if line.rule.id == "agree"), None)
     if change is None:
         return ""
     found = "shows no difference"
@@ -116,6 +116,7 @@ class Offer:
 
     @property
     def members(self) -> str:
+        """Names of the rule's judges, joined to a text."""
         return _join_rule_judges(self.rule)
 
     @property
@@ -210,8 +211,8 @@ def best_rule_sentence(
     plan: BudgetPlan, budget: float, needed: int, recommended: Rule | None = None
 ) -> str:
     """Sentence on the best rule that the budget pays for on all `needed` comparisons (if there is
-    no such rule, on the cheapest rule), and on the recommended rule if the budget is too small for
-    it."""
+    no such rule, on the cheapest rule); for a budget in calls, also on the calls of the recommended
+    rule if the budget is too small for it."""
 
     def amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")

@@ -71,7 +71,7 @@ HOW_POINTS: Final = (
     "The headline's gain was measured on items that were not used to choose the rule. On a random "
     "half of the items, the best rule up to each number of calls is chosen; its gain is measured "
     "on the other half. Then the halves change roles; all this is repeated 20 times.\n\n"
-    "The Rogan–Gladen method corrects the pass rate, not individual verdicts: see Pass or fail."
+    "The Rogan–Gladen method corrects the pass rate, not individual verdicts: see Agreement."
 )
 
 NO_GAIN: Final = "no rule comes significantly closer to the labels"

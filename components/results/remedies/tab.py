@@ -58,7 +58,7 @@ HOW_RULES: Final = (
     "this is repeated 20 times. The gain is that of choosing a rule in this way; the rule named is "
     "the one that is best on all items.\n\n"
     "Ranking corrections (position term, length held equal, prediction-powered) change the "
-    "ranking, but not individual verdicts: see Ranking and Win rates."
+    "ranking, but not individual verdicts: see Ranking."
 )
 HOW_BUDGET: Final = (
     "Candidates are (1) for each price, one call of the judge with the highest agreement among "
@@ -128,13 +128,15 @@ def draw_risk(filtered: FilteredStudy) -> Drawn | None:
     results = load_remedies(filtered)
     if results.rater is None:
         return None
-    subtitle = f"% of decided comparisons that are right; {results.curve[1]}. {certified(results)}"
+    alone = certified_share_sentence(results)
+    subtitle = f"% of decided comparisons that are right; {results.curve[1]}. {alone}"
     chart = pieces.wrap(charts_svg.risk_chart(results))
     return Drawn({"risk": chart}, pieces.panel_heading(RISK_TITLE, subtitle))
 
 
-def certified(results: RemedyResults) -> str:
-    """Sentence on the share of comparisons that the judge may decide alone."""
+def certified_share_sentence(results: RemedyResults) -> str:
+    """Sentence on the share of comparisons that the judge may decide alone with a limited error, or
+    the reason why it is unknown."""
     assert results.rater is not None
     got = certify_judge_share(results.study.grid, [results.rater])
     terms = (
@@ -222,7 +224,8 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
 
 
 def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
-    """Table for a paper: remedies for the judge shown on the page, on the same comparisons."""
+    """Table for a paper: rules computed on all comparisons, for the judge shown on the page; None
+    without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None

@@ -122,6 +122,7 @@ class Panel:
     controls: tuple[Control, ...] = ()
     how: str = ""
     scale: int = 1
+    """Width relative to the other panels of the same row."""
     css: str = "eh-panel"
     """CSS classes of the panel; empty for a panel without a frame."""
     needs: str = ""

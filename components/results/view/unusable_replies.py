@@ -76,7 +76,7 @@ def explanation_html(filtered: FilteredStudy) -> Markup:
     prompt = stored_prompt(filtered.store, ask.key)
     wanted = verdict_instruction(prompt, ask.labels) if prompt else ""
     lines = [(f"Verdict format of the prompt {ask.prompt}", wanted)] if wanted else []
-    came = _shorten_to_end(example.reply) or _shorten_to_end(example.detail) or "(empty)"
+    came = _keep_end(example.reply) or _keep_end(example.detail) or "(empty)"
     lines.append((f"Example of a reply by {ask.judge}", came))
     return join(fill("<p><b>{}:</b> {}</p>", name, text) for name, text in lines)
 
@@ -92,7 +92,7 @@ def _find_example(filtered: FilteredStudy) -> Judgement | None:
     return next((one for one in found if one.reply.strip()), found[0] if found else None)
 
 
-def _shorten_to_end(text: str) -> str:
+def _keep_end(text: str) -> str:
     """The end of a text, where a verdict is expected, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_EXAMPLE else f"… {line[-MAX_EXAMPLE:]}"
@@ -101,9 +101,9 @@ def _shorten_to_end(text: str) -> str:
 def repair_steps(
     filtered: FilteredStudy, unusable: UnusableReplies, *, on_run: bool, may_run: bool = True
 ) -> list[NextStep]:
-    """Actions for unusable replies: read them; if calls can be made again, also change the prompt,
-    and ask again. The button "ask again" presses Retry if the page shows the Run tab (`on_run`);
-    otherwise it opens the Run tab."""
+    """Actions for unusable replies: read them; if calls can be made again and the reader may run
+    the study (`may_run`), also change the prompt, and ask again. The button "ask again" presses
+    Retry if the page shows the Run tab (`on_run`); otherwise it opens the Run tab."""
     number = count(unusable.total)
     read = NextStep(
         "Read the replies",

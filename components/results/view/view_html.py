@@ -45,7 +45,7 @@ def _panel_html(
     drawn: Mapping[str, Any],
     states: Mapping[str, ControlState | None],
 ) -> Markup:
-    """HTML of a panel; empty if it is hidden."""
+    """HTML of a panel; empty if it is hidden or none of its bodies was drawn."""
     if drawn.get(panel.frame_name) is False or not any(one.name in drawn for one in panel.bodies):
         return EMPTY
     usual = panel_heading(panel.title, panel.subtitle, panel.keys) if panel.title else EMPTY
@@ -65,14 +65,15 @@ def _panel_html(
 
 
 def _body_html_or_json(content: Any) -> Any:
-    """HTML, or the JSON text of a chart's figure."""
+    """A panel's content as the template needs it: a chart's figure (a dict) as JSON text, HTML as
+    it is."""
     return json.dumps(content, separators=(",", ":")) if isinstance(content, dict) else content
 
 
 def _control_value_and_choices(
     control: Control, state: ControlState | None
 ) -> tuple[Any, list[Any]] | None:
-    """Value and choices (word, value) of a control; None if it is not shown."""
+    """Value of a control and its choices as (label, value) pairs; None if it is not shown."""
     if control.kind == "session" or state is None or state.visible is False:
         return None
     known = control.choices if state.choices is None else state.choices

@@ -47,13 +47,14 @@ NO_VOTES_HTML: Final = empty_state(
 
 
 def study_win_rates(filtered: FilteredStudy) -> dict[str, Estimate]:
-    """Win rate of each model, highest first, under the counting rule (how the two orders of a pair
-    are combined) of the study or filter."""
+    """Win rate of each model that has verdicts, highest first. The study or the filter sets the
+    counting rule: how the orders of a pair are combined, and whether unusable replies are ties."""
     return {who: rate for who, rate in win_rate(filtered.outcomes).items() if rate.n}
 
 
 def chance_win_rate(frame: pd.DataFrame) -> float:
-    """Win rate of random choices: 1/N, with N the most frequent number of options."""
+    """Win rate of random choices: 1/N, with N the most frequent number of options, at least 2; 0.5
+    for an empty frame."""
     sizes = frame["options"].value_counts()
     return 1 / max(int(sizes.index[0]), 2) if len(sizes) else 0.5
 
@@ -105,8 +106,8 @@ def _missing_notice(
     filtered: FilteredStudy, rates: Mapping[str, Estimate], span: tuple[float, float] | None
 ) -> Markup:
     """HTML notice on missing verdicts: their number, and the leading model's win rate if they were
-    all lost, all won (`span`), or counted otherwise (as ties if they are left out now, or the
-    reverse)."""
+    all lost or all won (`span`), or counted otherwise (as ties if they are left out now, or the
+    reverse). Empty if none is missing."""
     rows = filtered.measured_judge_rows
     failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]
     missing, total = int(failed.sum()), int((~rows["noise"]).sum())
@@ -140,7 +141,8 @@ def _missing_notice(
 
 
 def default_split(filtered: FilteredStudy) -> str:
-    """Default columns of the matrix: "Category" if there are several, else "Judge" or "Prompt"."""
+    """Default columns of the matrix: "Category" if there are several; else "Judge", or "Prompt" if
+    there are more prompts than judges."""
     frame = filtered.measured_judge_rows
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
@@ -152,13 +154,13 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     judge or prompt), "People", or "Difference" of the two (columns are categories)."""
     if raters == "Judges":
         rows = filtered.outcomes
-        return _rate_matrix(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML
+        return _win_rate_matrix_html(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML
     rows = Raters(filtered).rows
     votes = row_selection.select_rows(rows, row_selection.people_mask(rows))
     if votes.empty:
         return NO_VOTES_HTML
     if raters == "People":
-        return _rate_matrix(votes, "category", "Category")
+        return _win_rate_matrix_html(votes, "category", "Category")
     found = judge_people_gaps(filtered)
     if not found:
         return empty_state(
@@ -168,19 +170,21 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     names = list(study_win_rates(filtered)) or row_selection.contestants(
         filtered.measured_judge_rows
     )
-    return _draw_matrix(
+    return _contestant_matrix_html(
         filtered.measured_judge_rows, names, "category", "Category", found, GAP_SCALE
     )
 
 
-def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
+def _win_rate_matrix_html(rows: pd.DataFrame, column: str, by: str) -> Markup:
     whole = {who: rate for who, rate in win_rate(rows).items() if rate.n}
     if not whole:
         return NOTHING_YET_HTML
     cells: dict[tuple[str, str], Estimate | None] = {(n, "All"): e for n, e in whole.items()}
     for (group,), rates in win_rates_by_cell(rows, [column]).items():
         cells |= {(who, str(group)): e for who, e in rates.items() if group and e.n}
-    return _draw_matrix(rows, list(whole), column, by, cells, wins_scale(chance_win_rate(rows)))
+    return _contestant_matrix_html(
+        rows, list(whole), column, by, cells, wins_scale(chance_win_rate(rows))
+    )
 
 
 def wins_scale(even: float) -> scales.ColourScale:
@@ -194,7 +198,7 @@ def wins_scale(even: float) -> scales.ColourScale:
     return scales.ColourScale("Win rate", "w", even, 1, ends)
 
 
-def _draw_matrix(
+def _contestant_matrix_html(
     rows: pd.DataFrame,
     names: list[str],
     column: str,
@@ -225,7 +229,8 @@ def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate
 
 
 def show_levels(filtered: FilteredStudy) -> Markup:
-    """HTML panel of five-level verdicts; empty if no verdict is "much better"."""
+    """HTML panel of verdicts on five levels (much better … much worse); empty if no verdict is
+    "much better"."""
     rows = row_selection.select_pairs(filtered.measured_judge_rows)
     strong = row_selection.select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):

@@ -31,13 +31,14 @@ MIN_JURY: Final = 3
 @memoise_by_study
 def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
     """Effect of more items, judges, prompts or repeats on the interval of the highest win rate;
-    None if too few items were judged by every judge with every prompt."""
+    None without win rates, or if too few items were judged by every judge with every prompt."""
     rates = study_win_rates(filtered)
     return precision_plan(filtered.measured_judge_rows, next(iter(rates))) if rates else None
 
 
 def precision_sentence(plan: PrecisionPlan) -> str:
-    """Sentence on the width of the interval with twice the items, judges, prompts or repeats."""
+    """Sentence on how much the interval would narrow with twice the items, judges, prompts or
+    repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
     parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
     unmeasured = " (for repeats, at most this: the study has no repeats to measure it)"
@@ -48,8 +49,8 @@ def precision_sentence(plan: PrecisionPlan) -> str:
 
 
 def show_precision(filtered: FilteredStudy) -> Markup:
-    """HTML of how much the interval would narrow with more items, judges, prompts or repeats, and
-    of the share of the variance due to each of these."""
+    """HTML of how much the interval of the highest win rate would narrow with more items, judges,
+    prompts or repeats, and of the share of the variance due to each; empty if unknown."""
     plan = plan_leader_precision(filtered)
     if plan is None:
         return EMPTY
@@ -68,7 +69,7 @@ def show_precision(filtered: FilteredStudy) -> Markup:
 
 def show_jury(filtered: FilteredStudy) -> Markup:
     """HTML table of win rates by strict majority of judges, with the share of cases that have such
-    a majority, and the effective votes."""
+    a majority and the effective votes; empty with fewer than MIN_JURY judges."""
     got = _compute_jury(filtered)
     if got is None:
         return EMPTY
@@ -98,7 +99,8 @@ def show_jury(filtered: FilteredStudy) -> Markup:
 
 @memoise_by_study
 def _compute_jury(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
-    """The jury's verdicts, and a sentence on how independent its judges are."""
+    """The jury's verdicts, and a sentence on how independent its judges are; None with fewer than
+    MIN_JURY judges or without pairs."""
     rows = filtered.measured_judge_rows
     rows = select_rows(rows, ~people_mask(rows))
     if rows["judge"].astype(str).nunique() < MIN_JURY or select_pairs(rows).empty:
@@ -107,8 +109,9 @@ def _compute_jury(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
 
 
 def _effective_judges_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on the effective judges, from their errors where the better answers are known; else
-    on the correlation of their verdicts."""
+    """Sentence on how many independent judges the judges are worth, by their errors where the
+    better answers are known; else on the correlation of their verdicts; "" if that is unknown
+    too."""
     votes = effective_judges(rows)
     if votes is not None and votes.value is not None:
         return (
@@ -120,7 +123,7 @@ def _effective_judges_sentence(rows: pd.DataFrame) -> str:
 
 
 @memoise_by_study
-def _tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None:
+def _fit_tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None:
     pairs = select_pairs(select_picks(filtered.measured_judge_rows))
     if pairs.empty or not (pairs["pick"] == TIE).any():
         return None
@@ -129,9 +132,9 @@ def _tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None:
 
 
 def show_tie_models(filtered: FilteredStudy) -> Markup:
-    """HTML table of strengths from models with ties as a separate outcome: Davidson and Rao–Kupper,
-    in logits."""
-    models = _tie_models(filtered)
+    """HTML table of strengths in logits, from two models with ties as a separate outcome: Davidson
+    and Rao–Kupper. Empty if no verdict is a tie."""
+    models = _fit_tie_models(filtered)
     if models is None:
         return EMPTY
     tip = "Davidson and Rao–Kupper have different scales: compare only the order of the models."

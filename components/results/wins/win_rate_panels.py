@@ -94,7 +94,8 @@ def draw_jury(filtered: FilteredStudy) -> Drawn | None:
 
 
 def wins_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of the models' win rates, from pairs and from choices among several options."""
+    """Table of the models' win rates, from pairs and from choices among several options; None
+    without verdicts."""
     if filtered.measured_judge_rows.empty:
         return None
     rates = win_rate(filtered.measured_judge_rows, *filtered.rule)

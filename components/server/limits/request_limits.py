@@ -108,26 +108,26 @@ class RequestLimits:
         elif self._quota is None:
             await self._limit_body(None, None, scope, receive, send)
         elif path == UPLOAD_PATH:
-            most = self._max_upload + _UPLOAD_OVERHEAD_BYTES
-            await self._limit_body(most, self._quota, scope, receive, send)
+            max_bytes = self._max_upload + _UPLOAD_OVERHEAD_BYTES
+            await self._limit_body(max_bytes, self._quota, scope, receive, send)
         else:
             await self._limit_body(MAX_EVENT_BYTES, None, scope, receive, send)
 
     async def _limit_body(
         self,
-        most: int | None,
+        max_bytes: int | None,
         quota: TempFileQuota | None,
         scope: Scope,
         receive: Receive,
         send: Send,
     ) -> None:
-        """Pass a request body on to the app; refuse it if it is too slow, or exceeds `most` bytes
-        or the quota."""
+        """Pass a request on to the app; refuse it if its body arrives too slowly, or exceeds
+        `max_bytes` or the quota."""
         declared = Headers(scope=scope).get("content-length", "0")
-        if most is not None and (not declared.isdecimal() or int(declared) > most):
-            await _error_response(413, _too_large_message(most))(scope, receive, send)
+        if max_bytes is not None and (not declared.isdecimal() or int(declared) > max_bytes):
+            await _error_response(413, _too_large_message(max_bytes))(scope, receive, send)
             return
-        body = _LimitedBody(most, quota, self._pace, receive, send)
+        body = _LimitedBody(max_bytes, quota, self._pace, receive, send)
         try:
             await self._app(scope, body.receive, body.send)
         except _BodyRejected:
@@ -144,13 +144,13 @@ class _LimitedBody:
 
     def __init__(
         self,
-        most: int | None,
+        max_bytes: int | None,
         quota: TempFileQuota | None,
         pace: BodyPace,
         receive: Receive,
         send: Send,
     ) -> None:
-        self._most, self._quota, self._pace = most, quota, pace
+        self._max_bytes, self._quota, self._pace = max_bytes, quota, pace
         self._receive, self._send = receive, send
         self._received_bytes = 0
         self._started, self._complete = time.monotonic(), False
@@ -161,8 +161,8 @@ class _LimitedBody:
         message = await self._receive_in_time()
         size = len(message.get("body", b""))
         self._received_bytes += size
-        if self._most is not None and self._received_bytes > self._most:
-            self._refusal = 413, _too_large_message(self._most)
+        if self._max_bytes is not None and self._received_bytes > self._max_bytes:
+            self._refusal = 413, _too_large_message(self._max_bytes)
         elif self._quota is not None and not self._quota.reserve(size):
             self._refusal = 507, _QUOTA_FULL
         if self._refusal:
@@ -185,7 +185,8 @@ class _LimitedBody:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send the app's response; if the body was refused, send the refusal instead."""
+        """Send the app's response. If the body was refused, stop the app so that the refusal can be
+        sent; drop the rest of a response already begun."""
         if self._refusal is None:
             self.response_started = True
             await self._send(message)
@@ -206,8 +207,8 @@ def _error_response(code: int, message: str) -> JSONResponse:
     return JSONResponse({"detail": message}, code, {"Connection": "close"})
 
 
-def _too_large_message(most: int) -> str:
-    return f"The request is larger than {most // MEGABYTE:,} MB, the limit of this page."
+def _too_large_message(max_bytes: int) -> str:
+    return f"The request is larger than {max_bytes // MEGABYTE:,} MB, the limit of this page."
 
 
 _TOO_SLOW: Final = "The request arrived too slowly. Check the connection, then send it again."

@@ -22,7 +22,8 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether a network address is private, so that many visitors may share it through a proxy."""
+    """Whether a network address is private (or no IP address), so that many visitors may share it
+    through a proxy."""
     try:
         return not ip_address(address).is_global
     except ValueError:

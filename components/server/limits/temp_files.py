@@ -54,14 +54,17 @@ def list_temp_files(folder: Path) -> list[TempFile]:
     return sorted(found, key=lambda one: one.modified)
 
 
-def delete_old_files(folder: Path, most: int, now: float) -> int:
-    """Delete expired files and then, while more than `most` bytes (or MAX_FILES files) are left,
-    the oldest ones; files younger than IN_USE_SECONDS stay. Returns the number of bytes left."""
+def delete_old_files(folder: Path, max_bytes: int, now: float) -> int:
+    """Delete expired files and then, while more than `max_bytes` bytes (or MAX_FILES files) are
+    left, the oldest ones; files younger than IN_USE_SECONDS stay. Return the number of bytes
+    left."""
     files = list_temp_files(folder)
     left, number = sum(one.bytes for one in files), len(files)
     for one in files:
         age = now - one.modified
-        if age < IN_USE_SECONDS or (age < MAX_AGE_SECONDS and left <= most and number <= MAX_FILES):
+        if age < IN_USE_SECONDS or (
+            age < MAX_AGE_SECONDS and left <= max_bytes and number <= MAX_FILES
+        ):
             break
         with contextlib.suppress(OSError):
             one.path.unlink()
@@ -71,23 +74,23 @@ def delete_old_files(folder: Path, most: int, now: float) -> int:
 
 
 class TempFileQuota:
-    """Limit of `most` bytes on all temporary files; a thread deletes old files."""
+    """Limit of `max_bytes` bytes on all temporary files together; a thread deletes old files."""
 
     def __init__(
         self,
-        most: int,
+        max_bytes: int,
         every: float = SWEEP_SECONDS,
         has_room: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Start the thread. `has_room` says whether files can be stored at all after their upload.
-        If the environment names no folder for temporary files, a new one is
-        made, so that no files of other programs are deleted."""
+        """Start the thread, which deletes old files every `every` seconds. `has_room` says whether
+        the store can take further files at all. If the environment names no folder for temporary
+        files, a new one is made, so that no files of other programs are deleted."""
         self._own_folder = ""
         if not settings.TEMP_FOLDER.read():
             self._own_folder = tempfile.mkdtemp(prefix="evenhand-")
             settings.set_value(settings.TEMP_FOLDER, self._own_folder)
-        self._folder, self._most, self._every = temp_folder(), most, every
-        self._free_bytes, self._has_room, self._has_room_now = most, has_room, True
+        self._folder, self._max_bytes, self._every = temp_folder(), max_bytes, every
+        self._free_bytes, self._has_room, self._has_room_now = max_bytes, has_room, True
         self.refresh()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._refresh_loop, name="temp-files", daemon=True)
@@ -108,11 +111,12 @@ class TempFileQuota:
             shutil.rmtree(self._own_folder, ignore_errors=True)
 
     def refresh(self) -> None:
-        """Delete expired files and, if more than half of the quota is used, the oldest files."""
+        """Delete expired files and, if more than half of the quota is used, the oldest files; count
+        the free bytes anew."""
         try:
             self._has_room_now = self._has_room()
-            self._free_bytes = self._most - delete_old_files(
-                self._folder, self._most // 2, time.time()
+            self._free_bytes = self._max_bytes - delete_old_files(
+                self._folder, self._max_bytes // 2, time.time()
             )
         except (OSError, EvenhandError) as error:
             _log.warning("temporary files could not be deleted: %s", error)

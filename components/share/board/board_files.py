@@ -15,7 +15,7 @@ import yaml
 
 from components.html.markup import ASSETS
 from components.share.board.board_page import board_page
-from components.share.board.board_rows import Json, build_board
+from components.share.board.board_rows import Json, compute_board
 from components.share.board.check_records import CheckedCounts, check_arrangement, check_study
 from components.share.board.record_tree import (
     MANIFEST_FILE,
@@ -45,8 +45,10 @@ _DATA: Final = re.compile(r'<script[^>]*id="board-data"[^>]*>(.*?)</script>', re
 """The numbers inside a page."""
 
 
-def make_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> Json:
-    """Write a new board of these studies, read one at a time; the folder must be new or empty."""
+def write_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> Json:
+    """Write a new board (a static page that compares judges, with its records) of these studies;
+    return its numbers. The folder `board` must be new or empty; the studies are read one at a
+    time."""
     if board.exists() and (not board.is_dir() or any(board.iterdir())):
         raise BoardError(f"{board} is not empty and was not changed; name a new folder")
     part = board.with_name(board.name + ".part")
@@ -67,12 +69,12 @@ def make_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> J
 def zip_board(found: Iterable[StudyRecords], path: Path) -> None:
     """Write a new board of these studies as one compressed file."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        make_board(found, Path(folder) / "board")
+        write_board(found, Path(folder) / "board")
         shutil.make_archive(str(path.with_suffix("")), "zip", folder, "board")
 
 
 def add_study(board: Path, records: StudyRecords) -> Json:
-    """Add the rows of one study to a board."""
+    """Add one study to a board, and compute the board anew; return its numbers."""
     title = read_json(board / BOARD_FILE)["title"]
     present = [read_records(board, name) for name in study_folders(board)]
     return write_derived_files(
@@ -91,7 +93,7 @@ def _check_and_write_records(found: Iterable[StudyRecords], board: Path) -> Iter
 def write_derived_files(board: Path, title: str, records: Iterable[StudyRecords]) -> Json:
     """Write the files that are computed from the records: numbers, verdicts by row, README,
     workflow, manifest and page."""
-    found, verdicts = build_board(records, title)
+    found, verdicts = compute_board(records, title)
     shutil.rmtree(board / VERDICTS_FOLDER, ignore_errors=True)
     (board / VERDICTS_FOLDER).mkdir()
     write_json(board / BOARD_FILE, found)
@@ -148,7 +150,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
             files.extend(record_files(records))
             yield records
 
-    found, verdicts = build_board(checked(), str(stored.get("title", "")))
+    found, verdicts = compute_board(checked(), str(stored.get("title", "")))
     compare_boards(stored, json.loads(json.dumps(found)), BOARD_FILE)
     _compare_text(board / BOARD_FILE, json_text(stored), board)
     for row in found["rows"]:
@@ -190,8 +192,7 @@ def _check_manifest(board: Path) -> None:
 
 
 def _check_files(board: Path, expected: Iterable[str]) -> None:
-    """Raise BoardError unless the records and verdicts are exactly the files that a board
-    writes."""
+    """Raise BoardError unless the files of records and verdicts are exactly those `expected`."""
     own = (f"{RECORDS}/", f"{VERDICTS_FOLDER}/")
     found, wanted = file_hashes(board), set(expected)
     if more := {name for name in found if name.startswith(own)} - wanted:
@@ -201,7 +202,8 @@ def _check_files(board: Path, expected: Iterable[str]) -> None:
 
 
 def compare_boards(stored: Json, found: Json, file: str) -> None:
-    """Raise BoardError at the first number or fact of the file that differs, with its row."""
+    """Raise BoardError at the first value of the board `stored` that differs from the board
+    `found`, apart from rounding; the error names `file`, row and value."""
     if len(stored["rows"]) != len(found["rows"]):
         raise BoardError(
             f"{file}: {len(stored['rows'])} rows; the records have {len(found['rows'])}"
@@ -238,8 +240,8 @@ def _raise_difference(where: str, stored: object, found: object) -> None:
 
 
 def compare_verdicts(board: Path, row: Json, verdicts: str) -> None:
-    """Raise BoardError if the verdicts behind a row, as the page lists them, are not those of the
-    records; the first that differs is named."""
+    """Raise BoardError if the verdicts of a row, as the page lists them, are not exactly
+    `verdicts`, those of the records; the error names the first that differs."""
     path = board / VERDICTS_FOLDER / f"{row['id']}.js"
     expected = verdicts_script(row["id"], verdicts)
     text = path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -41,9 +41,9 @@ def board_page(board: Json, manifest: str) -> Markup:
 
 
 def headline(board: Json) -> tuple[str, str]:
-    """Headline, and the sentence below it: the rows that may be first, in the largest set of
-    items."""
-    key, rows = _leading_rows(board)
+    """Headline (the rows that may be first in the largest set of items), and the sentence below
+    it."""
+    key, rows = _placed_rows_of_largest_set(board)
     others = len(board["sets"]) - 1
     if not rows:
         return board["title"], count(len(board["rows"]), "row")
@@ -60,7 +60,7 @@ def headline(board: Json) -> tuple[str, str]:
 
 
 def _possible_leaders_text(rows: list[Json], first: list[Json]) -> str:
-    """Words on the rows `first`, which may be first among `rows`."""
+    """Words on `first`, the rows that may be the best of `rows`."""
     several = len({row["prompt"] for row in rows}) > 1
     names = [f"{row['judge']} with {row['prompt']}" if several else row["judge"] for row in first]
     if len(first) == len(rows) > 1:
@@ -71,7 +71,7 @@ def _possible_leaders_text(rows: list[Json], first: list[Json]) -> str:
     return f"{join_names(names)} {may} first of {len(rows)}"
 
 
-def _leading_rows(board: Json) -> tuple[str, list[Json]]:
+def _placed_rows_of_largest_set(board: Json) -> tuple[str, list[Json]]:
     """Key of the first column that has places, and the rows with a place in the set with the most
     items (among equals, with the most rows)."""
     for column in board["columns"]:

@@ -22,7 +22,7 @@ from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import unknown_estimate
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.twins.twin_sentence import irrelevant_effects_by_size, points
+from metrics.twins.twin_sentence import irrelevant_effects_by_size, points_with_interval
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
@@ -48,9 +48,9 @@ DECIMALS: Final = 6
 FORMAT: Final = 1
 
 
-def build_board(found: Iterable[StudyRecords], title: str) -> tuple[Json, dict[str, str]]:
-    """Compute a board from the records of its studies, one study at a time: all its numbers, and
-    row -> the verdicts behind it, as JSON."""
+def compute_board(found: Iterable[StudyRecords], title: str) -> tuple[Json, dict[str, str]]:
+    """Compute a board from the records of its studies, read one at a time. Return all its numbers,
+    and row id -> the verdicts of the row, as JSON."""
     rows: list[tuple[Json, str]] = []
     sets: dict[str, Json] = {}
     for records in found:
@@ -123,7 +123,7 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
             key: _estimate_to_json(estimates[key].get((judge, prompt), nothing)) for key in TALLIED
         }
         numbers |= _compute_ranker_numbers(rows, study)
-        numbers[TWINS] = largest_nudge(
+        numbers[TWINS] = largest_twin_effect(
             [e for e in effects if (e.judge, e.prompt) == (judge, prompt)]
         )
         judged = _describe_judged_set(mine, content, records.source)
@@ -146,14 +146,17 @@ def _compute_ranker_numbers(rows: pd.DataFrame, study: RankedStudy) -> Json:
     return {key: _estimate_to_json(getattr(found, name)) for key, name in RANKED.items()}
 
 
-def largest_nudge(effects: Sequence[TwinEffect]) -> Json:
-    """The largest effect of a twin beyond its floor, with its family and the floor; the interval is
-    adjusted for all families, so that it also holds for the largest."""
+def largest_twin_effect(effects: Sequence[TwinEffect]) -> Json:
+    """Effect of the twin family that moves verdicts most, minus its floor; the note names both. The
+    interval is adjusted for all families, so that it also holds for the largest. Without verdicts
+    on twins, the value is None."""
     moving = [one for one in irrelevant_effects_by_size(effects) if one.adjusted.value is not None]
     if not moving:
         return _estimate_to_json(unknown_estimate("no verdicts on twins and their floor"))
     top = moving[0]
-    note = f"{top.family}, {top.finding}; floor {top.floor_family} {points(top.floor)}"
+    note = (
+        f"{top.family}, {top.finding}; floor {top.floor_family} {points_with_interval(top.floor)}"
+    )
     return {**_estimate_to_json(top.adjusted), "note": note}
 
 
@@ -183,8 +186,9 @@ def _item_hash(item: Mapping[str, Any]) -> str:
 def _describe_judged_set(
     mine: Sequence[Judgement], content: Mapping[str, str], source: str
 ) -> Json:
-    """The set of comparisons that a judge was given, without twins: equal sets have equal hashes,
-    and only rows of the same set get places among each other."""
+    """Hash, source, items, comparisons and models of the set of comparisons that a judge was given,
+    without twins. Equal sets have equal hashes; only rows of the same set get places among each
+    other."""
     asked = {
         (one.ask.item, tuple(sorted(one.ask.shown)))
         for one in mine
@@ -234,8 +238,8 @@ def _row_facts(records: StudyRecords, judge: str, prompt: str, mine: Sequence[Ju
 
 
 def _requested_model(records: StudyRecords, judge: str) -> str:
-    """The model that the requests named, or what identifies weights or a simulated judge; it is
-    part of the key of every call."""
+    """The model that the requests named, or the text that identifies weights or a simulated judge;
+    it is part of the key of every call. "" for imported verdicts."""
     spec = next((one for one in records.study.judges if one.name == judge), None)
     if spec is None or records.is_imported(judge):
         return ""
@@ -253,8 +257,9 @@ def _per_comparison(total: float | None, comparisons: int, scale: int) -> float 
 
 
 def _verdict_rows(mine: Sequence[Judgement], places: Sequence[int], truth: Any) -> Json:
-    """The verdicts of a row: line of the record file, item, models as shown, position chosen (−1:
-    tie, null: none), right (1), wrong (0) or unknown (−1), and whether the comparison flips."""
+    """Models of a row, and its verdicts as lists: line of the record file, item, models as shown
+    (indices), position chosen (−1: tie, None: no verdict), right (1), wrong (0) or unknown (−1),
+    whether the comparison flips, and whether the call is a noise-floor repeat."""
     flips = _flipped_comparisons(mine)
     right = truth[places].tolist()
     models = sorted({name for one in mine for name in one.ask.shown})
@@ -278,14 +283,18 @@ def _verdict_rows(mine: Sequence[Judgement], places: Sequence[int], truth: Any) 
 
 
 def _flipped_comparisons(mine: Sequence[Judgement]) -> set[tuple[str, frozenset[str]]]:
-    """Comparisons with different choices in different orders."""
-    chosen: dict[tuple[str, frozenset[str]], set[str]] = defaultdict(set)
+    """Comparisons that flip: their orders choose different answers. Repeats of an order count by
+    their most frequent choice (a tie if several are), noise-floor repeats do not count."""
+    chosen: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
     for one in mine:
         if one.readable and one.verdict and not one.ask.noise and one.verdict.pick is not None:
-            pick = one.verdict.pick
-            name = "tie" if pick == "tie" else one.ask.shown[pick]
-            chosen[one.ask.item, frozenset(one.ask.shown)].add(name)
-    return {key for key, names in chosen.items() if len(names) > 1}
+            pick, shown = one.verdict.pick, one.ask.shown
+            chosen[one.ask.item, shown]["tie" if pick == "tie" else shown[pick]] += 1
+    by_comparison: dict[tuple[str, frozenset[str]], set[str]] = defaultdict(set)
+    for (item, shown), names in chosen.items():
+        most = [name for name, times in names.items() if times == max(names.values())]
+        by_comparison[item, frozenset(shown)].add(most[0] if len(most) == 1 else "tie")
+    return {key for key, names in by_comparison.items() if len(names) > 1}
 
 
 # ---- places --------------------------------------------------------------------------------------
@@ -312,7 +321,7 @@ def add_places(rows: Sequence[Json]) -> None:
 
 def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
     """The interval of a number, turned so that higher is better: for a measure without a better
-    direction, minus its distance from the value without an effect."""
+    direction, minus its distance from the value without an effect. None without an interval."""
     low, high = number["low"], number["high"]
     if number["value"] is None or low is None or high is None:
         return None

@@ -95,7 +95,8 @@ def check_study(records: StudyRecords) -> CheckedCounts:
 
 
 def check_arrangement(records: StudyRecords) -> None:
-    """Check without computing any key: duplicates, missing orders, unknown items, mixed models."""
+    """Raise BoardError at the first fault that is found without computing any key: duplicates,
+    unknown items, judges or prompts, replies of several models for one judge, missing orders."""
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
     seen: dict[AskPlace, int] = {}
     items = {item.id for item in records.items}
@@ -129,7 +130,7 @@ def check_arrangement(records: StudyRecords) -> None:
 
 
 def _check_orders(judgements: Sequence[Judgement], where: str) -> None:
-    """Check that every comparison has a record in each order that was planned for it."""
+    """Raise BoardError if a comparison lacks a record in one of the orders planned for it."""
     found: dict[tuple[str, str, str, tuple[str, ...], int], set[tuple[str, ...]]] = {}
     wanted: dict[tuple[str, str, str, tuple[str, ...], int], int] = {}
     for one in judgements:
@@ -150,7 +151,8 @@ def _check_orders(judgements: Sequence[Judgement], where: str) -> None:
 
 
 def _planned_asks(records: StudyRecords) -> dict[AskPlace, PlannedAsk]:
-    """All calls of the study's judges by the facts that tell them apart."""
+    """All calls of the study by the facts that tell them apart; judges with imported verdicts have
+    none."""
     judges = tuple(one for one in records.study.judges if not records.is_imported(one.name))
     if not judges:
         return {}
@@ -169,7 +171,8 @@ def _describe_ask(ask: Ask) -> str:
 
 
 def _check_sources(records: StudyRecords) -> None:
-    """Compare prompts, source and items with what the study file names."""
+    """Raise BoardError if the study's name, prompts or data source are not those of the study file,
+    or if items of the probe set differ from those that come with Evenhand."""
     folder, data = f"{RECORDS}/{records.name}", records.study.data
     if folder_name(records.study.name) != records.name:
         raise BoardError(f"{folder}/{STUDY_FILE}: has the name of another study")
@@ -255,8 +258,9 @@ def _check_verdict(records: StudyRecords, one: Judgement, planned: PlannedAsk, w
 
 
 def _check_choice(one: Judgement, planned: PlannedAsk, where: str) -> None:
-    """Compare a choice with the stored probabilities and, for the embedded judge, which always
-    replies the most probable token, with the last word of the reply."""
+    """Raise BoardError if another label has a higher stored probability than the choice. The
+    embedded judge always replies the most probable token: its choice must also be the label at the
+    end of the reply."""
     likely = one.verdict.label_probabilities if one.verdict else ()
     pick = one.verdict.pick if one.verdict else None
     if not isinstance(pick, int):

@@ -221,7 +221,8 @@ def _remove_weights_folder(weights: str) -> str:
 
 
 def folder_name(study: str) -> str:
-    """Name of a study's folder: its letters and digits."""
+    """Name of the folder of a study, or of the file of a prompt: its name in lower case, with a
+    hyphen for all but a–z and 0–9; at most 60 characters."""
     return re.sub(r"[^a-z0-9]+", "-", study.lower()).strip("-")[:60] or "study"
 
 
@@ -253,8 +254,8 @@ def write_records(records: StudyRecords, board: Path) -> None:
 
 
 def judgement_row(one: Judgement) -> dict[str, Any]:
-    """A judgement with the fields of an export; ten times as fast as `asdict`, which copies every
-    value."""
+    """A judgement as a dictionary with the fields of an export; ten times as fast as `asdict`,
+    which copies every value."""
     row = _JUDGEMENT_FIELDS(one)
     for name, values_of in _NESTED_FIELDS.items():
         if row[name] is not None:
@@ -309,7 +310,7 @@ def read_records(board: Path, name: str) -> StudyRecords:
 
 
 def study_folders(board: Path) -> list[str]:
-    """Names of the studies of a board, sorted."""
+    """Names of the folders of the studies of a board, sorted; BoardError if there are none."""
     folder = board / RECORDS
     found = sorted(one.parent.name for one in folder.glob(f"*/{RECORD_FILE}"))
     if not found:
@@ -345,12 +346,13 @@ def read_json(path: Path) -> Any:
 
 
 def write_manifest(board: Path) -> None:
-    """Write the SHA-256 of every file of the board but the manifest and the page."""
+    """Write the SHA-256 of every file of the board but the manifest, the page and hidden files."""
     write_json(board / MANIFEST_FILE, {"sha256": file_hashes(board)})
 
 
 def file_hashes(board: Path) -> dict[str, str]:
-    """Path -> SHA-256, for every file but the manifest and the page (which shows its hash)."""
+    """Path -> SHA-256, for every file but the manifest, the page (which shows the hash of the
+    manifest) and hidden files."""
     found = {}
     for path in sorted(board.rglob("*")):
         name = path.relative_to(board).as_posix()

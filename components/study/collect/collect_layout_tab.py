@@ -107,11 +107,15 @@ def answers_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = ()) ->
     return wrap(_HTML.answer_fields([*rows, *[("", "")] * ANSWER_BOXES][:ANSWER_BOXES]))
 
 
-def length_html(most: int) -> Markup:
-    """HTML of the character count for an empty text; `length_script` updates it in the browser."""
-    return fill('<div class="eh"><span class="eh-mute">0 of {:,} characters</span></div>', most)
+def length_html(max_chars: int) -> Markup:
+    """HTML of the character count of an empty text field with at most `max_chars` characters;
+    `length_script` updates it in the browser."""
+    return fill(
+        '<div class="eh"><span class="eh-mute">0 of {:,} characters</span></div>', max_chars
+    )
 
 
-def length_script(most: int) -> str:
-    """JavaScript that counts characters in the browser, so that typing sends nothing."""
-    return f"text => evenhand.length(text, {most})"
+def length_script(max_chars: int) -> str:
+    """JavaScript that counts the characters of a text field with at most `max_chars` in the
+    browser, so that typing sends nothing."""
+    return f"text => evenhand.length(text, {max_chars})"

@@ -57,8 +57,8 @@ class CollectTarget:
             name for name in self.published_categories if _normalise_category(name) not in known
         ]
 
-    def item(self, id: str | None) -> Item | None:
-        return next((item for item in self.items if item.id == id), None)
+    def item(self, item_id: str | None) -> Item | None:
+        return next((item for item in self.items if item.id == item_id), None)
 
 
 def load_collect_target(text: str, folder: Path) -> CollectTarget:
@@ -102,7 +102,8 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """Study file with the version `source` of its data; unchanged if there is no such version."""
+    """Text of the study file with the version `source` of its data; unchanged if there is no such
+    version."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text
 
@@ -115,7 +116,8 @@ def image_choices(item: Item | None) -> list[str]:
 
 
 def existing_caption(item: Item | None, image: str) -> str:
-    """The present caption of the item or image, with which the editor starts."""
+    """The present caption of an item, or of one image (`image`: a choice of `image_choices`), with
+    which the editor starts; "" if there is none."""
     if item is None:
         return ""
     if isinstance(item.context, str):
@@ -143,8 +145,9 @@ def show_item(target: CollectTarget, item: Item | None) -> Markup:
 def save_item(
     text: str, folder: Path, new: NewItem, fresh: bool, answers: Sequence[tuple[str, str]] = ()
 ) -> JobResult:
-    """Add an item to the data, which are saved as a new version; with `fresh`, save it alone as new
-    data. The returned study file uses what was saved."""
+    """Add an item to the data, which are saved as a new version; with `fresh`, save the item alone
+    as new data. The returned study file uses what was saved; after an error it is unchanged, and
+    the notice says why."""
     target = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -162,7 +165,8 @@ def save_item(
 def save_caption(
     text: str, folder: Path, item: str | None, caption: str, image: str, by: str
 ) -> JobResult:
-    """Save a caption in a new version of the data; the returned study file uses this version."""
+    """Save a caption in a new version of the data. The returned study file uses this version; after
+    an error it is unchanged, and the notice says why."""
     target = load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -185,7 +189,8 @@ def save_caption(
 
 
 def _with_data_source(text: str, source: str) -> str:
-    """Study file with another version of its data; the settings of the slice stay."""
+    """Text of the study file with the version `source` of its data; the settings of the slice
+    stay."""
     for key in _FILE_KEYS:
         text = put_value(text, key.path, None)
     return put_value(text, DATA.source.path, source)

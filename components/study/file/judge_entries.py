@@ -81,8 +81,9 @@ def simulation_default(key: StudyKey) -> float:
 
 
 def needs_typed_key(judge: Mapping[str, Any]) -> bool:
-    """Whether a key must be typed: the provider requires one, and no environment variable supplies
-    it. Typed keys are only in the browser and are not considered."""
+    """Whether a key must be typed: the provider requires one, and no environment variable has it
+    (in public mode: the judge names no variable). Typed keys are only in the browser and are not
+    considered."""
     if judge_kind(judge) != ENDPOINT:
         return False
     url, variable = judge_address(judge), judge_variable(judge)

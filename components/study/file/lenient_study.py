@@ -56,6 +56,7 @@ class FormState:
     prompt: str = ""
     """Prompt in the drawer, by its name in study files; empty: the first prompt of the study."""
     other: str = ""
+    """Prompt with which `prompt` is compared, by its name in study files."""
     mode: str = "side"
     """Content of the prompt drawer: "library", "side" (template and preview), "editor",
     "compare"."""
@@ -95,6 +96,7 @@ class LenientStudy:
         return get_value(STUDY_DEFAULTS, path)
 
     def value(self, *path: str) -> Any:
+        """The value written in the file, else `default_value`."""
         own = self.raw(*path)
         return self.default_value(*path) if own is None else own
 
@@ -134,7 +136,8 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def preset_text(self, *path: str) -> str | None:
-        """The preset's value as text, if the file has another value; else None."""
+        """The value of the preset (or the default, if the preset has none) as text, if the file has
+        another value; else None. None also without a preset."""
         if self.preset is None or self.raw(*path) is None:
             return None
         base = self.default_value(*path)

@@ -82,11 +82,11 @@ def _yaml_entry(key: str, value: Any) -> str:
     return (
         _dump_value({key: value})
         if not value or not isinstance(value, (list, dict))
-        else _one_line_entry(key, value)
+        else _entry_on_one_line_if_it_fits(key, value)
     )
 
 
-def _one_line_entry(key: str, value: Any) -> str:
+def _entry_on_one_line_if_it_fits(key: str, value: Any) -> str:
     head = _dump_value({key: 0})[:-2]
     line = f"{head}{_dump_value(value, flow=True)}"
     return line if len(line) <= LINE_WIDTH and line.count("\n") == 1 else _dump_value({key: value})
@@ -121,7 +121,7 @@ def _copy_with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[
 
 
 def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
-    """Replace, remove or insert the lines of one entry."""
+    """Replace or insert the lines of one entry; with the value None, remove them."""
     root = yaml.compose(text, yaml.SafeLoader)
     block = _find_block(root, path)
     lines = text.splitlines()

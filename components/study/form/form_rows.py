@@ -49,7 +49,7 @@ _MENUS: Final = (STUDY.baseline, STUDY.new, STUDY.reading, STUDY.protocol, JUDGE
 _SLIDERS: Final = {STUDY.noise_floor, *SIMULATION} - {SIMULATION.slot_weights}
 
 
-def row(
+def setting_row(
     key: StudyKey,
     value: Any,
     *,
@@ -60,7 +60,8 @@ def row(
     mono: bool = False,
 ) -> Markup:
     """HTML row of a setting: label, control and hint. `field`: the judge to which the key belongs,
-    such as "judge.0"; empty for a key of the study. `preset`: see `LenientStudy.preset_text`."""
+    such as "judge.0"; empty for a key of the study. `options`: value -> text, instead of those of
+    the key. `preset`: see `LenientStudy.preset_text`. `mono`: monospace text."""
     rule, to = key.rule, f"{field}.{key}" if field else str(key)
     offered = list((options or rule.options).items())
     text = "" if value is None else f"{value:g}" if isinstance(value, float) else value
@@ -94,7 +95,7 @@ def study_row(study: LenientStudy, key: StudyKey, hint: str | None = None, **mor
     """HTML row of a setting of the study."""
     value = more.pop("value", study.text_value(*key))
     preset = study.preset_text(*key) if key.rule.protocol else None
-    return row(key, value, hint=hint, preset=preset, **more)
+    return setting_row(key, value, hint=hint, preset=preset, **more)
 
 
 def preset_differences(study: LenientStudy) -> list[StudyKey]:
@@ -164,7 +165,8 @@ def protocol_form(
 
 
 def _twins_row(study: LenientStudy) -> Markup:
-    """Row that chooses a preset of twins; a block of the study file is shown as such."""
+    """HTML row that chooses which twins are made: none, quick or full. If the study file describes
+    them in a block, the row offers to keep the block."""
     offered = {"": "none", "quick": f"quick: {QUICK_ITEMS} items", "full": "full"}
     if isinstance(study.value(*STUDY.twins), Mapping):
         offered, value = {"block": "as in the study file", **offered}, "block"
@@ -203,21 +205,26 @@ def _more_settings(
 
 
 def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
-    """HTML of all settings of one judge. `field`: "judge." with its index, or "extraction"."""
+    """HTML of all settings of the judge `name`. `field`: "judge." with its index, or
+    "extraction"."""
     kind, drawer = judge_kind(judge), field.startswith("judge.")
     url, other = judge_address(judge), provider_of(judge) == OTHER_ADDRESS
 
-    def own(key: StudyKey, **more: Any) -> Markup:
+    def judge_row(key: StudyKey, **more: Any) -> Markup:
         default = "" if key.default is None else key.default
-        return row(key, more.pop("value", judge.get(key.name, default)), field=field, **more)
+        return setting_row(
+            key, more.pop("value", judge.get(key.name, default)), field=field, **more
+        )
 
     embedded_hint = (
         "probabilities: the judge returns one token per call, without reasoning; text: it "
         "writes a whole reply, which is slower"
     )
     chosen = str(judge.get(JUDGE.read.name) or default_reading_method(kind))
-    read = own(JUDGE.read, value=chosen, hint=embedded_hint if kind == EMBEDDED else None)
-    sampling = [own(key) for key in (JUDGE.temperature, JUDGE.max_tokens, JUDGE.top_p, JUDGE.seed)]
+    read = judge_row(JUDGE.read, value=chosen, hint=embedded_hint if kind == EMBEDDED else None)
+    sampling = [
+        judge_row(key) for key in (JUDGE.temperature, JUDGE.max_tokens, JUDGE.top_p, JUDGE.seed)
+    ]
     parts = [html.judge_head(judge.get(JUDGE.name.name, ""), field, name, JUDGE_KINDS, kind)]
     if kind == EMBEDDED:
         parts += [read, controls.fold(f"{field} sampling", "Sampling", join(sampling))]
@@ -225,13 +232,15 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         for key in SIMULATION:
             if key.rule.label and key != SIMULATION.slot_weights:
                 given = judge.get(key.name)
-                parts.append(own(key, value=simulation_default(key) if given is None else given))
+                parts.append(
+                    judge_row(key, value=simulation_default(key) if given is None else given)
+                )
         weights = ", ".join(f"{w:g}" for w in judge.get(SIMULATION.slot_weights.name) or ())
         seed = controls.integer_input(f"{field}.{JUDGE.seed}", judge.get(JUDGE.seed.name, 0))
         parts += [
-            own(SIMULATION.slot_weights, value=weights),
+            judge_row(SIMULATION.slot_weights, value=weights),
             html.key_row(JUDGE.seed, seed, field),
-            own(JUDGE.family),
+            judge_row(JUDGE.family),
         ]
     else:
         if not (drawer and other):  # the drawer shows these rows below the tile of another address
@@ -242,17 +251,17 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         written = json.dumps(extra, ensure_ascii=False) if extra else ""
         area = controls.text_area(f"{field}.{JUDGE.extra_body}", written, rows=2)
         sampling += [
-            own(JUDGE.reasoning_effort, options=_EFFORTS),
+            judge_row(JUDGE.reasoning_effort, options=_EFFORTS),
             html.key_row(JUDGE.extra_body, area, field),
         ]
         parts += [
             _host_key_row(judge, field)
             if is_public()
-            else own(JUDGE.api_key_env, value=judge_variable(judge), mono=True),
+            else judge_row(JUDGE.api_key_env, value=judge_variable(judge), mono=True),
             _price_row(judge, field),
             read,
-            own(JUDGE.vision),
-            own(JUDGE.family),
+            judge_row(JUDGE.vision),
+            judge_row(JUDGE.family),
             controls.fold(f"{field} sampling", "Sampling", join(sampling)),
         ]
     return html.judge_form(join(parts), int(field[6:]) if drawer else None)

@@ -46,7 +46,8 @@ _SIMULATED_LABELS: Final = {
 
 
 def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
-    """HTML cards of the study's judges, and the button that adds a judge."""
+    """HTML of the study's judges, one box each, and the button that adds a judge. `tested`: name of
+    a judge -> result of its test call."""
     checks = [tested.get(str(judge.get(JUDGE.name.name, ""))) for judge in study.judges]
     cards = [
         {
@@ -57,7 +58,7 @@ def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup
             "variable": entries.judge_variable(judge),
             "cost": f"{_price_text(judge)}{' · sees images' * bool(judge.get(JUDGE.vision.name))}",
             "keyless": entries.needs_typed_key(judge),
-            "result": test_result(check) if check else None,
+            "result": test_result_html(check) if check else None,
         }
         for judge, check in zip(study.judges, checks, strict=True)
     ]
@@ -109,7 +110,7 @@ def _price_text(judge: Mapping[str, Any]) -> str:
     return f"{dollars(sent)} per million input tokens, {dollars(back)} per million output tokens"
 
 
-def test_result(check: JudgeCheck) -> Markup:
+def test_result_html(check: JudgeCheck) -> Markup:
     """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
     reply, read, verdict = " ".join(check.reply.split()), check.read, check.read.verdict
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
@@ -164,7 +165,7 @@ def judge_drawer(
         chosen=_provider_models(judge, place, tested) if entries.provider_of(judge) else EMPTY,
         simulated=_SIMULATED_LABELS,
         settings=judge_form(judge, f"judge.{place}", name),
-        result=test_result(check) if check else None,
+        result=test_result_html(check) if check else None,
         forecast=numbers.by_judge.get(name) if numbers else None,
     )
     return controls.form_part(body, seen=state.last_change)

@@ -72,7 +72,7 @@ def verdict_ending(verdict: str) -> str:
 
 
 def prompt_cards(study: LenientStudy) -> Markup:
-    """HTML cards of the study's prompts; their editor opens in a drawer."""
+    """HTML of the study's prompts, one box each; their editor opens in a drawer."""
     named = _prompts_by_reference(study)
     cards = []
     for name in study.prompts:
@@ -190,7 +190,7 @@ def preview_messages(
     preview: StudyPreview, prompt: Prompt | None, item: Item | None
 ) -> PromptPreview:
     """Messages for an item with answers of the study's models, as they would be sent to the study's
-    first judge."""
+    first judge; with images if any of its judges sees images. Empty without a prompt or an item."""
     if prompt is None or item is None:
         return PromptPreview((), ())
     names = _item_contestants(preview, item)

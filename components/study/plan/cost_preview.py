@@ -48,6 +48,7 @@ class ForecastByJudge:
 
     @property
     def new(self) -> int:
+        """Number of calls without a stored reply."""
         return self.asks - self.stored
 
     @property
@@ -64,13 +65,14 @@ class ForecastByJudge:
 
     @property
     def dollars(self) -> float | None:
+        """Dollars of the calls without a stored reply; None if a price is unknown."""
         costs = [one.dollars for one in self.by_judge.values()]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if len(known) == len(costs) else None
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of all calls (`run_seconds`); None if unknown."""
+        """Seconds that the calls without a stored reply take (`run_seconds`); None if unknown."""
         times = {
             name: one.seconds for name, one in self.by_judge.items() if one.seconds is not None
         }
@@ -101,7 +103,8 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Forecast calls, tokens, dollars and seconds of each judge's calls without a stored reply."""
+    """Forecast calls, tokens, dollars and seconds of each judge's calls that have no reply in the
+    store; without a store, of all calls."""
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
@@ -147,6 +150,7 @@ def _sample_plan(plan: Plan, asks: int) -> Plan:
 
 
 def sample_evenly(items: Sequence[Item], wanted: int) -> tuple[Item, ...]:
+    """`wanted` of the items, spread evenly over the list; all if there are fewer."""
     step = max(1.0, len(items) / wanted)
     return tuple(items[int(k * step)] for k in range(min(wanted, len(items))))
 
@@ -216,7 +220,7 @@ def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
     unknown = [name for name, one in numbers.by_judge.items() if one.dollars is None]
     if cost is None:
         return Kpi("Dollars", "unknown", note=f"no price is known for {', '.join(unknown)}")
-    note = _cost_by_judge(numbers) or "on this machine"
+    note = _cost_by_judge_text(numbers) or "on this machine"
     if budget is None:
         return Kpi("Dollars", dollars(cost), note=note if not cost else f"{note}; no budget set")
     if cost > budget:
@@ -228,7 +232,7 @@ def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
     return Kpi("Dollars", dollars(cost), f"of {dollars(budget)}", note, meter=(part, part))
 
 
-def _cost_by_judge(numbers: ForecastByJudge) -> str:
+def _cost_by_judge_text(numbers: ForecastByJudge) -> str:
     paid = {name: one.dollars for name, one in numbers.by_judge.items() if one.dollars}
     free = [name for name in numbers.by_judge if name not in paid]
     if not paid:

@@ -34,13 +34,14 @@ def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
 
 
 def is_without_calls(store: Store, name: str) -> bool:
-    """Whether a study has neither calls nor recorded verdicts."""
+    """Whether the store has a study of this name with neither calls nor recorded verdicts."""
     line = next((line for line in store.studies() if line.name == name), None)
     return line is not None and not line.recorded and not line.planned
 
 
 def save_draft_changes(store: Store, name: str, text: str) -> None:
-    """Save changes of the form in a study without calls; for a study with calls, Run saves them."""
+    """Save changes of the form in a study without calls that the visitor owns, if the file is
+    valid; for a study with calls, Run saves them."""
     if not name or not is_without_calls(store, name) or not store.owns(name):
         return
     try:
@@ -64,7 +65,8 @@ def is_renamable(store: Store, engine: Engine, name: str) -> bool:
 
 
 def rename_from_form(store: Store, name: str, wanted: str) -> str:
-    """Rename a study; return its new name."""
+    """Rename a study to `wanted`; return the new name, which has a suffix for the visitor on a
+    public page. A name that is empty, too long or of the demo raises StudyError."""
     other = " ".join(wanted.split())
     if not other or len(other) > MAX_NAME:
         raise StudyError(f"A name has 1 to {MAX_NAME} characters.")

@@ -63,7 +63,8 @@ def _has_link(folder: Path, name: str) -> bool:
 
 
 def check_prompts_and_judges(study: Study) -> None:
-    """In public mode, refuse prompt files, endpoints and key variables of the server."""
+    """In public mode, refuse prompt files, endpoints and key variables of the server, too many
+    models, judges or prompts, long time limits, and many attempts."""
     if not is_public():
         return
     for name in study.prompts:
@@ -113,7 +114,7 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
     asked = 0.0
     each = max(1, len(study.judges))
     for prompt in prompts:
-        asked += each * _count_showings(study, items, prompt, most // each + 1)
+        asked += each * _count_calls_per_judge(study, items, prompt, most // each + 1)
     if asked > most:
         raise PlanError(
             f"this study needs about {_round_estimate(asked):,} calls ({len(items):,} items, "
@@ -123,9 +124,11 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
         )
 
 
-def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
-    """Number of calls of one judge with one prompt. If there are `enough` or more, the number is
-    estimated from the first `enough` calls."""
+def _count_calls_per_judge(
+    study: Study, items: Sequence[Item], prompt: Prompt, enough: int
+) -> float:
+    """Number of calls of one judge with one prompt; if there are `enough` or more, an estimate from
+    the first `enough` calls."""
     seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)

@@ -120,7 +120,8 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """Plan of a study file's text, from cached records; an error is raised if it has no calls."""
+    """Plan of a study file's text, from cached records; an error is raised if the file is not
+    valid, not allowed on this page, or has no calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
     return make_plan(study, _load_records_to_judge, check_ask_count)

@@ -58,6 +58,8 @@ class PlannedStudy:
 
     @cached_property
     def size(self) -> StudySize:
+        """Numbers of items, judges, prompts, orders, repeats and opponents of a model in the
+        plan."""
         study, models = self.plan.study, resolve_contestants(self.plan.study, self.plan.items)
         opponents = 1
         if self.compares_pairs and models:
@@ -74,6 +76,7 @@ class PlannedStudy:
 
     @cached_property
     def components(self) -> VarianceComponents:
+        """Variance components of the verdicts: measured if possible, else assumed."""
         if self.measured is not None:
             return self.measured.components
         return assumed_components(self.size, ASSUMED_CORRELATION)
@@ -113,6 +116,8 @@ def _count_available_questions(preview: StudyPreview) -> int:
 
 
 def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, int]:
+    """Precision measured on the stored verdicts of a study, and the number of stored replies;
+    (None, 0) if there is no such study, or too few or too many replies."""
     if not name or not any(line.name == name for line in store.studies()):
         return None, 0
     counts: Mapping[str, int] = store.counts(name)

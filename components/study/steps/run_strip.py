@@ -58,7 +58,7 @@ def study_steps(
     study = preview.lenient_study
     made = [
         Step(1, "Data", data_summary(preview), "done", "#eh-step-data"),
-        Step(2, "Judge and prompt", _judge_summary(study), "done", "#eh-judges"),
+        Step(2, "Judge and prompt", _judge_and_prompt_summary(study), "done", "#eh-judges"),
         Step(3, "Check and run", last, "todo", "#eh-step-run"),
     ]
     faults = {blocker.step: blocker.text for blocker in reversed(blockers) if blocker.step < 3}
@@ -78,7 +78,7 @@ def data_summary(preview: StudyPreview) -> str:
     return f"{items}, {count(len(names), 'model')}"
 
 
-def _judge_summary(study: LenientStudy) -> str:
+def _judge_and_prompt_summary(study: LenientStudy) -> str:
     judges, prompts = [judge_name(judge) for judge in study.judges], study.prompts
     return ", ".join(
         names[0] if len(names) == 1 else count(len(names), noun)

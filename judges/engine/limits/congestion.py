@@ -119,6 +119,7 @@ class RefusalWindow:
 
     @property
     def is_persistent(self) -> bool:
+        """Whether there are so many refusals that they mean a rate limit."""
         return sum(self._outcomes) >= _refusals_that_show_a_limit(
             self._refusals_before / self._calls_before
         )

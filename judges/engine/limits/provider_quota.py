@@ -41,7 +41,8 @@ class QuotaBucket:
         self._updated = now
 
     def next_start(self, now: float) -> float:
-        """Return the earliest time at which the provider is expected to accept another request."""
+        """Return the earliest time at which the provider is expected to accept another request, at
+        most MAX_WAIT seconds from now; 0 if a request may be sent now."""
         if not math.isfinite(self._left):
             return 0.0
         self._refill(now)

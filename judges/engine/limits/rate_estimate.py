@@ -81,6 +81,8 @@ class RateEstimate:
         self.probing = bool(values[1])
 
     def start_window(self, now: float) -> None:
+        """Begin to count accepted calls and seconds, unless that has begun since the last
+        refusal."""
         if self._window_start < 0:
             self._window_start = now
 

@@ -57,7 +57,8 @@ def battles_needed(
     deff: float = 1.0,
     tie_rate: float = 0.0,
 ) -> int | None:
-    """Number of battles needed to distinguish a true decisive win share from ½; None at exactly ½.
+    """Number of battles needed to distinguish a true decisive win share from ½; None for a share of
+    exactly ½, or if all battles are ties.
 
     Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. This
     is multiplied by the design effect and divided by the share of decisive battles.
@@ -89,7 +90,8 @@ def _round_up(n: float) -> int:
 def half_width_after(
     estimate: Estimate, more: int, correlation: float | None = None
 ) -> float | None:
-    """Expected half-width of an estimate's interval after `more` further verdicts.
+    """Expected half-width of an estimate's interval after `more` further verdicts; None for an
+    estimate without an interval.
 
     By default these are on new items, with as many verdicts per item as now. With a `correlation`
     (of verdicts on one item) they are on the *same* items: the half-width then shrinks less and

@@ -41,7 +41,8 @@ class VarianceComponents:
         """Variance of the mean of all verdicts over new samples of items, with the same judges,
         prompts and orders: the effects that involve items, and the variance between repeats.
 
-        `times` is facet, or REPEAT -> factor by which its number grows.
+        `times`: facet -> factor by which its number of levels grows, REPEAT -> factor by which the
+        number of repeats grows; 1 for those left out.
         """
         factor = dict(times or {})
         size = {name: n * factor.get(name, 1.0) for name, n in self.facets.items()}

@@ -52,7 +52,7 @@ def score_agreement(
     scores: ArrayLike, labels: ArrayLike, items: ArrayLike, scale: ScoreScale | None = None
 ) -> ScoreAgreement:
     """Estimate the agreement of scores with labels (nan: missing); one row per score, clustered by
-    item. Without `scale` it reaches from the lowest to the highest score or label."""
+    item. Without `scale`, the scale reaches from the lowest to the highest score or label."""
     score, label = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     known = np.isfinite(score) & np.isfinite(label)
     score, label, item = score[known], label[known], np.asarray(items, np.int64)[known]

@@ -67,7 +67,8 @@ class AlignmentInputs:
     results: tuple[LookResult, ...] = ()
 
     def split_of(self, kind: LabelKind) -> LabelSplit:
-        """Return the split of the items with labels of one kind."""
+        """Return the split of the items with labels of one kind; the whole split if no look has
+        verdicts of this kind."""
         return (
             self.split.select_items(self.labels[kind].items) if kind in self.labels else self.split
         )

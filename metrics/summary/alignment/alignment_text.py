@@ -20,7 +20,7 @@ from metrics.summary.alignment.candidate_table import (
 from metrics.summary.alignment.prompt_advice import PromptAdvice
 from metrics.summary.alignment.side_effects import SideEffect, effect_name
 from metrics.twins.twin_effects import SHOWN
-from metrics.twins.twin_sentence import points as twin_points
+from metrics.twins.twin_sentence import points_with_interval as twin_points
 from studies.domain import Estimate
 from studies.errors import StudyError
 from studies.store.store import Store
@@ -32,7 +32,8 @@ HIDDEN: Final = frozenset({"unusable"})
 
 
 def alignment_text(store: Store, study: str, judge: str, prompt: str) -> str:
-    """Return the table of the latest candidates and the recommendation."""
+    """Return the table of the latest candidates and the recommendation; raise StudyError if no
+    candidate was compared for this judge and prompt."""
     inputs = read_alignment_inputs(store, study)
     found = None if inputs is None else compare_latest_candidates(inputs, judge, prompt)
     if inputs is None or found is None:

@@ -1,5 +1,6 @@
-"""Mistakes of a judge on labelled cases, by kind: category, and position of the better answer or
-label. They are shown before a prompt is changed, because often the labels are at fault."""
+"""Mistakes of a judge on labelled cases: in all, by category, and by the position of the better
+answer or by label. They are shown before a prompt is changed, because often the labels are at
+fault."""
 
 from __future__ import annotations
 

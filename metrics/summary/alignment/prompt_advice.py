@@ -34,7 +34,8 @@ class PromptAdvice:
 
 
 def advise(table: CandidateTable) -> PromptAdvice:
-    """Recommend the candidate with the largest shown gain that adds no bias."""
+    """Recommend to adopt the candidate with the largest shown gain that adds no bias; without such
+    a candidate, to adopt none, or to collect more labels."""
     if table.items < LEAST_HOLD_OUT:
         return advice_for_few_labels(table.items)
     gaining = [one for one in table.candidates if one.status == "gains"]

@@ -229,7 +229,9 @@ def effect_changes(
     effects: Sequence[SideEffect],
     looks: int,
 ) -> dict[str, dict[str, EffectChange]]:
-    """Return candidate -> key of a side effect or twin -> its change, adjusted as one family."""
+    """Return candidate -> key of a side effect or of a twin's effect -> its change from today's
+    prompt; all changes are adjusted as one family. `present` are the candidates to compare, `looks`
+    the number of comparisons on the hold-out so far."""
     if not present:
         return {}
     evidence = GroupedFrame(frame, ["prompt"])
@@ -253,24 +255,32 @@ def effect_changes(
 
 
 def _twin_totals(
-    frame: pd.DataFrame, twins: pd.DataFrame | None, one: tuple[str, str], two: tuple[str, str]
+    frame: pd.DataFrame,
+    twins: pd.DataFrame | None,
+    candidate: tuple[str, str],
+    today: tuple[str, str],
 ) -> dict[str, PairedTotals]:
-    """Return key of a twin's effect -> totals of two prompts. Controls (twins with a real fault)
-    are left out, because a change of their effect is no bias."""
-    found = {} if twins is None else compare_twins_of_sides(twins, frame, one, two)
+    """Return key of a twin's effect -> totals of two prompts, each given as (judge, prompt).
+    Controls (twins with a real fault) are left out: a change of their effect is no bias."""
+    found = {} if twins is None else compare_twins_of_sides(twins, frame, candidate, today)
     kept = {name: totals for name, totals in found.items() if FAMILIES[name].group != "control"}
     return {f"{TWIN_KEY}{name}": totals for name, totals in kept.items()}
 
 
-def widen_for_looks(adjusted: Estimate, looks: int, most: float = 1.0) -> Estimate:
-    """Widen an interval for the number of looks (comparisons on the hold-out), by Bonferroni."""
-    return adjusted if looks <= 1 else simultaneous_interval(adjusted, looks, bounds=(-most, most))
+def widen_for_looks(adjusted: Estimate, looks: int, largest: float = 1.0) -> Estimate:
+    """Widen an interval for the number of looks (comparisons on the hold-out), by Bonferroni.
+    `largest` is the largest possible difference."""
+    return (
+        adjusted
+        if looks <= 1
+        else simultaneous_interval(adjusted, looks, bounds=(-largest, largest))
+    )
 
 
 def _build_effect_change(
-    key: str, one: Contrast, adjusted: Estimate, neutral: Mapping[str, float | None]
+    key: str, contrast: Contrast, adjusted: Estimate, neutral: Mapping[str, float | None]
 ) -> EffectChange:
-    now, was, low, high = one.left_value, one.right_value, adjusted.low, adjusted.high
+    now, was, low, high = contrast.left_value, contrast.right_value, adjusted.low, adjusted.high
     sign = 0
     if low is not None and high is not None and not low <= 0 <= high:
         rose = low > 0

@@ -24,8 +24,8 @@ _INNERMOST: Final = re.compile(rb"[\[{],*[\]}]")
 def count_values(content: bytes, where: str, limits: ReadLimits) -> int:
     """Count the values of a JSON text without parsing it; in a short text this is an upper bound.
 
-    SourceError is raised if there are too many, if one list or object has more entries than a file
-    may have rows, or if they are nested too deeply.
+    SourceError is raised if there are too many values, if one list or object has more entries than
+    a file may have rows, or if lists and objects are nested too deeply.
     """
     if (bound := _count_commas_and_openings(content)) <= limits.columns:
         return bound
@@ -72,7 +72,7 @@ def decode_utf8(content: bytes, where: str) -> str:
 
 
 def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> dict[str, Any]:
-    """Parse one line that must be a JSON object."""
+    """Parse one line that must be a JSON object; `where` begins every error message."""
     values = parse_json(decode_utf8(line, where).removeprefix("\ufeff"), where, limits)
     if not isinstance(values, dict):
         raise SourceError(
@@ -109,7 +109,8 @@ def parse_cell(value: Any, brackets: str = "[{") -> Any:
 
 
 def decode_cell(text: str) -> Any:
-    """Parse the JSON text of a cell after its values were counted; ValueError if it is no JSON."""
+    """Parse the JSON text of a cell; SourceError if it has too many values, ValueError if it is no
+    JSON."""
     count_values(text.encode("utf-8", "replace"), "JSON inside a cell", current_limits())
     return json.loads(text)
 

@@ -25,7 +25,8 @@ longer list of objects, `models[].name` is suggested."""
 
 
 def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
-    """Return the table with an additional column for each name that is a path into a cell."""
+    """Return the table with an additional column for each name that is a path into a cell; a path
+    with `[]` also makes one row for each element of its list."""
     paths = [name for name in names if name not in table.columns and is_path(name, table.columns)]
     if not paths:
         return table

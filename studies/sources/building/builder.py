@@ -42,7 +42,8 @@ class ItemDraft:
     labels: list[domain.AnswerLabel] = field(default_factory=list)
 
     def finish(self, shared: Mapping[str, str]) -> Item:
-        """Return the finished item; `shared` maps the ids of items with a common question to it."""
+        """Return the finished item; `shared` maps items with a common question to the id of the
+        first of them."""
         facts = dict(self.facts)
         if self.id in shared and QUESTION_META not in facts.get("meta", {}):
             facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[self.id]}
@@ -108,8 +109,8 @@ class SourceBuilder:
         where: str = "",
         **facts: Any,
     ) -> str:
-        """Add an item, or add its answers to an earlier item with the same id and question; return
-        the item's id."""
+        """Add an item, or add its answers to an earlier item with the same id, question and texts;
+        return the item's id, which has a suffix (`q1~2`) if an earlier item has other texts."""
         if not id:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
@@ -259,8 +260,8 @@ class SourceBuilder:
     def add_named_verdict(
         self, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick, **facts: Any
     ) -> None:
-        """Add a verdict; if the judge's name stands for a person, also add it to the item as a
-        vote."""
+        """Add a verdict. If the judge's name stands for a person, it is added as a person's vote,
+        of which only order, pick, margin, reply and time are kept."""
         if judge.startswith(HUMAN_PREFIX) or PERSON_NAME.match(judge):
             kept = {name: facts[name] for name in _VOTE_FACTS if name in facts}
             self.add_person_verdict(item, judge.removeprefix(HUMAN_PREFIX), shown, pick, **kept)

@@ -53,7 +53,7 @@ def has_judge_reply(judgement: Judgement) -> bool:
 
 def verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
     """Convert a verdict on answers in the file's order (`listed`) to the ask's order; None if it
-    has neither a pick nor scores."""
+    has neither a pick nor a score of each answer."""
     if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
         return None
     if listed == ask.shown:

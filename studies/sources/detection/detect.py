@@ -24,8 +24,9 @@ _OPTION_KEY: Final = re.compile(r"\bdata\.(mapping|files|format|split|read)\b")
 
 
 def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
-    """Return the format `name`, or for "auto" the format that matches the source, and the reason
-    for the choice."""
+    """Return the format `name`, or for "auto" the only format that matches the source (a table, or
+    the folder `path`), and the reason for the choice; raise SourceError if none or several
+    match."""
     if name != AUTO_FORMAT:
         return format_by_name(name), f"the study sets format: {name}"
     found = matching_formats(table, path)

@@ -192,7 +192,7 @@ def _is_number(text: str) -> bool:
 
 
 def _has_verdict_marks(column: str, rows: Rows) -> bool:
-    """Whether most of the texts in a column are replies of a judge."""
+    """Whether most of the texts in a column have a mark of a judge's reply, such as [[A]]."""
     texts = [text for row in rows[:50] if len(text := text_of(row.get(column)).strip()) > 20]
     return bool(texts) and 2 * sum(bool(_VERDICT_MARK.search(text)) for text in texts) > len(texts)
 
@@ -212,7 +212,7 @@ def _quote_shortened(value: Any) -> str:
 
 
 def _contestant_in_name(column: str) -> str:
-    """Return the contestant in a column name, such as gpt4 in `gpt4_response`."""
+    """Return the contestant in a column name, such as gpt4 in `gpt4_response`; "" without one."""
     name = column.strip()
     if "\n" in name:
         return ""

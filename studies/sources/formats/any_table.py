@@ -95,11 +95,11 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
     _check_sides(fields)
     if sides or {"winner", "winner_index"} & fields.keys():
-        _read_comparisons(builder, rows, fields, sides or _SIDES[1])
+        _read_comparison_rows(builder, rows, fields, sides or _SIDES[1])
     elif "contestant" in fields and ("response" in fields or _has_rating(fields)):
-        _read_long(builder, rows, fields)
+        _read_answer_rows(builder, rows, fields)
     else:
-        _read_wide(builder, source, table, rows, fields)
+        _read_question_rows(builder, source, table, rows, fields)
     return builder
 
 
@@ -117,7 +117,8 @@ def _check_sides(fields: Mapping[str, str]) -> None:
 
 
 def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> None:
-    """Check that the columns and fields of a mapping exist, and that no field is mapped twice."""
+    """Raise StudyError if a column or field of a mapping does not exist, or two columns are mapped
+    to one field."""
     taken: dict[str, str] = {}
     for column, field in mapping.items():
         if column not in table.columns:
@@ -140,7 +141,8 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> None:
 
 def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, str]) -> str:
     facts: dict[str, Any] = {
-        name: line.words(name) for name in ("category", "context", "reference", "ground_truth")
+        name: line.joined_text(name)
+        for name in ("category", "context", "reference", "ground_truth")
     }
     images = line.value("images")
     if isinstance(images, list):
@@ -148,9 +150,9 @@ def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, s
     else:
         facts["images"] = tuple(split_list(text_of(images).strip()))
     for group in ("meta", "criteria"):
-        texts = {name: line.text(column) for name, column in line.below(group).items()}
+        texts = {name: line.text(column) for name, column in line.columns_of_group(group).items()}
         facts[group] = {name: text for name, text in texts.items() if text}
-    question, id = line.words("instruction"), line.plain("id").strip()
+    question, id = line.joined_text("instruction"), line.plain_text("id").strip()
     id = id or (id_from_text("q", question) if question else line.row_id)
     return builder.add_item(id, question, answers, where=line.where, **facts)
 
@@ -158,7 +160,7 @@ def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, s
 # ---- one row per question --------------------------------------------------------------------
 
 
-def _read_wide(
+def _read_question_rows(
     builder: SourceBuilder,
     source: OpenSource,
     table: SourceTable,
@@ -180,7 +182,7 @@ def _read_wide(
                 )
         keys = [join_key(line.row, on) for line in rows]
         answers, builder.join = join_answers(keys, on, source.other_files())
-    own = MappedCells({}, fields=fields).below("responses")
+    own = MappedCells({}, fields=fields).columns_of_group("responses")
     if not own and builder.join is None:
         raise StudyError(
             "data.mapping: no answers: map columns to 'responses.<model>', or to "
@@ -189,7 +191,7 @@ def _read_wide(
     seen: dict[str, int] = {}
     for line in rows:
         line.require_text(fields["instruction"])
-        given = {name: line.words(f"responses.{name}") for name in own} | answers[line.index]
+        given = {name: line.joined_text(f"responses.{name}") for name in own} | answers[line.index]
         id = _add_item(builder, line, given)
         if id in seen or id in builder.split_items:
             also = seen.get(id, seen.get(id.rpartition("~")[0], 0))
@@ -198,7 +200,7 @@ def _read_wide(
                 "unique values to 'id'"
             )
         seen[id] = line.index
-        _add_labels(builder, line, id, [*given])
+        _add_better_answers(builder, line, id, [*given])
 
 
 # ---- one row per answer ----------------------------------------------------------------------
@@ -209,7 +211,7 @@ def _has_rating(fields: Mapping[str, str]) -> bool:
     return bool({"score", "reply"} & fields.keys())
 
 
-def _read_long(
+def _read_answer_rows(
     builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str]
 ) -> None:
     """Read a table of one answer per row; scores become verdicts, and the ranks of a question's
@@ -217,10 +219,10 @@ def _read_long(
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
     builder.needs_reading = _needs_reply_reading(fields, ())
     for line in rows:
-        name = line.plain("contestant")
-        item = _add_item(builder, line, {name: line.words("response")})
+        name = line.plain_text("contestant")
+        item = _add_item(builder, line, {name: line.joined_text("response")})
         if _has_rating(fields):
-            score, reply = line.field_number("score"), line.plain("reply")
+            score, reply = line.field_number("score"), line.plain_text("reply")
             builder.add_rating(item, *_judge_and_prompt(line), name, score, reply=reply)
         elif item in builder.split_items:
             raise line.error(
@@ -244,7 +246,7 @@ def _needs_reply_reading(fields: Mapping[str, str], sides: Sequence[str]) -> boo
     return "reply" in fields and not stated & fields.keys()
 
 
-def _read_comparisons(
+def _read_comparison_rows(
     builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str], sides: Sides
 ) -> None:
     builder.needs_reading = _needs_reply_reading(fields, sides)
@@ -255,16 +257,16 @@ def _read_comparisons(
     if unnamed:
         builder.notes.append(f"no column names the models; they are called {' and '.join(models)}")
     for line in rows:
-        names = models if unnamed else (line.plain(sides[0]), line.plain(sides[1]))
+        names = models if unnamed else (line.plain_text(sides[0]), line.plain_text(sides[1]))
         if builder.note_self_comparison(names, line.where):
             continue
         texts = {
-            name: line.words(f"response_{side}")
+            name: line.joined_text(f"response_{side}")
             for name, side in zip(names, sides, strict=True)
             if f"response_{side}" in fields
         }
         item = _add_item(builder, line, texts)
-        _add_labels(builder, line, item, names)
+        _add_better_answers(builder, line, item, names)
         scores = _pair_scores(line, sides)
         if judged:
             shown = names[::-1] if order and _is_swapped(line, names) else names
@@ -276,7 +278,7 @@ def _read_comparisons(
 def _is_swapped(line: MappedCells, names: Sides) -> bool:
     """Whether the answers of a row were shown in the other order. A model's name, alone or as
     `name_first`, is the model shown first; in a column `name_first`, true means this model."""
-    text, places = line.plain("swap").strip(), {"a": 0, "b": 1}
+    text, places = line.plain_text("swap").strip(), {"a": 0, "b": 1}
     places |= {name.casefold(): place for place, name in enumerate(names)}
     word, column = text.casefold(), line.fields["swap"].casefold()
     if (first := places.get(_model_named_in_order(word))) is not None:
@@ -291,14 +293,14 @@ def _is_swapped(line: MappedCells, names: Sides) -> bool:
 
 
 def _model_named_in_order(text: str) -> str:
-    """Return the model that an order such as `plain_first` names."""
+    """Return the model that an order such as `plain_first` names; any other text is unchanged."""
     return re.sub(r"[ _-]first$", "", text, flags=re.IGNORECASE)
 
 
 def _unnamed_models(rows: Sequence[MappedCells]) -> Sides:
     """Return the models of a table without a column for them: the two of its orders, such as
     `plain_first` and `other_first`; else UNNAMED."""
-    orders = (line.plain("swap").strip() for line in rows)
+    orders = (line.plain_text("swap").strip() for line in rows)
     found = [*dict.fromkeys(m for text in orders if (m := _model_named_in_order(text)) != text)]
     return (found[0], found[1]) if len(found) == 2 else UNNAMED
 
@@ -312,29 +314,34 @@ def _add_comparison(
     known: bool,
 ) -> None:
     """Add the verdict of a row that compares two answers."""
-    winner, by = line.plain("winner").strip(), _judge_and_prompt(line)
+    winner, by = line.plain_text("winner").strip(), _judge_and_prompt(line)
     pick = _row_pick(line, winner, names, scores)
     much_better = winner.casefold() in MUCH_BETTER and winner not in names
-    facts: dict[str, Any] = {"margin": 2 if much_better else None, "reply": line.plain("reply")}
+    facts: dict[str, Any] = {
+        "margin": 2 if much_better else None,
+        "reply": line.plain_text("reply"),
+    }
     if scores:
         builder.add_verdict(item, *by, names, pick, scores=scores, known=known, **facts)
     else:
         builder.add_named_verdict(item, *by, names, pick, known=known, **facts)
 
 
-def _add_labels(builder: SourceBuilder, line: MappedCells, item: str, names: Sequence[str]) -> None:
+def _add_better_answers(
+    builder: SourceBuilder, line: MappedCells, item: str, names: Sequence[str]
+) -> None:
     """Add the better answer of a row: by design (`gold`), and by people (`human`), whose vote has
     the name of its column."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]
-            pick = _read_winner(line.plain(name).strip(), names, line.where, name)
+            pick = _read_winner(line.plain_text(name).strip(), names, line.where, name)
             builder.add_better_answer(item, names, pick, source)
 
 
 def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
     """Return the pick of a winner given as a contestant's name or a word such as "first"; None for
-    an empty cell."""
+    an empty cell, SourceError for an unknown word."""
     if not text:
         return None
     if text in names:
@@ -352,7 +359,7 @@ def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winn
 
 def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[float]) -> Pick:
     if "winner_index" in line.fields:
-        word = line.plain("winner_index").strip().casefold()
+        word = line.plain_text("winner_index").strip().casefold()
         if word and word not in _INDEX_WORDS:
             raise line.error(
                 f"winner_index {word[:60]!r} is not 0 (first), 1 (second) or 2 "
@@ -374,6 +381,6 @@ def _pair_scores(line: MappedCells, sides: Sides) -> tuple[float, ...]:
 
 
 def _judge_and_prompt(line: MappedCells) -> tuple[str, str]:
-    person, judge = line.plain("person").strip(), line.plain("judge").strip()
-    prompt = line.plain("prompt").strip() or "recorded"
+    person, judge = line.plain_text("person").strip(), line.plain_text("judge").strip()
+    prompt = line.plain_text("prompt").strip() or "recorded"
     return f"{HUMAN_PREFIX}{person}" if person else judge or "recorded", prompt

@@ -79,7 +79,7 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
         texts = {} if same else dict(zip(names, answers, strict=True))
         named = (line.row.get(name) for name in _CATEGORY_COLUMNS)
         category = next((text for text in named if isinstance(text, str) and text), "")
-        id, meta = _item_id(line, question)
+        id, meta = _item_id_and_meta(line, question)
         item = builder.add_item(id, question, texts, where=line.where, category=category, meta=meta)
         judge = _judge_name(line)
         if same:
@@ -96,9 +96,10 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
     return builder
 
 
-def _item_id(line: RowCells, question: str) -> tuple[str, dict[str, str]]:
+def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str]]:
     """Return an item's id (the id in the row, else a hash of the question, else the row number),
-    and the number of its turn in a conversation with the id that all turns share."""
+    and its meta: for a turn of a conversation, the number of the turn and the id that all turns
+    share."""
     id, turn = line.text(*_ITEM_COLUMNS), line.text("turn")
     meta = {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
     if not id and not question:
@@ -306,7 +307,9 @@ def _battle_verdicts_and_replies(row: Mapping[str, Any]) -> tuple[list[str], lis
 def _add_battle(
     builder: SourceBuilder, line: RowCells, item: str, names: tuple[str, str], meaning: str
 ) -> None:
-    """Add the verdicts of a battle; the second was given on the answers in the other order."""
+    """Add the verdicts of a battle; the second was given on the answers in the other order.
+    `meaning` is the result of `_meaning_of_second_verdict`; without one, only the first is
+    added."""
     with_reference = line.text("evaluated_with_reference").casefold() == "true"
     prompt = "visit-reference-backed" if with_reference else "visit-reference-free"
     judge = line.text("engine") or "recorded"
@@ -324,10 +327,11 @@ def _add_battle(
 
 
 def _meaning_of_second_verdict(table: SourceTable) -> str:
-    """Return what A and B mean in the second verdict: "as shown" (positions) or "models".
+    """Return the meaning of A and B in the second verdict: "as shown" (positions) or "models".
 
     The replies to the second call name the winner by position. If most verdicts are the same letter
-    as in their reply, the letters mean positions; if as many differ, the result is empty.
+    as in their reply, the letters mean positions; if most differ, or a verdict is a model's name,
+    they mean models; if there are as many of both, the result is empty.
     """
     same = named = 0
     for row in table.rows:

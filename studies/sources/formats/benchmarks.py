@@ -37,7 +37,7 @@ def _matches_mt_bench(table: SourceTable) -> str:
 
 
 def _matches_mt_bench_folder(folder: Path) -> str:
-    kinds = [_file_role(path) for path in _list_files(folder)]
+    kinds = [_file_role(path) for path in _list_fastchat_files(folder)]
     answers, verdicts = kinds.count("answer"), kinds.count("verdict")
     if "question" not in kinds or not answers + verdicts:
         return ""
@@ -55,7 +55,7 @@ def _file_role(path: Path) -> str:
     return "verdict" if verdict else ""
 
 
-def _list_files(folder: Path) -> list[Path]:
+def _list_fastchat_files(folder: Path) -> list[Path]:
     folders = [folder, folder / "model_answer", folder / "model_judgment"]
     inside = (path for one in folders if one.is_dir() for path in one.iterdir())
     return sorted(path for path in inside if path.is_file() and is_table_file(path))
@@ -78,7 +78,7 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
     answers: Answers = {}
     verdicts: list[SourceTable] = []
     named = source.other_files().values()
-    paths = [] if source.table else filter(_file_role, _list_files(source.path))
+    paths = [] if source.table else filter(_file_role, _list_fastchat_files(source.path))
     own = [source.table] if source.table else map(read_table, paths)
     for table in [*own, *named]:
         if table.has("turns") and not table.has("model_id"):

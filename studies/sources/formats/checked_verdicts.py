@@ -151,7 +151,7 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
         found = {word: index for word, index in words.items() if word not in skipped}
         kinds[column] = _kind_of_words(found.keys())
         if kinds[column] == "unclear":
-            raise SourceError(_question(table, column, found))
+            raise SourceError(_unclear_words_message(table, column, found))
     if set(kinds.values()) == {"words", "numbers"}:
         named, numbers = sorted(kinds, key=lambda column: kinds[column] == "numbers")
         raise SourceError(
@@ -178,7 +178,7 @@ def _is_number(word: str) -> bool:
         return False
 
 
-def _question(table: SourceTable, column: str, words: Mapping[str, int]) -> str:
+def _unclear_words_message(table: SourceTable, column: str, words: Mapping[str, int]) -> str:
     """Return the error message that asks whether unknown words in a column mean pass or fail."""
     unclear = [word for word in words if word not in PASS_WORDS | FAIL_WORDS]
     listed = ", ".join(repr(word) for word in sorted(unclear)[:MAX_NAMED_WORDS])

@@ -86,7 +86,7 @@ def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
     keys = [join_key(row, on) for row in table.rows]
     answers, report = join_answers(keys, on, files, _prediction_column)
     builder.join = report if files else None
-    named = {model: name for name in table.columns if (model := _model_in(name))}
+    named = {model: name for name in table.columns if (model := _model_in_column_name(name))}
     own = {model: name for model, name in named.items() if model not in files}
     images = {text_of(row.get("index")): row.get("image") for row in table.rows}
     for line in source.cells():
@@ -99,8 +99,9 @@ def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _model_in(column: str) -> str:
-    """Return the model of a column `prediction:<model>`; "prediction" for a column of this name."""
+def _model_in_column_name(column: str) -> str:
+    """Return the model of a column `prediction:<model>`; "prediction" for a column of this name, ""
+    for any other."""
     rest = column.removeprefix("prediction")
     model = rest.lstrip(":_ -")
     return column if column == "prediction" else model if column != rest != model else ""
@@ -170,7 +171,8 @@ def description_note(description: str) -> str:
 
 
 def parse_criteria(value: Any, where: str) -> dict[str, str]:
-    """Parse subjective and factuality criteria from a cell with a Python dict literal."""
+    """Parse subjective and factuality criteria from a cell with a dict or a Python dict literal;
+    any other text is a subjective criterion."""
     found = value if isinstance(value, Mapping) else _parse_literal(text_of(value).strip(), where)
     if isinstance(found, str):
         return {"subjective": found} if found else {}
@@ -183,7 +185,8 @@ def parse_criteria(value: Any, where: str) -> dict[str, str]:
 
 
 def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
-    """Parse a dict literal of plain values; size and depth are checked before parsing."""
+    """Parse a dict literal of plain values, whose size and depth are checked first; a text that
+    does not begin with a brace is returned unchanged."""
     if not text.startswith("{"):
         return text
     if len(text) > MAX_LITERAL_CHARS or _bracket_depth(text) > MAX_LITERAL_DEPTH:

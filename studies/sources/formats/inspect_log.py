@@ -44,7 +44,8 @@ def _matches_folder(folder: Path) -> str:
 
 
 def list_logs(folder: Path) -> list[Path]:
-    """List the logs of a folder and of the folders directly in it; a file is its own list."""
+    """List the logs of a folder and of the folders directly in it; for a file, the file itself if
+    it is a log."""
     patterns = ("*", "*/*") if folder.is_dir() else ()
     paths = sorted(path for place in patterns for path in folder.glob(place) if path.is_file())
     found = paths if folder.is_dir() else [folder]
@@ -90,7 +91,8 @@ def _task_name(path: Path, source: OpenSource) -> str:
 
 
 def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Samples]]:
-    """Yield the description of an evaluation and an iterator over its samples."""
+    """Yield one pair: the description of an evaluation, and an iterator over its samples, which can
+    be used until this generator is resumed."""
     if path.suffix != LOG_SUFFIX:
         table = source.table if source.table is not None else read_table(path)
         content = table.json_object or {}
@@ -152,7 +154,7 @@ def _add_sample(log: ScoreLog, header: RowCells, sample: RowCells, prefix: str) 
     )
     log.unscored += not scores
     for scorer, score in scores.items():
-        judge, prompt = _judge_of(header, scorer)
+        judge, prompt = _judge_and_prompt_of_scorer(header, scorer)
         value, reply = score.get("value"), text_of(score.get("explanation"))
         if reply.startswith(_NO_GRADE):
             value = None
@@ -163,7 +165,7 @@ def _add_sample(log: ScoreLog, header: RowCells, sample: RowCells, prefix: str) 
             log.add_score(item, model, judge, prompt, value, reply=reply)
 
 
-def _judge_of(header: RowCells, scorer: str) -> tuple[str, str]:
+def _judge_and_prompt_of_scorer(header: RowCells, scorer: str) -> tuple[str, str]:
     """Return (judge, prompt) of a scorer: (grader model, scorer's name), or (scorer's name,
     "scorer") if the scorer has no grader."""
     for one in header.row.get("scorers") or ():

@@ -65,7 +65,7 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
-    """Parse the rows of an export of judgements."""
+    """Parse the rows of an export of judgements; raise SourceError for a row that is none."""
     if table.kind == "parquet":
         table = replace(table, rows=[drop_nulls(row) for row in table.rows])
     return _parse_rows(table, "judgement", "; export it again", _parse_judgement)
@@ -74,7 +74,8 @@ def parse_judgements(table: SourceTable) -> list[Judgement]:
 def _parse_rows(
     table: SourceTable, kind: str, advice: str, parse: Callable[[Row], Judgement]
 ) -> list[Judgement]:
-    """Parse each row of an own export; an error names the place of the row."""
+    """Parse each row of an own export; an error names the place of the row, the `kind` of row that
+    was expected, and the `advice`."""
     found = []
     for index, row in enumerate(table.rows):
         try:
@@ -202,13 +203,13 @@ def read_flat(source: OpenSource) -> SourceBuilder:
     contain ` | `. Questions and answers as with `evenhand-judgements`.
     """
     table = source.rows
-    found = _parse_rows(table, "judgement", "; export it again", _parse_flat)
+    found = _parse_rows(table, "judgement", "; export it again", _parse_flat_row)
     return _build_with_items(
         source, found if "orders" in table.columns else _set_order_counts(found)
     )
 
 
-def _parse_flat(row: Row) -> Judgement:
+def _parse_flat_row(row: Row) -> Judgement:
     cell = {name: text_of(value) for name, value in row.items()}
     usable = _check_status(cell["status"]) in USABLE_STATUSES
     shown, labels = (tuple(cell[name].split(JOINT)) for name in ("shown", "labels"))

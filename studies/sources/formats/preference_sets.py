@@ -46,7 +46,7 @@ def read_oasst(source: OpenSource) -> SourceBuilder:
         _read_messages(table, builder)
     else:
         for line in source.cells():
-            (_read_ranked if table.has("options") else _read_tree)(line, builder)
+            (_read_ranked_options if table.has("options") else _read_tree)(line, builder)
     builder.notes.append(
         "replies have no authors, so they are named by rank: rank-1 (the best), rank-2, …; "
         "meta.turns is the length of the conversation (1: the first reply level)"
@@ -54,7 +54,7 @@ def read_oasst(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _read_ranked(line: RowCells, builder: SourceBuilder) -> None:
+def _read_ranked_options(line: RowCells, builder: SourceBuilder) -> None:
     row = line.row
     turns = row.get("conversation") or [{"role": "prompter", "text": row.get("prompt")}]
     replies = [(option, option.get("human_rank", option.get("rank"))) for option in row["options"]]

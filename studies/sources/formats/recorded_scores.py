@@ -57,7 +57,7 @@ def score_or_label(held: RowCells, score: str = "score", label: str = "label") -
 
 
 def plain_text(value: Any) -> str:
-    """Return a value as text; an object with several values becomes paragraphs "key: value"."""
+    """Return a value as text; an object becomes paragraphs "key: value", or its only value."""
     if isinstance(value, dict):
         if len(value) == 1:
             return plain_text(next(iter(value.values())))

@@ -57,10 +57,10 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
     config = RowCells(source.rows.json_object or {}).cells_of_object("config")
     options = config.cells_of_object("defaultTest").cells_of_object("options")
     judge = _provider_name(options.row.get("provider")) or "default grader"
-    prompts = {prompt for _, prompt in map(_contestant_key, rows)}
+    prompts = {prompt for _, prompt in map(_provider_and_prompt, rows)}
     compared: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     for row in rows:
-        provider, prompt = _contestant_key(row)
+        provider, prompt = _provider_and_prompt(row)
         name = f"{provider}, {prompt[:60]}" if len(prompts) > 1 else provider
         test = row.get("testCase") or {}
         item = log.add_item(
@@ -92,8 +92,8 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
 def _add_choice(
     builder: SourceBuilder, item: str, answers: Sequence[tuple[str, Mapping[str, Any]]], judge: str
 ) -> None:
-    """Add the verdict of `select-best` on a test's answers; unusable unless it chose exactly
-    one."""
+    """Add the verdict of `select-best` on a test's answers, if there are two or more; it is
+    unusable unless exactly one answer was chosen."""
     if len(answers) < 2:
         return
     best = [slot for slot, (_, part) in enumerate(answers) if part.get("pass") is True]
@@ -113,9 +113,9 @@ def _question_from_variables(variables: Mapping[str, Any]) -> str:
     return "\n\n".join(f"{name}: {text_of(value)}" for name, value in variables.items())
 
 
-def _contestant_key(row: Row) -> tuple[str, str]:
-    """Return provider and prompt of an answer; if a file has several prompts, they are part of the
-    contestant's name."""
+def _provider_and_prompt(row: Row) -> tuple[str, str]:
+    """Return provider and prompt of an answer, which name the contestant if a file has several
+    prompts."""
     provider, prompt = row.get("provider"), row.get("prompt") or {}
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
     label = prompt.get("label") or prompt.get("raw") if isinstance(prompt, dict) else prompt
@@ -135,7 +135,7 @@ _RULES: Final = ("exact match", "pattern match", "json correctness", "tool corre
 
 
 def _deepeval_run(table: SourceTable) -> tuple[RowCells, list[Mapping[str, Any]]]:
-    """Return a test run, and its cases with metrics."""
+    """Return a test run of DeepEval, and those of its test cases that have metrics."""
     content = table.json_object or {}
     run = content.get("testRunData", content)
     cases = run.get("testCases") if isinstance(run, dict) else None

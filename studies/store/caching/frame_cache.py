@@ -130,7 +130,7 @@ def register_cache_producer(module: ModuleType) -> None:
 def prepare_fingerprint() -> None:
     """Compute the fingerprint of the code, which takes a quarter of a second, before it is
     needed."""
-    with contextlib.suppress(CodeMissing):  # without a fingerprint nothing is cached
+    with contextlib.suppress(CodeMissing):  # it is raised again where the cache is used
         _code_fingerprint()
 
 

@@ -50,6 +50,8 @@ def measure(value: object, excluded: tuple[type, ...] = ()) -> MemorySize:
 
 
 class _SizeCounter:
+    """Running total of the sizes of values; each object counts once."""
+
     def __init__(self, excluded: tuple[type, ...]) -> None:
         self.size = MemorySize()
         self._excluded = (*excluded, *_SHARED_TYPES)

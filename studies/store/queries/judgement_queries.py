@@ -52,8 +52,9 @@ class JudgementQueries(StoreFile):
     def unextracted_judgements(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return (sequence number, judgement) for unreadable judgements whose replies no extraction
-        judge has read yet: the first `limit` with a sequence number (seq) above `after`."""
+        """Return (sequence number, judgement) for unreadable replies to `prompts` that no
+        extraction judge has read yet: the first `limit` with a sequence number (seq) above
+        `after`."""
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
@@ -67,7 +68,7 @@ class JudgementQueries(StoreFile):
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
         """Return the last extraction from the reply to the ask `key`: the extraction's own key,
-        reply, finish reason and top log-probabilities."""
+        reply, finish reason and top log-probabilities; None without an extraction."""
         row: tuple[str, str, str, str] | None = self.read(
             "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
             "JOIN judgements j ON j.key=e.key "
@@ -212,7 +213,7 @@ class JudgementQueries(StoreFile):
         )
 
 
-def has_reply(connection: sqlite3.Connection, stored: Judgement) -> bool:
+def is_still_stored(connection: sqlite3.Connection, stored: Judgement) -> bool:
     """Whether a judgement is still stored with the same status, time and reply, and not
     replaced."""
     row = connection.execute(

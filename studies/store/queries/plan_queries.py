@@ -105,7 +105,7 @@ class PlanQueries(StoreFile):
             return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
         return {"planned": sum(found.values()), **found}
 
-    def planned_comparisons(self, name: str) -> int:
+    def count_calls_without_twins(self, name: str) -> int:
         """Return the number of planned calls, or of recorded verdicts, without those that show a
         twin."""
         twins = self.read(
@@ -168,7 +168,7 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
     return dict(rows.fetchall())
 
 
-def asks_to_repeat(
+def count_asks_to_repeat(
     store: PlanQueries, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
     """List (judge, number of live asks with one of these statuses); with `pending`, asks without a

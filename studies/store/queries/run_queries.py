@@ -74,7 +74,7 @@ def finished_runs_stamp(store: StoreFile) -> object:
 
 
 def data_version(store: StoreFile) -> object:
-    """Return a number that changes with every write of another connection, also of votes and
+    """Return a value that changes with every write of another connection, also of votes and
     links."""
     return store.read("PRAGMA data_version").fetchone()
 
@@ -82,8 +82,8 @@ def data_version(store: StoreFile) -> object:
 def overlapping_runs(
     connection: sqlite3.Connection, study: str, owner: str
 ) -> list[tuple[str, float | None]]:
-    """Return owner and end time of the study's other runs that were live during the run of
-    `owner`."""
+    """Return owner and end time (None if not ended) of the study's other runs that had not ended
+    when the run of `owner` started."""
     return connection.execute(
         "SELECT owner, ended FROM runs WHERE study=? AND owner NOT IN ('', ?) AND "
         "(ended IS NULL OR ended>=(SELECT started FROM runs WHERE owner=?))",

@@ -34,7 +34,7 @@ def put_answers(
 ) -> tuple[int, int, Counter[str]]:
     """Store the results of asks that are in a plan; of stored results, only errors are replaced.
 
-    Returns the number of rows whose asks are in a plan, the number of final results among them, and
+    Return the number of rows whose asks are in a plan, the number of final results among them, and
     the new judgements by status.
     """
     _put_incoming(connection, rows)
@@ -54,13 +54,14 @@ def put_answers(
 def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[Any]) -> bool:
     """Store an attempt unless the store already has it; return whether it was stored.
 
-    `call` has the owner, start, end, outcome, four token counts and cost of the attempt.
+    `call` has the owner, start, end, outcome, five token counts and cost of the attempt.
     """
     owner, started = call[:2]
     return bool(
         connection.execute(
             "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
-            "completion_tokens, cached_tokens, cache_write, cost) SELECT ?,?,?,?,?,?,?,?,?,? "
+            "completion_tokens, cached_tokens, cache_write, reasoning_tokens, cost) "
+            "SELECT ?,?,?,?,?,?,?,?,?,?,? "
             "WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE key=? AND owner=? AND started=?)",
             (key, *call, key, owner, started),
         ).rowcount

@@ -76,44 +76,49 @@ _REFUSAL_CONDITIONS: Final = {
 
 
 def restrict_reads(connection: sqlite3.Connection) -> None:
-    """Replace the tables, on this connection, by views of the rows that the visitor may see."""
+    """Replace the tables studies, runs, requests and replies, on this connection, by views of the
+    rows that the visitor may see."""
     for statement in _VIEWS:
         connection.execute(statement)
 
 
 def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
-    """Refuse, on this connection, changes to studies of other owners.
+    """Refuse, on this connection, changes to studies of other owners, votes that the visitor may
+    not cast, and new studies above the limits.
 
     `most_studies` is the limit of studies per visitor; 0 means no limit.
     """
-    for trigger in _triggers(most_studies):
+    for trigger in _trigger_statements(most_studies):
         connection.execute(trigger)
 
 
-def _triggers(most: int) -> list[str]:
+def _trigger_statements(most_studies: int) -> list[str]:
     made = [
-        _trigger(table, event, rule.format(row=row))
+        _refusing_trigger(table, event, rule.format(row=row))
         for table, rule in _REFUSAL_CONDITIONS.items()
         for event, row in (("INSERT", "NEW"), ("UPDATE", "OLD"), ("DELETE", "OLD"))
     ]
     # A new study gets its creator as owner; no other change of an owner is allowed.
     claims = "OLD.owner='' AND NEW.owner IS visitor() AND OLD.updated=NEW.updated"
     others = f"OLD.owner IS NOT visitor() AND NOT ({claims}) AND NOT ({_ONLY_TIME_CHANGED})"
-    made.append(_trigger("studies", "UPDATE", others))
-    made.append(_trigger("studies", "DELETE", "OLD.owner IS NOT visitor()"))
-    made += [_trigger(table, "INSERT", "is_full()", STORE_FULL_ERROR) for table in _GROWING]
+    made.append(_refusing_trigger("studies", "UPDATE", others))
+    made.append(_refusing_trigger("studies", "DELETE", "OLD.owner IS NOT visitor()"))
+    made += [
+        _refusing_trigger(table, "INSERT", "is_full()", STORE_FULL_ERROR) for table in _GROWING
+    ]
     check_quota = (
         f"SELECT RAISE(ABORT, '{STUDY_QUOTA_ERROR}') WHERE "
-        f"(SELECT count(*) FROM main.studies WHERE owner=visitor())>{int(most)};"
+        f"(SELECT count(*) FROM main.studies WHERE owner=visitor())>{int(most_studies)};"
     )
     made.append(
         "CREATE TEMP TRIGGER studies_mine AFTER INSERT ON main.studies BEGIN "
-        f"UPDATE studies SET owner=visitor() WHERE id=NEW.id; {check_quota if most else ''} END"
+        "UPDATE studies SET owner=visitor() WHERE id=NEW.id; "
+        f"{check_quota if most_studies else ''} END"
     )
     return made
 
 
-def _trigger(table: str, event: str, refused: str, error: str = NOT_OWNER_ERROR) -> str:
+def _refusing_trigger(table: str, event: str, refused: str, error: str = NOT_OWNER_ERROR) -> str:
     name = f"{table}_{event.lower()}{'_full' if error == STORE_FULL_ERROR else ''}"
     return (
         f"CREATE TEMP TRIGGER {name} BEFORE {event} ON main.{table} "
@@ -175,8 +180,8 @@ def delete_links(connection: sqlite3.Connection, study: str) -> int:
     return connection.execute(f"DELETE FROM shares WHERE study={STUDY_ID}", (study,)).rowcount
 
 
-def has_link(store: StoreFile, token: str) -> bool:
-    return store.read("SELECT 1 FROM shares WHERE token=?", (token,)).fetchone() is not None
+def has_link(store: StoreFile, token_hash: str) -> bool:
+    return store.read("SELECT 1 FROM shares WHERE token=?", (token_hash,)).fetchone() is not None
 
 
 def count_links(store: StoreFile, study: str) -> int:

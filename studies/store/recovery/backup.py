@@ -44,7 +44,8 @@ def rewrite_identity(connection: sqlite3.Connection) -> None:
 
 
 def find_damage(path: Path) -> str:
-    """Return the first fault that SQLite finds in a database file; empty if there is no fault."""
+    """Return the first fault that SQLite finds in a database file, or the reason why SQLite cannot
+    read it; empty if there is neither."""
     try:
         return quick_check(path)
     except sqlite3.DatabaseError as error:

@@ -111,7 +111,7 @@ class PageFile:
         return found
 
     def btree_page(self, number: int) -> BTreePage:
-        """Parse a page of a table or an index."""
+        """Parse a page of a table or an index; raise Unreadable for any other page."""
         content = self.page(number)
         start = HEADER_BYTES if number == 1 else 0
         kind = content[start]
@@ -166,7 +166,8 @@ class PageFile:
         return Row(rowid, _parse_record_values(payload))
 
     def _local_bytes(self, size: int, kind: int) -> int:
-        """Return how many bytes of a payload are on the page itself, not on overflow pages."""
+        """Return the number of bytes of a payload of `size` bytes that are on the page itself, not
+        on overflow pages."""
         usable = self._usable
         most = usable - 35 if kind == TABLE_LEAF else (usable - 12) * 64 // 255 - 23
         if size <= most:

@@ -79,7 +79,8 @@ def backup_before_migration(store: Path, version: int) -> None:
 def backup_daily(store: Path) -> Path | None:
     """Make today's backup if the store has changed since the last; delete the oldest backups.
 
-    Returns the new file; None if no backup was made.
+    Return the new file; None if no backup was due. StoreUnusable if the store is too large, or the
+    disk too full.
     """
     delete_leftovers(backup_folder(store))
     keep, size = backups_to_keep(), store_bytes(store)

@@ -71,8 +71,9 @@ class TableShape(NamedTuple):
             return False
         if any(column.required for column in self.columns[len(row.values) :]):
             return False
+        rowid = self.rowid_column or None  # an index has a row id without a name
         return all(
-            value is None if column.name == self.rowid_column else column.fits(value)
+            value is None if column.name == rowid else column.fits(value)
             for column, value in zip(self.columns, row.values, strict=False)
         )
 

@@ -54,3 +54,11 @@ def test_a_run_of_other_data_is_no_neighbour(store):
     ((name, version),) = related_studies(store, "one")
     save(store, "near", "a", "xyx", sha="2")
     assert name == "near" and related_studies(store, "one") != (("near", version),)
+
+
+def test_studies_whose_files_cannot_be_read_are_not_related(store, monkeypatch):
+    for name in ("one", "two"):
+        save(store, name, "a", "xy")
+    assert [name for name, _ in related_studies(store, "one")] == ["two"]
+    monkeypatch.setattr(store, "study_files", lambda: {"one": "judges: 5", "two": "judges: 6"})
+    assert related_studies(store, "one") == ()

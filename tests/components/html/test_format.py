@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.html import format as formats
 from components.html.format import (
     count,
     decimal,
@@ -122,3 +123,108 @@ def test_further_items_are_those_of_the_further_battles():
     gap = Estimate(20.0, -20.0, 60.0, n=400, items=80)
     assert says(more_items_text(2400, gap), "480 more items", "2,400 battles")
     assert says(more_items_text(1234, replace(gap, items=0)), "1,200 more battles")
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (["a", "b", "c", "d"], "a, b and 2 more"),
+        (list("abcdefg"), "a, b and 5 more"),
+    ],
+)
+def test_three_names_are_listed_and_more_are_counted(names, text):
+    assert formats.join_names(names) == text
+
+
+def test_another_number_of_names_may_be_listed():
+    assert formats.join_names(list("abc"), 2) == "a and 2 more"
+    assert formats.join_names(list("abcd"), 4).split(", ") == ["a", "b", "c and d"]
+
+
+def test_small_counts_are_words():
+    assert [formats.number_word(n) for n in (0, 1, 9, 10, 1200)] == [
+        "no", "one", "nine", "10", "1,200",
+    ]  # fmt: skip
+
+
+def test_positions_are_ordinals():
+    assert [formats.slot_name(slot) for slot in range(5)] == ["1st", "2nd", "3rd", "4th", "5th"]
+    assert [formats.slot_name(slot) for slot in (10, 11, 12, 20, 21, 22, 23, 110)] == [
+        "11th", "12th", "13th", "21st", "22nd", "23rd", "24th", "111th",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "1 kB"), (84_400, "84 kB"), (999_999, "1000 kB"), (1_000_000, "1 MB"),
+     (30_000_000, "30 MB"), (1_000_000_000, "1.0 GB"), (1_234_000_000, "1.2 GB")],
+)  # fmt: skip
+def test_a_file_has_the_unit_of_its_size(size, text):
+    assert formats.file_size(size) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (7, "7"),
+        (99, "99"),
+        (104, "100"),
+        (1_234, "1,200"),
+        (1_250, "1,200"),
+        (98_765, "99,000"),
+    ],
+)
+def test_a_forecast_count_has_two_digits(value, text):
+    assert formats.approximate_count(value) == text
+
+
+def test_a_text_is_cut_after_so_many_characters():
+    assert formats.truncate(" a \n b ", 3) == "a b"
+    assert formats.truncate("abcd", 3) == "abc …"
+    assert formats.truncate("ab cd", 3) == "ab …"
+
+
+def test_an_even_share_is_one_of_n_or_a_range():
+    assert formats.even_share([4]) == "25\u202f%" == formats.even_share([4, 4])
+    assert formats.even_share([2, 4]) == "25 to 50\u202f%"
+
+
+def test_an_interval_has_both_ends_or_none():
+    assert formats.interval(Estimate(0.5, 0.25, 0.75), 0, scale=100) == "[25, 75]"
+    assert formats.interval(Estimate(0.0, 0.0, 0.0)) == "[0.0, 0.0]"
+    assert formats.interval(Estimate(0.5, None, 0.75)) == formats.interval(Estimate(0.5, 0.2)) == ""
+
+
+def test_the_size_of_a_sample_leaves_out_what_it_repeats():
+    assert formats.sample_text(Estimate(0.5, n=80, items=40)) == "40 items, n 80"
+    assert formats.sample_text(Estimate(0.5, n=40, items=40)) == "40 items"
+    assert formats.sample_text(Estimate(0.5, n=80)) == "n 80"
+    assert formats.sample_text(Estimate(0.5, items=1)) == "1 item"
+    assert formats.sample_text(Estimate(0.5)) == ""
+
+
+def test_a_lean_is_turned_toward_its_position():
+    first = formats.lean_text(Estimate(-0.031, -0.066, 0.004))
+    assert "3.1 points toward first [−0.4, 6.6]" in first and "adjust" not in first
+    second = formats.lean_text(Estimate(0.031, -0.004, 0.066))
+    assert "3.1 points toward second [−0.4, 6.6]" in second
+    sure = formats.lean_text(Estimate(-0.05, -0.08, -0.02))
+    assert says(sure, "adjust", "5.0 points toward first", "[2.0, 8.0]")
+    for unknown in (None, Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
+        assert formats.lean_text(unknown) == ""
+
+
+def test_amounts_and_durations_at_their_limits():
+    assert dollars(0.0051) == "$0.01"
+    assert dollars(0.0049) == "under $0.01" and dollars(math.nan) == "price unknown"
+    assert duration(9.94) == "9.9 s" and duration(9.95) == "10 s" and duration(60) == "1 min"
+    assert duration(3_660) == "1 h 1 min" and duration(0) == "0.0 s"
+    assert (
+        tokens(19_999) == "19,999" and tokens(20_000) == "20,000" and tokens(999_499) == "999,000"
+    )
+    assert count(0, "reply") == "0 replies" and count(None, "item") == "– items"

@@ -171,6 +171,8 @@ def test_both_ends_of_the_scale_are_in_words_and_the_hatch_is_explained_if_there
     few = {("a", "b"): Estimate(0.5, n=9, items=3)}
     assert "fewer than 5 items" in matrix_html(["a"], ["b"], few, CONSISTENCY_SCALE)
     assert "fewer than 5 items" not in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)
+    least = matrix_html(["a"], ["b"], few, CONSISTENCY_SCALE, least=16)
+    assert "5 items or 16 verdicts" in least
 
 
 # ------------------------------------------------------- the stylesheet's bins

@@ -118,3 +118,24 @@ def test_styles_and_scripts_name_only_ids_that_the_page_has():
             and f"{one.rpartition('-')[0]}-{{" not in made  # an id built from a name
         }
         assert missing == set(), name
+
+
+def shown(query: dict[str, str], **more: Any) -> tuple[list[str], bool, str, int]:
+    """Classes of the screen; whether it has the title; class of its box; number of empty cards."""
+    made = str(loading_html(query, **more))
+    classes = re.findall(r'id="eh-loading" class="([^"]*)"', made)[0].split()
+    box = re.findall(r'</p><div class="([^"]*)">', made)[0]
+    return classes, f"<h1>{TITLE}</h1>" in made, box, made.count('<div class="card"></div>')
+
+
+def test_title_and_cards_belong_to_home_alone_and_content_replaces_both():
+    content = Markup("<h1>Found.</h1>")
+    assert shown({}) == shown({"tab": "home"}) == ([], True, "cards", 3)
+    assert shown({"tab": "results"}) == (["other-tab"], False, "", 3)
+    assert shown({"study": "s"}) == (["other-tab"], False, "", 3)
+    assert shown({"tab": "nonsense"}) == ([], False, "", 3)
+    assert shown({}, content=content) == (["with-content", "at-home"], False, "", 0)
+    assert shown({"tab": "vote"}, content=content) == (["with-content"], False, "", 0)
+    assert shown({"__theme": "light"}, home=False) == (["light"], False, "", 3)
+    assert shown({"__theme": "dark", "tab": "run"}) == (["dark", "other-tab"], False, "", 3)
+    assert shown({}, home=False, content=content) == (["with-content"], False, "", 0)

@@ -16,6 +16,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.results.view.result_view import Panel, View
 from components.results.view_drawing import VIEWS, render_panels
 from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, TWINS_STUDY
+from metrics.catalogue.record import DECLARED
 from metrics.summary.measured_study import read_stored_study
 from studies.domain import HUMAN_PREFIX
 from studies.exchange.recorded_studies import import_verdicts
@@ -56,7 +57,7 @@ def resolve(value: Any, path: list[str]) -> Iterator[Any]:
     elif isinstance(value, Mapping | list):
         items = value.items() if isinstance(value, Mapping) else enumerate(value)
         for key, inner in items:
-            if path[0] in ("*", str(key)):
+            if path[0] in ("*", str(key)) or (path[0] == "[]" and isinstance(value, list)):
                 yield from resolve(inner, path[1:])
 
 
@@ -216,6 +217,32 @@ def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
     lacking = {("Agreement", PAIRS_STUDY), ("Nudges", "small")}  # people; answers of other lengths
     assert compared or (name, study) in lacking
     assert all(f"<code>{key}</code>" in whole["data"] for key in view.json_keys)
+
+
+METHODS = {
+    "Wilson": ("Wilson", "Tango"), "Student's t": ("item-cluster t",), "jackknife": ("jackknife",),
+    "bootstrap": ("bootstrap",), "sandwich": ("sandwich",), "Clopper–Pearson": ("Clopper",),
+    "from that of the first-position share": ("first-position share",),
+}  # fmt: skip
+"""Name of a method of intervals in the catalogue -> words of it in the estimates."""
+
+
+@pytest.mark.parametrize(
+    "study", sample(["small", PAIRS_STUDY, OPTIONS_STUDY, TWINS_STUDY, "PRD"], "small")
+)
+def test_the_catalogue_names_the_method_of_every_interval(recorded, study):
+    summary, compared, wrong = recorded(study)[1].get(""), 0, set()
+    for record in DECLARED.values():
+        named = [words for name, words in METHODS.items() if name in record.how]
+        allowed = [word for words in named for word in words] + ["bounds: "]
+        for path in record.paths if named else ():
+            for one in resolve(summary, path.split(".")):
+                bounded = isinstance(one, Mapping) and one.get("low") is not None
+                method = one["method"] if bounded else ""
+                compared += bool(method)
+                if method and not any(word in method for word in allowed):
+                    wrong.add((record.key, method))
+    assert wrong == set() and compared > 20
 
 
 OTHER_DATA = {

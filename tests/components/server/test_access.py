@@ -551,3 +551,25 @@ def test_a_place_in_an_error_is_left_out_however_it_is_written(tmp_path: Path) -
     told = _hide_paths(f"the store {path} is gone: {path.parent} was removed", path)
     assert says(told, "evenhand.db", "gone", "folder", "removed")
     assert _hide_paths("no place in it", path) == "no place in it"
+
+
+def test_an_operator_sets_open_votes_and_the_size_of_all_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("EVENHAND_PUBLIC", "1")
+    monkeypatch.setenv("EVENHAND_VOTES", "open")
+    monkeypatch.setenv("EVENHAND_VISITORS_MB", "7")
+    found = current_access()
+    assert found.open_votes and found.visitor_bytes == 7 << 20
+    monkeypatch.delenv("EVENHAND_VISITORS_MB")
+    assert current_access().visitor_bytes == 5_000 << 20
+    monkeypatch.setenv("EVENHAND_PUBLIC", "0")
+    assert current_access().visitor_bytes is None and current_access().open_votes
+
+
+def test_a_run_has_the_limits_of_its_mode() -> None:
+    found = PUBLIC.run_limits
+    values = [getattr(found, name) for name in found.__dataclass_fields__]
+    assert values == [5_000, 1, 8, 16, 64, 4, 1_000, 1_800.0]
+    local = LOCAL.run_limits
+    assert {getattr(local, name) for name in local.__dataclass_fields__} == {10**9, None}

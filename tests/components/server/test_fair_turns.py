@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.server.fair_turns import MAX_REMEMBERED_CLIENTS, FairTurns, QueueClient, QueueLimits
+from components.server import fair_turns
+from components.server.fair_turns import (
+    MAX_REMEMBERED_CLIENTS,
+    UNREAD_ANSWER_SECONDS,
+    FairTurns,
+    QueueClient,
+    QueueLimits,
+    is_idle,
+    sessions_with_messages_to_delete,
+)
 from tests.page_words import says
 from tests.samples import examples
 
@@ -83,3 +94,47 @@ def test_what_is_remembered_of_passers_by_is_bounded():
     for number in range(2 * MAX_REMEMBERED_CLIENTS):
         turns.record_served(QueueClient(f"s{number}", f"a{number}"))
     assert len(turns._last_turns) == MAX_REMEMBERED_CLIENTS
+
+
+def test_one_below_each_limit_is_accepted():
+    turns = FairTurns(CROWD)
+    one, *_ = places("a1")
+    assert turns.refusal(one, places("a1 a1 a2 a2"), 8) == ""
+    assert turns.refusal(one, places("b1 b1 b1 b1 b1 b1"), 0) == "", "of another address"
+
+
+def test_an_address_that_was_served_waits_behind_a_new_one():
+    turns = FairTurns(CROWD)
+    turns.record_served(QueueClient("a1", "a"))
+    assert turns.pick_next(places("a1 b1"), ()) == 1
+    turns.record_served(QueueClient("b1", "b"))
+    assert turns.pick_next(places("b1 a1"), ()) == 1, "a was served longer ago"
+    assert turns.pick_next(places("a1 a2"), ()) == 1, "the other session of a has had no turn"
+
+
+def test_an_address_with_less_at_work_goes_first_also_if_it_was_just_served():
+    turns = FairTurns(CROWD)
+    turns.record_served(QueueClient("b1", "b"))
+    assert turns.pick_next(places("a1 b1"), places("a2")) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "deleted"),
+    [(6, []), (5, ["old"]), (3, ["old"]), (2, ["old", "older"]), (0, ["old", "older"])],
+)
+def test_unread_messages_are_deleted_only_of_inactive_sessions_and_until_few_are_left(
+    limit, deleted, monkeypatch
+):
+    """Six messages: "old" has three, "older" one, "busy" and "recent" one each, never deleted."""
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    unread = {"busy": 1, "old": 3, "recent": 1, "older": 1}
+    long_ago = 1_000.0 - UNREAD_ANSWER_SECONDS
+    times = {"busy": 0.0, "old": long_ago - 0.1, "recent": long_ago}
+    found = sessions_with_messages_to_delete(unread, {"busy"}, times, limit)
+    assert found == deleted
+
+
+def test_a_queue_is_idle_after_a_while_without_an_event(monkeypatch):
+    monkeypatch.setattr(time, "monotonic", lambda: 500.0)
+    assert not is_idle(500.0) and not is_idle(500.0 - fair_turns.IDLE_SECONDS)
+    assert is_idle(499.9 - fair_turns.IDLE_SECONDS)

@@ -193,3 +193,106 @@ def test_an_account_without_a_name_is_not_logged_in(name: object) -> None:
     session = {OAUTH_INFO_KEY: {"userinfo": {"preferred_username": name}}}
     assert not hf_login._keep_account_name(session)
     assert OAUTH_INFO_KEY not in session
+
+
+# ---------------------------------------------------------------------------------- whole logins
+
+
+async def starts(request: Request) -> RedirectResponse:
+    request.session[f"{hf_login.LOGIN_STATE_PREFIX}s1"] = {"nonce": 1}
+    return RedirectResponse("https://accounts.example/ask")
+
+
+async def logs_in(request: Request) -> RedirectResponse:
+    info = {"preferred_username": request.query_params["code"]}
+    request.session[OAUTH_INFO_KEY] = {"userinfo": info, "access_token": "t", "expires_at": 9}
+    return RedirectResponse("/elsewhere")
+
+
+async def shows(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(" ".join(sorted(request.session)))
+
+
+def browser(callback=logs_in) -> TestClient:
+    routes = [
+        Route(LOGIN_PATH, starts),
+        Route(hf_login.CALLBACK_PATH, callback),
+        Route("/session", shows),
+    ]
+    made = Starlette(routes=routes, middleware=[SESSION, Middleware(LoginMiddleware)])
+    return TestClient(made, base_url="https://space.example", follow_redirects=False)
+
+
+def came_back(client: TestClient, **query: str) -> str:
+    answer = client.get(hf_login.CALLBACK_PATH, params=query)
+    assert answer.status_code == 302
+    return answer.headers["location"]
+
+
+def test_a_login_returns_to_the_page_it_left_and_keeps_only_the_account() -> None:
+    client = browser()
+    client.get(LOGIN_PATH, params={"_target_url": "/?study=s&token=t"})
+    assert client.get("/session").text == f"{hf_login.LOGIN_STATE_PREFIX}s1 evenhand_back"
+    assert came_back(client, state="s1", code="ann") == "/?study=s&token=t&login=done"
+    assert client.get("/session").text == OAUTH_INFO_KEY
+    answer = client.get(LOGOUT_PATH, params={"_target_url": "/?study=s&login=done"})
+    assert answer.headers["location"] == "/?study=s"
+    assert client.get("/session").text == ""
+
+
+def test_a_second_login_forgets_the_first_that_was_not_finished() -> None:
+    async def starts_another(request: Request) -> RedirectResponse:
+        request.session[f"{hf_login.LOGIN_STATE_PREFIX}s2"] = {}
+        return RedirectResponse("https://accounts.example/ask")
+
+    session = {f"{hf_login.LOGIN_STATE_PREFIX}s1": {}, "other": 1}
+    hf_login._delete_login_states(session)
+    assert session == {"other": 1}
+    client = browser()
+    client.get(LOGIN_PATH)
+    client.app.routes[0].endpoint = starts_another  # type: ignore[attr-defined]
+    client.get(LOGIN_PATH)
+    assert client.get("/session").text.count(hf_login.LOGIN_STATE_PREFIX) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "result"),
+    [
+        ({"state": "s1", "error": "access_denied"}, "refused"),
+        ({"state": "other", "code": "ann"}, "lost"),
+        ({"state": "other", "error": "access_denied"}, "lost"),
+        ({}, "lost"),
+        ({"state": "s1", "code": " "}, "failed"),
+        ({"state": "s1"}, "failed"),
+    ],
+)
+def test_a_login_that_went_wrong_says_how_and_leaves_nothing(query, result) -> None:
+    client = browser()
+    client.get(LOGIN_PATH, params={"_target_url": "/?study=s"})
+    assert came_back(client, **query) == f"/?study=s&login={result}"
+    assert client.get("/session").text == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "to"),
+    [
+        ("/?study=s", "/?study=s&login=done"),
+        ("/?study=s&login=failed", "/?study=s&login=done"),
+        ("", "/?tab=vote&login=done"),
+        ("https://evil.example/?a=b", "/?tab=vote&login=done"),
+        ("//evil.example/?a=b", "/?tab=vote&login=done"),
+        ("/other?a=b", "/?tab=vote&login=done"),
+        ("/?", "/?tab=vote&login=done"),
+    ],
+)
+def test_a_login_returns_only_to_an_address_of_this_page(address: str, to: str) -> None:
+    assert hf_login._redirect_with_result("done", address).headers["location"] == to
+
+
+def test_a_long_address_is_replaced_as_a_cookie_could_not_hold_it() -> None:
+    for length, kept in ((2_000, True), (2_001, False)):
+        client = browser()
+        address = "/?study=" + "s" * (length - len("/?study="))
+        client.get(LOGIN_PATH, params={"_target_url": address})
+        back = came_back(client, state="s1", code="ann")
+        assert back == f"{address if kept else '/?tab=vote'}&login=done"

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
@@ -99,8 +104,8 @@ def test_the_rule_in_force_is_in_the_words(judged: Store) -> None:
 
 
 def test_the_command_can_be_pasted(judged: Store) -> None:
-    assert paper_text.metrics_command(scene(judged), "x.db") == (
-        "python -m metrics x.db --study 'two judges' --json"
+    assert paper_text.metrics_command(scene(judged)) == (
+        f"python -m metrics '{judged.path.name}' --study 'two judges' --json"
     )
 
 
@@ -114,3 +119,125 @@ def test_whom_to_cite_follows_the_preset() -> None:
     assert both.count("@") == 2
     assert "VisIT-Bench" in both
     assert bibtex("", pairs=False) == ""
+
+
+# ---- pieces of the methods paragraph -------------------------------------------------------------
+
+
+def planned(options: int = 2, statuses: tuple[str, ...] = ("ok",), **study: Any) -> Any:
+    """A filtered study of which only the plan and the replies are known."""
+    rows = pd.DataFrame({"options": [options] * len(statuses), "status": list(statuses)})
+    data = SimpleNamespace(seed=7, count=study.pop("count", None), per=study.pop("per", None))
+    plan = {
+        "repeats": 1, "noise_floor": 0.0, "pair_orders": "both", "labels": "fixed",
+        "option_orders": "rotations", "data": data,
+    }  # fmt: skip
+    rule = study.pop("rule", "pooled")
+    return SimpleNamespace(
+        study=SimpleNamespace(**plan | study), measured_judge_rows=rows, rule=(rule, "omit")
+    )
+
+
+@pytest.mark.parametrize(
+    ("study", "has", "lacks"),
+    [
+        ({}, ["both orders"], ["times", "repeated", "labels"]),
+        ({"statuses": ()}, ["both orders"], []),
+        ({"pair_orders": "one"}, ["one seeded order"], ["both"]),
+        ({"labels": "crossed"}, ["both orders, with both assignments"], []),
+        ({"repeats": 2}, ["made 2 times"], ["repeated"]),
+        ({"noise_floor": 0.25}, ["25", "repeated"], ["times"]),
+        ({"repeats": 3, "noise_floor": 0.1}, ["made 3 times", "10"], []),
+        ({"options": 3}, ["all rotations"], ["pair"]),
+        ({"options": 3, "option_orders": "all", "repeats": 2}, ["permutations", "2 times"], []),
+        ({"options": 4, "option_orders": "williams"}, ["Williams"], []),
+        ({"options": 3, "option_orders": "one"}, ["one seeded order"], []),
+    ],
+)
+def test_the_orders_of_the_plan_are_in_the_words(
+    study: dict[str, Any], has: list[str], lacks: list[str]
+) -> None:
+    text = paper_text._orders_text(planned(**study))
+    assert [word for word in has if word not in text] == []
+    assert [word for word in lacks if word in text] == []
+
+
+def test_replies_without_a_verdict_are_counted_by_status() -> None:
+    statuses = ("ok", "unreadable", "ok", "refusal", "unreadable")
+    assert paper_text._failures_text(planned(statuses=statuses)) == " (2 unreadable, 1 refusal)"
+    assert paper_text._failures_text(planned(statuses=("ok", "extracted"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "word"),
+    [
+        ("pooled", "separately"),
+        ("strict", "tie"),
+        ("majority", "one order"),
+        ("graded", "mean score"),
+    ],
+)
+def test_each_rule_of_combination_has_its_sentence(rule: str, word: str) -> None:
+    assert word in paper_text._combination_text(planned(rule=rule))
+
+
+def test_a_sample_names_its_seed_and_all_items_are_no_sample() -> None:
+    assert paper_text._sample_text(planned()) == ""
+    for sampled in (planned(count=5), planned(per={"category": 5})):
+        assert "seed 7" in paper_text._sample_text(sampled)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], "0 judges ()"),
+        (["a"], "1 judge (a)"),
+        (["human:anna", "b"], "2 judges (anna, b)"),
+        (list("abcdef"), "6 judges (a, b, c, d, e, f)"),
+        (list("abcdefg"), "7 judges"),
+    ],
+)
+def test_up_to_six_names_are_listed(names: list[str], text: str) -> None:
+    assert paper_text._list_names(names, "judge") == text
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("hub:owner/set", "hub:owner/set"),
+        ("probe", "probe"),
+        ("/data/sets/items.jsonl", "items.jsonl"),
+        ("C:\\data\\items.csv", "items.csv"),
+        ("folder/shards/", "shards"),
+    ],
+)
+def test_a_source_is_named_without_its_folder(source: str, name: str) -> None:
+    assert paper_text.source_name(source) == name
+
+
+def test_a_column_is_numeric_if_all_its_cells_are_numbers() -> None:
+    rows = (("a", "1.0", "[0.1, 0.2]", "1–2", "\u22123", ""), ("1", "x", "–", "12", "4", ""))
+    table = paper_text.PaperTable("t", "c", ("n",) * 6, rows)
+    assert paper_text._numeric_columns(table) == [False, False, True, True, True, True]
+    assert paper_text.markdown_table(table).splitlines()[1] == "|---|---|---:|---:|---:|---:|"
+    assert paper_text.markdown_table(table).splitlines()[-2:] == ["", "c"]
+
+
+def test_a_table_of_no_rows_is_not_offered_and_others_have_their_names(judged: Store) -> None:
+    found = paper_text.paper_tables(scene(judged))
+    assert set(found) <= set(paper_text.TABLE_NAMES)
+    assert all(table.rows and table.name == name for name, table in found.items())
+    assert all(len(row) == len(table.head) for table in found.values() for row in table.rows)
+
+
+def test_a_quote_in_a_name_stays_in_the_command() -> None:
+    assert paper_text._shell_quote("it's") == "'it'\\''s'"
+    assert paper_text._shell_quote("a b") == "'a b'"
+
+
+def test_one_simulated_judge_is_in_the_singular(judged: Store, store: Store) -> None:
+    assert says(paper_text.methods_paragraph(scene(judged)), "2 judges (always", "are simulated")
+    store.save_study(Study("bare"), [item("q1")], (), recorded=[judgement(ask("a"), 0)])
+    text = paper_text.methods_paragraph(FilteredStudy(store, "bare"))
+    assert "simulated" not in text and says(text, "1 judge (j)", "1 prompt (p)", "1 item")
+    assert says(text, "1 reply", "1 had") and "left out" in text

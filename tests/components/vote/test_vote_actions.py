@@ -322,7 +322,7 @@ def test_rules_go_through_the_controls_unchanged() -> None:
         VotingRules(),
         VotingRules("verify", "flipped", 5, 0.25, 40, False, True, "answers"),
     ):
-        assert controls_from_rules(rules).to_voting() == rules
+        assert controls_from_rules(rules).to_voting_rules() == rules
     assert isinstance(controls_from_rules(VotingRules()), VotingControls)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -14,11 +15,17 @@ import pytest
 
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome, read_outcome
-from judges.models.simulation.simulated import SIMULATED_FORMATS, SimulatedModel
+from judges.models.interface import JudgeCall
+from judges.models.simulation.simulated import (
+    SIMULATED_FORMATS,
+    SimulatedModel,
+    _draw_margin,
+)
 from judges.planning.plan import Plan, asks_of, save_plan
+from judges.rendering.messages import PromptInputs
 from judges.rendering.prompt import built_in_prompts, load_prompt
 from metrics.position.position_measures import accuracy, first_share
-from studies.domain import Item, Preference
+from studies.domain import Item, JudgeSpec, Preference
 from studies.spec.study import study_from_mapping
 from studies.store.store import Store
 from tests.samples import ALL
@@ -293,3 +300,31 @@ def test_graded_replies_in_five_levels_are_strong_from_a_logit_on():
     margins = Counter(got.verdict.margin for _, got in answers(made))
     # P(|N(1.5, 1)| > 1) = .698 and P(|N(.1, 1)| > 1) = .320
     assert margins[2] / sum(margins.values()) == pytest.approx((0.698 + 0.320) / 2, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("votes", "margin"),
+    [
+        ([("by-design", "x", 2)], 2),
+        ([("by-design", "x", 1), ("human:a", "x", 2)], 1),  # the design comes before people
+        ([("human:a", "x", 2), ("human:b", "x", 1)], 1),  # a mean of 1.5 is not much better
+        ([("human:a", "x", 2), ("human:b", "x", 2), ("human:c", "x", 1)], 2),
+        ([("human:a", "x", 1), ("human:b", "x", 1), ("human:c", "y", 2)], 1),  # other picks
+        ([("human:a", "y", 2)], 1),  # the picked answer is not the better one
+        ([], 1),
+    ],
+)
+def test_the_margin_is_that_of_the_votes_for_the_picked_answer(
+    votes: list[tuple[str, str, int]], margin: int
+) -> None:
+    human = tuple(Preference(who, ("x", "y"), picked, size) for who, picked, size in votes)
+    other = (Preference("human:z", ("x", "w"), "x", 2),) * 3  # about another pair
+    item = Item("q", "hello", {"x": "one", "y": "two"}, human=(*human, *other))
+    inputs = PromptInputs(item, ("x", "y"), ("one", "two"), ("A", "B"))
+    spec = JudgeSpec("s", "simulated")
+    call = JudgeCall("key", spec, load_prompt("arena-hard"), inputs, [], {})
+    assert _draw_margin(call, 0, random.Random(1)) == margin
+    much = replace(call, judge=replace(spec, simulation={"much_rate": 1.0}))
+    assert _draw_margin(much, 0, random.Random(1)) == 2
+    letters = replace(much, prompt=load_prompt("brief-letters"))
+    assert _draw_margin(letters, 0, random.Random(1)) == 1

@@ -1,14 +1,28 @@
 """The ledger equals the provider's bill, and the budget is reserved before each call."""
 
+import asyncio
+import math
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pytest
 import yaml
 
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.money.costs import PRICES_FILE, Ledger, check_budget, cost_of, listed_prices, price_of
+from judges.models.interface import JudgeCall
+from judges.money.costs import (
+    PRICES_FILE,
+    Ledger,
+    cost_of,
+    listed_price,
+    listed_prices,
+    price_of,
+    reply_token_cap,
+    require_prices_for_budget,
+    worst_case_cost,
+)
 from judges.planning.plan import save_plan
 from studies.domain import JudgeSpec, Price, Usage
 from studies.store.queries.run_costs import attempt_totals, study_spending
@@ -59,7 +73,7 @@ def test_a_list_price_does_not_apply_to_a_server_of_ones_own(own):
     at_home = replace(public, endpoint=own)
     assert price_of(at_home) is None, "unknown, neither free nor the list price"
     with pytest.raises(PlanError, match="price"):
-        check_budget(1.0, [at_home])
+        require_prices_for_budget(1.0, [at_home])
     stated = replace(at_home, price=Price(0.0, 0.0))
     assert price_of(stated) == Price(0.0, 0.0)
     assert price_of(replace(public, endpoint="https://8.8.8.8/v1")) is not None
@@ -241,10 +255,174 @@ def test_an_untold_call_is_feared_at_its_worst_by_the_budget(store, tmp_path):
         assert float(server.bill.totals.dollars) <= 0.01
 
 
+DOLLARS = Price(2.0, 8.0)
+"""Dollars per million tokens."""
+
+
+def costed_call(text: str, *, images: int = 0, cap: int = 100, **parameters: Any) -> JudgeCall:
+    """A call of one message; the prompt and its inputs are not used by the ledger."""
+    content: Any = text
+    if images:
+        picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+        content = [{"type": "text", "text": text}, *[picture] * images]
+    judge = JudgeSpec("judge", "m", endpoint="https://host.example/v1", max_tokens=cap)
+    unused: Any = None
+    messages = [{"role": "user", "content": content}]
+    return JudgeCall("key", judge, unused, unused, messages, parameters)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "cap"),
+    [({}, 100), ({"max_tokens": 7}, 7), ({"max_completion_tokens": 9}, 9),
+     ({"max_tokens": 7, "max_completion_tokens": 9}, 9), ({"max_tokens": None}, 100)],
+)  # fmt: skip
+def test_the_longest_reply_is_what_the_call_allows_else_what_the_judge_allows(parameters, cap):
+    assert reply_token_cap(costed_call("x", **parameters)) == cap
+
+
+def test_the_worst_case_is_every_byte_every_image_and_the_longest_reply():
+    # 1000 bytes at 0.5 tokens, and 16 for the message: 516 at 2; 100 out at 8: 1032 + 800.
+    assert worst_case_cost(costed_call("x" * 1000), DOLLARS, 0.5) == pytest.approx(1832e-6)
+    # Two bytes a letter: 500 letters weigh as much.
+    assert worst_case_cost(costed_call("é" * 500), DOLLARS, 0.5) == pytest.approx(1832e-6)
+    # Two images of 2000 tokens each: 8000 more.
+    pictured = costed_call("x" * 1000, images=2)
+    assert worst_case_cost(pictured, DOLLARS, 0.5) == pytest.approx(9832e-6)
+    # Every token may have to be written to a cache that costs 3: 1548 + 800.
+    dear = Price(2.0, 8.0, cache_write=3.0)
+    assert worst_case_cost(costed_call("x" * 1000), dear, 0.5) == pytest.approx(2348e-6)
+    # A cheaper cache is no reason to reserve less.
+    cheap = Price(2.0, 8.0, cache_read=0.1, cache_write=1.0)
+    assert worst_case_cost(costed_call("x" * 1000), cheap, 0.5) == pytest.approx(1832e-6)
+
+
+@pytest.mark.parametrize(
+    ("price", "worst"),
+    [(None, 0.0), (Price(0.0, 0.0), 0.0), (Price(2.0, 0.0), 1032e-6), (Price(0.0, 8.0), 800e-6)],
+)
+def test_only_what_has_a_price_is_reserved(price, worst):
+    assert worst_case_cost(costed_call("x" * 1000), price, 0.5) == pytest.approx(worst)
+
+
 def test_reservations_are_given_back():
-    ledger = Ledger(budget=1.0)
+    ledger = Ledger(budget=0.004)
+    assert ledger.has_no_open_calls and ledger.total == 0 and ledger.remaining == 0.004
+    call = costed_call("x" * 1000)  # at most 0.001832 dollars: two fit, three do not
+    assert ledger.reserve(call, DOLLARS) == pytest.approx(0.001832)
+    assert not ledger.has_no_open_calls
+    assert ledger.reserve(call, DOLLARS) == pytest.approx(0.001832)
+    assert ledger.remaining == pytest.approx(0.004 - 2 * 0.001832)
+    assert ledger.reserve(call, DOLLARS) is None
+    assert ledger.remaining == pytest.approx(0.004 - 2 * 0.001832), "nothing was reserved"
+    # 100 tokens in, 10 out: 280 millionths. The rest of the reservation is free again.
+    assert ledger.settle("judge", 0.001832, Usage(100, 10), DOLLARS) == pytest.approx(280e-6)
+    assert ledger.remaining == pytest.approx(0.004 - 0.001832 - 280e-6)
+    assert not ledger.has_no_open_calls
+    assert ledger.settle("judge", 0.001832, Usage(100, 10), DOLLARS) == pytest.approx(280e-6)
     assert ledger.has_no_open_calls
-    assert ledger.total == 0
+    assert ledger.spent == {"judge": pytest.approx(560e-6)}
+    assert ledger.total == pytest.approx(560e-6)
+    assert ledger.remaining == pytest.approx(0.004 - 560e-6)
+
+
+def test_a_call_that_fits_the_budget_exactly_is_made():
+    call = costed_call("x" * 1000)
+    assert Ledger(budget=0.001832).reserve(call, DOLLARS) == pytest.approx(0.001832)
+    assert Ledger(budget=0.001831).reserve(call, DOLLARS) is None
+
+
+def test_without_a_budget_every_call_is_made_and_a_free_one_is_not_open():
+    ledger = Ledger()
+    assert ledger.remaining == math.inf
+    assert ledger.reserve(costed_call("x"), Price(0.0, 0.0)) == 0.0
+    assert ledger.reserve(costed_call("x"), None) == 0.0
+    assert ledger.has_no_open_calls
+    spent = Ledger(budget=0.0)
+    assert spent.reserve(costed_call("x"), Price(0.0, 0.0)) == 0.0, "a free call needs no budget"
+    assert spent.reserve(costed_call("x"), DOLLARS) is None
+
+
+def test_an_unknown_cost_counts_as_spent_only_where_it_may_have_been_billed():
+    ledger = Ledger(budget=1.0)
+    for billed, left in ((False, 1.0), (True, 1 - 0.001832)):
+        reserved = ledger.reserve(costed_call("x" * 1000), DOLLARS)
+        assert reserved == pytest.approx(0.001832)
+        assert ledger.settle("j", reserved, Usage(), DOLLARS, maybe_billed=billed) is None
+        assert ledger.remaining == pytest.approx(left)
+        assert ledger.unknown_usage["j"] == billed
+    assert ledger.spent == {} and not ledger.unpriced
+    assert ledger.settle("k", 0.0, Usage(10, 1), None) is None
+    assert dict(ledger.unpriced) == {"k": 1} and ledger.unknown_usage["k"] == 0
+
+
+def test_the_spending_of_other_runs_is_taken_off_the_budget():
+    ledger = Ledger(budget=1.0, spent_by_others=0.25)
+    assert ledger.remaining == 0.75
+    # Three calls of others at an unknown cost: each as much as their dearest.
+    ledger.unknown_by_others, ledger.max_cost_by_others = 3, 0.1
+    assert ledger.remaining == pytest.approx(0.45)
+    # Without a known cost: each as much as the dearest call of this run may cost. In flight, too.
+    ledger.max_cost_by_others = 0.0
+    assert ledger.remaining == 0.75
+    reserved = ledger.reserve(costed_call("x" * 1000), DOLLARS)
+    assert reserved is not None
+    ledger.reserve(costed_call("x"), DOLLARS)
+    ledger.settle("j", reserved, Usage(0, 0), DOLLARS)
+    small = (16.5 * 2 + 800) / 1e6
+    assert ledger.remaining == pytest.approx(0.75 - small - 3 * 0.001832)
+    ledger.in_flight_by_others = 2
+    assert ledger.remaining == pytest.approx(0.75 - small - 5 * 0.001832)
+
+
+def test_the_tokens_of_a_byte_are_raised_by_what_a_reply_reports_never_lowered():
+    ledger, call = Ledger(budget=1.0), costed_call("x" * 1000)
+
+    def reserve_input() -> float:
+        """Prompt tokens that the ledger now fears for the call, without those of the message."""
+        reserved = ledger.reserve(call, Price(1.0, 0.0))
+        assert reserved is not None
+        return reserved * 1e6 - 16
+
+    assert reserve_input() == pytest.approx(500)
+    ledger.calibrate(call, Usage(216, 1))  # 200 of 1000 bytes: 0.22 with the tenth on top
+    assert reserve_input() == pytest.approx(500)
+    ledger.calibrate(costed_call("x" * 1000, images=1), Usage(5016, 1))  # the image's tokens
+    ledger.calibrate(call, Usage())
+    ledger.calibrate(costed_call(""), Usage(500, 1))
+    assert reserve_input() == pytest.approx(500)
+    ledger.calibrate(call, Usage(1016, 1))  # one token a byte, and a tenth
+    assert reserve_input() == pytest.approx(1100)
+    ledger.calibrate(call, Usage(816, 1))
+    assert reserve_input() == pytest.approx(1100)
+
+
+def test_a_settlement_wakes_each_waiting_call_once():
+    async def act() -> list[bool]:
+        ledger = Ledger(budget=1.0)
+        waiting = [asyncio.ensure_future(ledger.wait_for_change()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.sleep(0)
+        ledger.settle("j", 0.0, Usage(1, 1), DOLLARS)
+        late = asyncio.ensure_future(ledger.wait_for_change())
+        await asyncio.gather(*waiting[1:])
+        done = [late.done()]
+        ledger.wake_waiters()
+        await late
+        return [*done, late.done()]
+
+    assert asyncio.run(act()) == [False, True]
+
+
+def test_a_budget_needs_a_price_for_every_judge_and_no_budget_needs_none():
+    priced = JudgeSpec("a", "m", "https://host.example/v1", price=DOLLARS)
+    unknown = JudgeSpec("b", "m", "https://host.example/v1")
+    require_prices_for_budget(1.0, [priced])
+    require_prices_for_budget(None, [priced, unknown])
+    for judges in ([priced, unknown], [unknown, priced]):
+        with pytest.raises(PlanError, match="'b'"):
+            require_prices_for_budget(0.0, judges)
+    assert price_of(priced) == DOLLARS and listed_price("m", "https://host.example/v1") is None
 
 
 def test_the_expected_total_is_that_of_the_judgements_so_far(store, tmp_path):

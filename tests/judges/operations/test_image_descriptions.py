@@ -16,6 +16,7 @@ from judges.operations.image_descriptions import (
     ASPECTS_PROMPT,
     DescribeResult,
     build_describe_plan,
+    remove_think_blocks,
     write_descriptions,
 )
 from judges.planning.forecast import IMAGE_TOKENS, make_forecast
@@ -251,3 +252,19 @@ def test_the_command_describes_and_goes_on_where_it_stopped(
         assert server.bill.totals.calls == 2
         assert main([*command[:-1], str(tmp_path / "items.jsonl")]) == 2
     assert len(lines(out)) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "rest"),
+    [
+        ("<think>hm</think>\nA red door.", "A red door."),
+        ("A <think>x</think> B <think>y</think> C", "ABC"),
+        (" plain ", "plain"),
+        ("<think>never closed", "<think>never closed"),
+        ("</think> text", "</think> text"),
+        ("<think></think>", ""),
+        ("", ""),
+    ],
+)
+def test_closed_blocks_of_thought_are_removed(reply, rest):
+    assert remove_think_blocks(reply) == rest

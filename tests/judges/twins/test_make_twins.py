@@ -22,11 +22,13 @@ from studies.texts.twin_families import (
     split_twin,
     twin_name,
 )
+from tests.page_words import says
 
 ENGLISH = (
     "Water boils at 100 degrees at sea level, because its vapour pressure then equals that of "
     "the air. On a mountain of 3000 metres it boils earlier, at about 90 degrees."
 )
+
 MARKDOWN = "# Boiling\n\n- **Water** boils at 100 degrees.\n- See [the table](https://x.org/a).\n"
 CODE = "```python\ndef total(n):\n    return sum(range(1, n + 1))\n```"
 BARE_CODE = "def total(n):\n    return sum(range(1, n + 1))\n\nprint(total(10))"
@@ -168,10 +170,10 @@ def test_a_family_that_does_not_apply_gives_its_reason(family: str, text: str, r
 
 
 def test_a_twin_that_breaks_a_law_is_found():
-    assert find_fault("sham", ENGLISH, ENGLISH) == "same as the original"
-    assert find_fault("citation", ENGLISH, "Source.") == "length out of bounds"
+    assert says(find_fault("sham", ENGLISH, ENGLISH), "same")
+    assert says(find_fault("citation", ENGLISH, "Source."), "length")
     assert find_fault("citation", ENGLISH, ENGLISH.replace("Water", "Steam")) == "words lost"
-    assert find_fault("citation", "Yes.", "Yes. (Source)") == "no full stop at the end"
+    assert says(find_fault("citation", "Yes.", "Yes. (Source)"), "full stop")
     assert find_fault("sham", ENGLISH, ENGLISH + "\n") == ""
 
 
@@ -218,3 +220,29 @@ def test_a_study_file_names_presets_and_corrects_names():
     assert full is not None and full.families == PRESET_FAMILIES["full"] and full.answers == ()
     with pytest.raises(Exception, match=r"twins: no family 'longr-3' \(did you mean 'longer-3'\?"):
         parse_study("name: s\ntwins: {families: [longr-3]}\n")
+
+
+@pytest.mark.parametrize(
+    ("family", "longest"),
+    [("frame", 1000 + 600), ("longer-3", 4000 + 600), ("longer-1", 2000 + 300), ("twice", 2300)],
+)
+def test_a_twin_may_exceed_its_length_by_whole_sentences(family, longest):
+    original = "x" * 999 + "."
+    for length, fault in ((longest, ""), (longest + 1, "length out of bounds")):
+        twin = original + " " + "y" * (length - 1002) + "."
+        assert len(twin) == length
+        assert find_fault(family, original, twin) == fault
+
+
+def test_a_twin_keeps_at_least_its_share_of_the_length_its_words_and_its_full_stop():
+    original = "word " * 199 + "ends."
+    assert find_fault("repeat", original, original) == ""
+    assert find_fault("repeat", original, original + "x")
+    assert find_fault("frame", original, original), "the same text is no twin"
+    assert says(find_fault("cut", original, original[:297]), "length")
+    assert not says(find_fault("cut", original, original[:298]), "length")
+    assert find_fault("longer-1", original, original + "z" * 1000 + ".") == ""
+    assert find_fault("longer-1", original, "z" * 1999 + ".") == "words lost"
+    assert find_fault("longer-1", original, original + "z" * 1000).startswith("no full stop")
+    assert find_fault("longer-1", original, original + "z" * 995 + "end.**") == ""
+    assert find_fault("empty", original, "") == "" == find_fault("other", original, "z")

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict import parse_verdict
 from tests.growth import STEP, is_linear
 
@@ -69,3 +70,28 @@ def test_long_replies_take_linear_time(text: str) -> None:
         read = partial(parse_verdict, format, n_options=5, scale=FIVE)
         long = text * 500 * STEP
         assert is_linear(partial(read, text * 500), partial(read, long)), format
+
+
+@pytest.mark.parametrize(
+    ("scale", "reply", "score"),
+    [
+        (("-1", "0", "1"), "Score: -1", -1.0),
+        (("0.5", "1.5"), "Score: 1.50", 1.5),
+        (("1.0.1", "1.0.2"), "Score: 2", None),  # names, not numbers: 2 is no option
+        (("1.0.1", "1.0.2"), "Score: 1.0.2", 2.0),
+        (("low", "2"), "Score: 2", 2.0),
+        (("1", "high"), "Score: 2", None),
+    ],
+)
+def test_numbers_count_only_where_every_option_is_one(
+    scale: tuple[str, ...], reply: str, score: float | None
+) -> None:
+    verdict = parse_verdict("score-scale", reply, len(scale), scale=scale).verdict
+    assert (verdict.scores if verdict else None) == (None if score is None else (score,))
+
+
+def test_options_are_worth_their_number_their_rank_or_pass_and_fail() -> None:
+    assert option_values(("fail", "pass")) == {"fail": 0.0, "pass": 1.0}
+    assert option_values(("pass", "fail")) == {"fail": 0.0, "pass": 1.0}
+    assert option_values(("2", "4.5")) == {"2": 2.0, "4.5": 4.5}
+    assert option_values(("poor", "fair", "3")) == {"poor": 1.0, "fair": 2.0, "3": 3.0}

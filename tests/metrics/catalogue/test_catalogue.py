@@ -192,4 +192,4 @@ def test_a_new_measure_is_in_json_matrix_and_paper(
     assert "| First calls | % of replies to a call that is no repeat." in "\n".join(
         records.measure_tables()
     )
-    assert new_measure in records.family("Behaviour") and "Behaviour" in FAMILIES
+    assert new_measure in records.records_of_family("Behaviour") and "Behaviour" in FAMILIES

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
+from math import log, prod
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from metrics.drift.baseline_contrast import LOOKS, SHARE, baseline_p_value, item_weights
+from metrics.drift.baseline_contrast import (
+    LOOKS,
+    SHARE,
+    baseline_p_value,
+    contrast_strength,
+    item_weights,
+)
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
 from tests.samples import ALL
@@ -81,3 +88,43 @@ def test_a_drop_right_after_a_single_night_is_found_and_quiet_weeks_are_quiet() 
     weeks = 100 if ALL else 50
     quiet = [first_alarm(rng, **week) for _ in range(weeks)]
     assert sum(alarm is not None for alarm in quiet) <= 0.04 * weeks
+
+
+@pytest.mark.parametrize(("high", "nights"), [(1, 4), (1, 8), (2, 6), (3, 4), (5, 6)])
+def test_the_weights_are_those_of_bayes_rule(high: int, nights: int) -> None:
+    """A changed item is high on the baseline with probability .95, on later nights with .05; an
+    item that varies has any rate of high nights, all counts being equally likely."""
+    first = 0.95 * binom.pmf(high - 1, nights - 1, 0.05)
+    later = 0.05 * binom.pmf(high, nights - 1, 0.05)
+    changed = (first + later) / (first + later + 1 / (nights + 1))
+    share = high / nights
+    likely = changed * first / (first + later) + (1 - changed) * share
+    wanted = round(20 * log(likely / share)), round(20 * log((1 - likely) / (1 - share)))
+    assert item_weights(high, nights) == wanted
+
+
+def test_the_strength_of_a_contrast_is_a_third_of_a_third_at_three_nights_only() -> None:
+    # The three looks share one third: p = 1/900 is as strong as an e-value of 100.
+    assert [contrast_strength(night, 1 / 900) for night in range(1, 9)] == pytest.approx(
+        [0, 0, 100, 0, 100, 0, 100, 0]
+    )
+    assert 1e290 < contrast_strength(3, 0.0) < 1e300
+
+
+def test_an_item_is_high_above_the_middle_of_its_scores() -> None:
+    # 0, 10 and 60: the middle is 30, so 10 is low: as an item of one high night in four.
+    assert baseline_p_value([{0: 2, 10: 1, 60: 1}], [60]) == pytest.approx(0.25)
+    assert baseline_p_value([{0: 2, 10: 1, 60: 1}], [10]) == pytest.approx(1)
+    # 30 of 0, 30, 60 is the middle itself: low.
+    assert baseline_p_value([{0: 2, 30: 1, 60: 1}], [30]) == pytest.approx(1)
+
+
+def test_the_third_night_after_a_single_baseline_is_contrasted() -> None:
+    # Eight items, right on the baseline and wrong on the three nights after it: p = ¼⁸.
+    history = StreamHistory("accuracy").with_baseline({str(n): "60" for n in range(8)})
+    for _ in range(3):
+        night, history = history.compare({str(n): "0" for n in range(8)})
+    assert night.strength == pytest.approx(
+        max(4.0**8 / 9, 2 / 3 * night.evidence.e_value), rel=1e-6
+    )
+    assert night.strength == pytest.approx(4.0**8 / 9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import comb
+from math import comb, exp
 
 import numpy as np
 import pytest
@@ -12,7 +12,9 @@ from scipy.stats import norm
 from metrics.drift.change_evidence import HORIZON, SHIFTS, ChangeEvidence, start_weight
 from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_history import StreamHistory
+from metrics.drift.night_scores import outcome_scores, score_night
 from tests.metrics.drift.simulated_nights import first_alarm
+from tests.metrics.frames import build, pair
 
 
 def test_one_earlier_night_gives_mcnemars_exact_test() -> None:
@@ -63,3 +65,101 @@ def test_few_series_without_change_alarm_and_drops_are_found() -> None:
         first_alarm(rng, items=100, noise=0.1, nights=16, drop_at=10, drop=0.1) for _ in range(15)
     ]
     assert sum(alarm is not None and 10 <= alarm <= 16 for alarm in found) >= 12
+
+
+def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
+    evidence, spent = ChangeEvidence(), 0.0
+    for night in range(1, HORIZON + 3):
+        evidence = evidence.after(0.5)
+        spent += start_weight(night)
+        bet = sum(evidence.started) / len(SHIFTS)
+        assert evidence.e_value - bet == pytest.approx(1 - spent, abs=1e-12)
+    assert (evidence.nights, start_weight(0), start_weight(HORIZON + 1)) == (HORIZON + 2, 0, 0)
+    assert start_weight(1) == pytest.approx(2 * start_weight(2))
+    assert start_weight(HORIZON) * HORIZON == pytest.approx(start_weight(1))
+
+
+def test_a_bet_multiplies_what_is_held_and_what_is_new() -> None:
+    # p = ½ is z = 0: a tenth stays, nine tenths times exp(−s²/2). p = 2.275 % is z = 2: exp(2s −
+    # s²/2).
+    once = ChangeEvidence().after(0.5)
+    held = [start_weight(1) * (0.1 + 0.9 * exp(-s * s / 2)) for s in SHIFTS]
+    assert once.started == pytest.approx(held)
+    twice = once.after(float(norm.sf(2.0)))
+    wanted = [
+        (have + start_weight(2)) * (0.1 + 0.9 * exp(2 * s - s * s / 2))
+        for have, s in zip(held, SHIFTS, strict=True)
+    ]
+    assert twice.started == pytest.approx(wanted)
+    assert (once.nights, twice.nights) == (1, 2)
+
+
+def test_the_surest_nights_have_finite_evidence() -> None:
+    sure = ChangeEvidence()
+    for _ in range(5):
+        sure = sure.after(0.0)
+    assert 1e100 < sure.e_value <= 1e200
+    none = ChangeEvidence().after(1.0)
+    assert none.started == pytest.approx([0.1 * start_weight(1)] * len(SHIFTS), rel=5e-3)
+
+
+def test_a_night_is_compared_with_the_mean_of_the_earlier_ones() -> None:
+    # a: 60, 60, tonight 60. b: 0, 60, tonight 0. Tonight ½; before (60 + 30)/2 = ¾; −¼ on average.
+    history = StreamHistory("accuracy").with_baseline({"a": "60", "b": "0", "gone": "60"})
+    history = history.with_baseline({"a": "60", "b": "60"})
+    night, after = history.compare({"a": "60", "b": "0", "new": "60"})
+    assert (night.value, night.before, night.difference.value) == (0.5, 0.75, -0.25)
+    assert night.p == pytest.approx(2 / 3)  # two of b's three nights are 0
+    assert after.bags["a"] == {"60": 3} and after.bags["new"] == {"60": 1}
+    assert after.bags["b"] == {"0": 2, "60": 1} and after.bags["gone"] == {"60": 1}
+    assert (history.baseline_nights, after.baseline_nights, after.evidence.nights) == (2, 2, 1)
+    assert night.evidence == after.evidence == ChangeEvidence().after(2 / 3)
+    assert -1 <= night.difference.low <= -0.25 <= night.difference.high <= 1
+
+
+def test_a_night_without_known_items_says_nothing() -> None:
+    night, after = StreamHistory("accuracy").compare({"a": "60"})
+    assert (night.value, night.before, night.difference.value, night.p) == (None, None, None, 1.0)
+    assert night.difference.note and after.bags == {"a": {"60": 1}}
+    assert StreamHistory("accuracy").baseline_nights == 0
+
+
+def test_agreement_scores_count_equal_calls_on_all_nights() -> None:
+    # Two calls a night. Nights x y (twice), x z (once): xy scores (2·1 + ½)/3, xz (2·½ + 1)/3.
+    calls = {"x\x1dy": 2, "x\x1dz": 1}
+    assert outcome_scores("agreement", calls) == {"x\x1dy": 50, "x\x1dz": 40}
+    # A night with three calls shares one of three with a night of one.
+    assert outcome_scores("agreement", {"x": 1, "x\x1dy\x1dz": 1}) == {"x": 40, "x\x1dy\x1dz": 40}
+    assert outcome_scores("accuracy", {"45": 3, "0": 1}) == {"45": 45, "0": 0}
+
+
+def test_a_night_is_scored_in_sixtieths_by_judge_prompt_and_kind() -> None:
+    rows = [
+        *pair("q1", 0, 1, better="x"), *pair("q2", 0, 0, better="y"),
+        *pair("q3", 1, None, better="x"), *pair("q4", 0, 1, judge="k"),
+        *pair("q4", 1, 0, judge="k", noise=True),
+        *pair("q1", 0, 1, judge="human:a"),
+    ]  # fmt: skip
+    found = {tuple(stream): scores for stream, scores in score_night(build(rows)).items()}
+    # Accuracy: q1 both right, q2 one of two, q3 wrong (one readable). Coverage: q3 one of two.
+    # Consistency: q2 flips; q3 has one order only.
+    assert found["j", "p", "accuracy"] == {"q1": "60", "q2": "30", "q3": "0"}
+    assert found["j", "p", "coverage"] == {"q1": "60", "q2": "60", "q3": "30"}
+    assert found["j", "p", "consistency"] == {"q1": "60", "q2": "0"}
+    assert {judge for judge, _, _ in found} == {"j", "k"}, "people are no stream"
+    assert ("j", "p", "agreement") not in found and ("k", "p", "accuracy") not in found
+    (text,) = found["k", "p", "agreement"].values()
+    calls = text.split("\x1d")
+    assert [call.split("\x1e")[1] for call in calls] == ["x", "x"], "the noise repeats are left out"
+    assert found["k", "p", "consistency"] == {"q4": "60"}
+
+
+def test_verdicts_of_a_night_are_texts_of_winner_tie_or_nothing() -> None:
+    found = score_night(build([*pair("q", 1, "tie"), *pair("r", None, 1)]))
+    texts = {
+        item: [call.split("\x1e")[1] for call in text.split("\x1d")]
+        for stream, scores in found.items()
+        if stream.kind == "agreement"
+        for item, text in scores.items()
+    }
+    assert texts == {"q": ["y", "tie"], "r": ["?", "x"]}

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
+from metrics.estimation import contrasts as contrasts_module
 from metrics.estimation.contrasts import (
+    PairedTotals,
+    adjust_contrast_family,
     contrast_families,
+    largest_difference,
     max_t_of_all_pairs,
     paired_contrasts,
 )
 from metrics.estimation.intervals import paired_difference
+from metrics.estimation.measures import first_over_last
+from metrics.estimation.rare_events import TANGO_METHOD, tango_bounds
 from metrics.position.position_measures import (
     CONSISTENCY,
     CONSISTENCY_KAPPA,
@@ -168,3 +177,116 @@ def test_two_judges_chosen_from_eight_get_a_wider_interval():
     assert chosen.raw == alone.raw
     width = chosen.adjusted.high - chosen.adjusted.low
     assert width > 1.3 * (alone.adjusted.high - alone.adjusted.low)
+
+
+def totals(rows: list[tuple[float, float, float, float]], step: float = 1.0) -> PairedTotals:
+    """Items with (successes, units) of the left and of the right cell."""
+    sums = np.array(rows, np.float64)
+    return PairedTotals(CONSISTENCY, J, K, np.arange(len(rows)), sums, first_over_last, step)
+
+
+def raw_of(one: PairedTotals):
+    (got,) = adjust_contrast_family([one], rng())
+    return got.raw
+
+
+def test_few_differing_units_get_tangos_limits_at_the_effective_number_of_pairs():
+    # 20 items of 2 units: in 4 the left has one more success, in 2 the right. Discordance 6·½/20,
+    # difference 2·½/20; the standard error is that of 20 item differences.
+    rows = [(2.0, 2.0, 1.0, 2.0)] * 4 + [(1.0, 2.0, 2.0, 2.0)] * 2 + [(1.0, 2.0, 1.0, 2.0)] * 14
+    gaps = np.array([0.5] * 4 + [-0.5] * 2 + [0.0] * 14)
+    error = stats.sem(gaps)
+    t = stats.t.ppf(0.975, 19)
+    pairs = (0.15 - 0.05**2) / error**2 * (1.959964 / t) ** 2
+    assert pairs < 40
+    more, less = (0.15 + 0.05) / 2 * pairs, (0.15 - 0.05) / 2 * pairs
+    low, high = tango_bounds(more, less, pairs)
+    got = raw_of(totals(rows))
+    assert (got.value, got.n, got.items) == (pytest.approx(0.05), 40, 20)
+    assert got.method == TANGO_METHOD
+    assert (got.low, got.high) == pytest.approx(
+        (min(low, 0.05 - t * error), max(high, 0.05 + t * error)), abs=1e-6
+    )
+
+
+def test_uneven_items_are_weighted_by_their_units():
+    # Shares by item: left 3/4, 1/1, 0/1, 1/2; right 1/2, 0/1, 1/1, 1/2.
+    rows = [(3.0, 4.0, 1.0, 2.0), (1, 1, 0, 1), (0, 1, 1, 1), (1, 2, 1, 2)]
+    sums = np.array(rows)
+    left, right = sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]
+    weight = (sums[:, 1] / 8 + sums[:, 3] / 6) / 2
+    discordance = float((abs(left - right) * weight).sum())
+    value = 5 / 8 - 3 / 6
+    rest = [(5 - a) / (8 - n) - (3 - b) / (6 - m) for a, n, b, m in rows]
+    error = np.sqrt(3 / 4 * ((np.array(rest) - np.mean(rest)) ** 2).sum())
+    t = stats.t.ppf(0.975, 3)
+    pairs = min((discordance - value**2) / error**2, 6) * (1.959964 / t) ** 2
+    low, high = tango_bounds(
+        (discordance + value) / 2 * pairs, (discordance - value) / 2 * pairs, pairs
+    )
+    got = raw_of(totals(rows))
+    wanted = (min(low, value - t * error), max(high, value + t * error))
+    assert (got.low, got.high) == pytest.approx((max(wanted[0], -1), min(wanted[1], 1)), abs=1e-6)
+    assert (got.value, got.n) == (pytest.approx(value), 6)
+
+
+def test_half_credits_have_half_the_interval():
+    rows = [(2.0, 2.0, 1.0, 2.0)] * 4 + [(1.0, 2.0, 2.0, 2.0)] + [(1.0, 2.0, 1.0, 2.0)] * 9
+    half = [(a / 2, n, b / 2, m) for a, n, b, m in rows]
+    whole, halved = raw_of(totals(rows)), raw_of(totals(half, step=0.5))
+    assert whole.method == halved.method == TANGO_METHOD
+    assert (halved.value, halved.low, halved.high) == pytest.approx(
+        (whole.value / 2, whole.low / 2, whole.high / 2), abs=1e-6
+    )
+
+
+def test_ten_differing_units_are_enough_for_the_t_interval():
+    # One unit per item: 10 items of 40 differ, all to one side.
+    def one_sided(differing: int):
+        rows = [(1.0, 1.0, 0.0, 1.0)] * differing + [(1.0, 1.0, 1.0, 1.0)] * (40 - differing)
+        gaps = np.array([1.0] * differing + [0.0] * (40 - differing))
+        return raw_of(totals(rows)), stats.t.interval(0.95, 39, gaps.mean(), stats.sem(gaps))
+
+    got, plain = one_sided(10)
+    assert (got.low, got.high) == pytest.approx(plain)
+    got, plain = one_sided(9)
+    low, high = tango_bounds(9, 0, 40)
+    assert (got.low, got.high) == pytest.approx((min(plain[0], low), max(plain[1], high)))
+    assert got.method == TANGO_METHOD
+
+
+def test_values_of_both_sides_and_the_range_of_a_difference():
+    (got,) = adjust_contrast_family([totals([(1.0, 2.0, 0.0, 2.0), (2.0, 2.0, 1.0, 2.0)])], rng())
+    assert (got.left_value, got.right_value) == (0.75, 0.25)
+    assert (got.measure, got.left, got.right) == ("consistency", J, K)
+    (none,) = adjust_contrast_family(
+        [PairedTotals(CONSISTENCY, J, K, np.zeros(0, int), np.zeros((0, 4)), first_over_last)],
+        rng(),
+    )
+    assert (none.raw.value, none.left_value, none.right_value) == (None, None, None)
+    assert none.adjusted.value is None
+    assert largest_difference(CONSISTENCY) == 1
+    rated = replace(CONSISTENCY, kind="mean", bounds=(1.0, 5.0))
+    assert largest_difference(rated) == 4
+    assert adjust_contrast_family([], rng()) == []
+
+
+def test_a_larger_critical_value_widens_by_the_ratio_of_quantiles():
+    rows = [(1.0, 1.0, 0.0, 1.0)] * 12 + [(1.0, 1.0, 1.0, 1.0)] * 28
+    (got,) = adjust_contrast_family([totals(rows)], rng(), min_critical=3.0)
+    # The t quantile with the tail of z = 3, over that of 2.5 %, with 39 degrees of freedom.
+    ratio = stats.t.isf(stats.norm.sf(3.0), 39) / stats.t.isf(0.025, 39)
+    assert got.adjusted.high - 0.3 == pytest.approx(ratio * (got.raw.high - 0.3))
+    assert 0.3 - got.adjusted.low == pytest.approx(ratio * (0.3 - got.raw.low))
+
+
+def test_large_families_use_bonferronis_quantile(monkeypatch):
+    monkeypatch.setattr(contrasts_module, "MAX_BOOTSTRAP_FAMILY", 5)
+    got = max_t_of_all_pairs(many(), ["judge"], [CONSISTENCY], rng())
+    assert got == pytest.approx(stats.norm.isf(0.025 / 6))
+    two = max_t_of_all_pairs(many(), ["judge"], [CONSISTENCY, FIRST_SHARE], rng(), [("a",), ("b",)])
+    assert 1.96 < two < 2.4  # two differences: bootstrapped
+    one = max_t_of_all_pairs(many(), ["judge"], [CONSISTENCY], rng(), [("a",), ("b",)])
+    assert one == pytest.approx(1.959964)
+    apart = build([*pair("q1", 0, 1), *pair("q2", 0, 1, judge="k")])
+    assert max_t_of_all_pairs(apart, ["judge"], [CONSISTENCY], rng()) == pytest.approx(1.959964)

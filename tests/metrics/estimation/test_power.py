@@ -118,3 +118,37 @@ def test_the_detectable_share_is_the_inverse_of_the_battles_needed(n, share):
 
 def test_too_few_battles_detect_nothing():
     assert w.detectable_share(2) is None
+
+
+def test_other_levels_of_power_and_error():
+    # z of 90 %: 1.2816; z of 5 % two-sided at 10 %: 1.6449. p = .6: (.8224 + 1.2816·.4899)²/.01.
+    assert w.battles_needed(0.6, power=0.9, alpha=0.1) == 211
+    assert w.detectable_share(211, power=0.9, alpha=0.1) == pytest.approx(0.6, abs=1e-3)
+    # A share of 1 has no variance: (1.96/2/.5)² = 3.84, so 4.
+    assert w.battles_needed(1.0) == 4
+    assert w.detectable_share(4) is not None and w.detectable_share(3) is None
+
+
+def test_a_planned_width_needs_an_interval_and_verdicts():
+    assert w.half_width_after(Estimate(0.6, 0.5, None, n=10), 10) is None
+    assert w.half_width_after(Estimate(0.6, None, 0.7, n=10), 10) is None
+    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, n=0), 10) is None
+    # One item has no t quantile to shrink with; no items ignore a correlation.
+    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, 100, 1), 300) == pytest.approx(0.05)
+    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, 100, 0), 300, 0.5) == pytest.approx(0.05)
+    # Two verdicts per item that cancel exactly have a design effect of 0 now.
+    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, 40, 20), 120, -1.0) == pytest.approx(0.05)
+
+
+def test_the_e_value_of_few_and_of_very_many_battles():
+    assert w.e_value(0, 0) == pytest.approx(1)
+    assert w.e_value(1, 1) == pytest.approx(1)  # B(3/2, 1/2)/B(1/2, 1/2)·2 = ½·2
+    assert w.e_value(2, 2) == pytest.approx(1.5)  # 3/8·4
+    assert w.e_value(0, 2) == w.e_value(2, 2)
+    assert w.e_value(10_000, 10_000) == pytest.approx(np.exp(700))
+
+
+def test_the_correlation_needs_two_items_and_two_outcomes():
+    assert w.item_correlation([1, 0], [0, 0]) is None  # one item
+    assert w.item_correlation([0, 0, 0, 0], [0, 0, 1, 1]) is None
+    assert w.item_correlation([1, 1, 0, 0], [0, 0, 1, 1]) == pytest.approx(3)  # deff 2/1·2/1 = 4

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.scores.intransitive_triples import intransitive_triples
+from metrics.labels.scores import intransitive_triples as triples_module
+from metrics.labels.scores.intransitive_triples import intransitive_triples, triples_as_json
 from metrics.labels.scores.score_contradictions import (
     score_contradictions,
     score_contradictions_section,
@@ -102,3 +103,33 @@ def test_triples_stand_beside_the_contradictions_of_a_judge_with_both() -> None:
     assert found.share.value == pytest.approx(2 / 3)
     section = score_contradictions_section(frame_of([*scores, *picks]))["j"]
     assert section["triples"]["share"].value == 1.0
+
+
+def test_verdicts_on_one_item_cannot_be_exchanged() -> None:
+    # Every permutation is the observed one: 1,001 of 1,001.
+    found = intransitive_triples(verdicts_of([CIRCLE]))
+    assert found is not None
+    assert (found.p, found.expected, found.expected_low, found.expected_high) == (1, 1, 1, 1)
+    assert triples_as_json(found) == {
+        "share": found.share, "expected": 1, "expected_range": [1, 1], "p": 1, "ties": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "smallest"), [(20_000_000, 1 / 1001), (1, 1 / 21)])
+def test_the_smallest_p_value_is_that_of_no_permutation(
+    most: int, smallest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items in one of two opposite orders: a quarter of permuted triples is circular."""
+    monkeypatch.setattr(triples_module, "MAX_PERMUTED", most)
+    reverse = {pair: -balance for pair, balance in ORDER.items()}
+    found = intransitive_triples(verdicts_of([ORDER, reverse] * 20))
+    assert found is not None
+    assert (found.share.value, found.p) == (0, pytest.approx(smallest))
+    assert found.expected == pytest.approx(0.25, abs=0.05)
+    assert 0 < found.expected_low < found.expected < found.expected_high
+
+
+def test_margins_of_wins_do_not_count_only_their_sign() -> None:
+    strong = {pair: 3 * balance for pair, balance in CIRCLE.items()}
+    found = intransitive_triples(verdicts_of([strong, ORDER]))
+    assert found is not None and found.share.value == 0.5

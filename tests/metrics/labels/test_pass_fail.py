@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +14,19 @@ from metrics.labels.pass_fail import (
     UNKNOWN,
     Confusion,
     PassFailRows,
+    combine_independent,
     equal_errors_p_value,
     pass_fail_rates,
+    youden_index,
 )
-from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
+from metrics.labels.true_pass_rate import (
+    clip_share,
+    corrected_pass_rate,
+    prediction_powered_rate,
+    refusal_reason,
+    true_pass_rate,
+)
+from studies.domain import Estimate
 from tests.page_words import says
 from tests.samples import ALL, sample
 
@@ -204,3 +215,203 @@ def test_rates_of_a_near_perfect_judge_cover(labels):
             inside[name] += one.low is None or one.low <= 0.97 <= one.high
     least = 0.95 - 2.5 * (0.95 * 0.05 / studies) ** 0.5
     assert {name: n / studies for name, n in inside.items() if n / studies < least} == {}
+
+
+# -- sums of independent estimates, and corrections, by hand ---------------------------------------
+
+
+def test_youdens_index_by_hand():
+    # .9 (.8 to .95) and .7 (.6 to .8): .6; below √(.1² + .1²), above √(.05² + .1²).
+    one, two = Estimate(0.9, 0.8, 0.95, 100, 90), Estimate(0.7, 0.6, 0.8, 40, 30)
+    got = youden_index(one, two)
+    assert (got.value, got.low, got.high) == pytest.approx(
+        (0.6, 0.6 - math.hypot(0.1, 0.1), 0.6 + math.hypot(0.05, 0.1))
+    )
+    assert (got.n, got.items, got.unit) == (140, 120, "share")
+    assert youden_index(replace(one, low=None), two).low is None
+    assert youden_index(replace(one, low=None), two).high == got.high
+    assert youden_index(one, replace(two, high=None)).high is None
+    assert youden_index(Estimate(None), two).value is None
+    assert youden_index(one, Estimate(None)).value is None
+    wide = youden_index(Estimate(0.9, 0.0, 1.0, 2, 2), Estimate(0.9, 0.0, 1.0, 2, 2))
+    assert wide.high == pytest.approx(0.8 + math.hypot(0.1, 0.1)) and wide.low > -1
+    best = youden_index(Estimate(0.9, 0.5, 1.1, 2, 2), Estimate(1.0, 0.5, 1.2, 2, 2))
+    assert best.high == 1.0
+    worst = youden_index(Estimate(0.0, 0.0, 1.0, 2, 2), Estimate(0.1, 0.0, 1.0, 2, 2))
+    assert worst.low == -1.0
+
+
+def test_a_weighted_sum_of_independent_estimates_by_hand():
+    # ¼·.4 + ¾·.8 = .7; below √((¼·.1)² + (¾·.2)²), above √((¼·.2)² + (¾·.1)²).
+    parts = [(0.25, Estimate(0.4, 0.3, 0.6, 10, 5)), (0.75, Estimate(0.8, 0.6, 0.9, 20, 8))]
+    got = combine_independent(parts, "share", "by hand", "why")
+    assert (got.value, got.low, got.high) == pytest.approx(
+        (0.7, 0.7 - math.hypot(0.025, 0.15), 0.7 + math.hypot(0.05, 0.075))
+    )
+    assert (got.n, got.items, got.unit, got.method, got.note) == (30, 13, "share", "by hand", "why")
+    open_end = combine_independent([parts[0], (0.75, Estimate(0.8, None, 0.9))], "", "")
+    assert open_end.low is None and open_end.high == pytest.approx(got.high)
+
+
+def test_rates_without_labels_or_passes_say_why():
+    nothing = pass_fail_rates(rows_of(0, 0, 0, 0, unlabelled=(3, 1)))
+    for name in ("sensitivity", "precision", "agreement", "kappa", "base_rate", "youden"):
+        one = getattr(nothing, name)
+        assert one.value is None and one.note, name
+    assert nothing.observed_pass_rate.value == 0.75
+    assert nothing.confusion.total == 0
+    failed = pass_fail_rates(rows_of(0, 0, 3, 4))
+    assert failed.precision.value is None and "passed" in failed.precision.note
+    assert failed.agreement.value == pytest.approx(4 / 7)
+    assert (failed.sensitivity.value, failed.specificity.value) == (0, 1)
+    assert failed.kappa.value == 0
+    alike = pass_fail_rates(rows_of(4, 0, 0, 0))
+    assert alike.kappa.value is None and alike.kappa.note
+
+
+def test_kappa_of_pass_and_fail_has_the_interval_of_its_jackknife():
+    # 3 1 / 2 4 of ten items: κ = .4; leaving out each item in turn.
+    table = {"pass_good": 4, "pass_bad": 1, "fail_good": 2, "fail_bad": 3}
+
+    def kappa(pg: int, pb: int, fg: int, fb: int) -> float:
+        n = pg + pb + fg + fb
+        seen = (pg + fb) / n
+        chance = ((pg + pb) * (pg + fg) + (fg + fb) * (pb + fb)) / n**2
+        return (seen - chance) / (1 - chance)
+
+    counts = list(table.values())
+    left = []
+    for place, n in enumerate(counts):
+        left += [kappa(*(c - (k == place) for k, c in enumerate(counts)))] * n
+    error = math.sqrt(9 / 10 * sum((x - np.mean(left)) ** 2 for x in left))
+    got = pass_fail_rates(rows_of(*counts)).kappa
+    assert got.value == pytest.approx(kappa(*counts))
+    half = stats.t.ppf(0.975, 9) * error
+    assert (got.low, got.high) == pytest.approx(
+        (max(got.value - half, -1), min(got.value + half, 1))
+    )
+
+
+def test_three_contestants_are_compared_by_the_likelihood_ratio():
+    passes, answers = np.array([30, 20, 25]), 40
+    rows = [rows_of(k, 0, answers - k, 0) for k in passes]
+    seen = np.concatenate([passes, answers - passes])
+    expected = np.repeat([passes.mean(), answers - passes.mean()], 3)
+    ratio = 2 * (seen * np.log(seen / expected)).sum()
+    assert equal_errors_p_value(rows) == pytest.approx(stats.chi2.sf(ratio, 2))
+    # Equal verdicts everywhere leave nothing to test; one contestant neither.
+    assert equal_errors_p_value([rows_of(5, 0, 0, 0), rows_of(7, 0, 0, 0)]) is None
+    assert equal_errors_p_value(rows[:1]) is None
+
+
+def test_answers_with_different_verdicts_are_permuted():
+    # Shares of passes 1, ½ against 0, ½, 0: by hand, 10 ways to choose the two; the spread is that
+    # of the chosen sum s (total 2): s²/2 + (2 − s)²/3. Observed 1.5; as large: s = 1.5 (twice), 0.
+    one = PassFailRows.from_values([1, 1, 1, 0], [1] * 4, [0, 0, 1, 1])
+    two = PassFailRows.from_values([0, 0, 1, 0, 0, 0], [1] * 6, [0, 0, 1, 1, 2, 2])
+    spreads = []
+    shares = [1, 0.5, 0, 0.5, 0]
+    for i in range(5):
+        for j in range(i):
+            s = shares[i] + shares[j]
+            spreads.append(s**2 / 2 + (2 - s) ** 2 / 3)
+    wanted = np.mean([x >= 1.5**2 / 2 + 0.5**2 / 3 - 1e-9 for x in spreads])
+    assert equal_errors_p_value([one, two]) == pytest.approx(wanted, abs=0.04)
+
+
+def test_very_many_answers_are_compared_by_the_f_test():
+    rng = np.random.default_rng(4)
+    shares = [rng.integers(0, 3, 1100) / 2, rng.integers(0, 3, 1000) / 2]
+    rows = [
+        PassFailRows.from_values(
+            np.stack([own > 0, own > 0.5], axis=1).ravel(),
+            np.ones(2 * len(own)),
+            np.repeat(np.arange(len(own)), 2),
+        )
+        for own in shares
+    ]
+    assert equal_errors_p_value(rows) == pytest.approx(stats.f_oneway(*shares)[1])
+
+
+def test_corrected_limits_are_those_of_lang_and_reiczigel():
+    # Lang and Reiczigel (2014): .6 of 1,000 with sensitivity .9 of 100 and specificity .8 of 100.
+    # Adjusted .599617, 91/102 and 81/102: J .686275, centre .573728, shift −.001092, se .042254.
+    rows = rows_of(90, 20, 10, 80, unlabelled=(600, 400))
+    got = corrected_pass_rate(rows.select(rows.label == UNKNOWN), rows.labelled)
+    assert got.value == pytest.approx(0.4 / 0.7)
+    assert (got.n, got.items) == (1000, 1000)
+    assert (got.low, got.high) == pytest.approx((0.48982, 0.65545), abs=2e-4)
+
+
+def test_exchanging_pass_and_fail_mirrors_the_corrected_rate():
+    one = true_pass_rate(rows_of(45, 8, 5, 32, unlabelled=(130, 70)))
+    two = true_pass_rate(rows_of(32, 5, 8, 45, unlabelled=(70, 130)))
+    assert (one.value, one.low, one.high) == pytest.approx(
+        (1 - two.value, 1 - two.high, 1 - two.low), abs=1e-9
+    )
+    assert one.n == two.n == 290
+
+
+def test_judges_are_corrected_only_above_both_limits():
+    rates = pass_fail_rates(rows_of(90, 20, 10, 80))
+
+    def refused(value: float | None, low: float | None) -> bool:
+        return bool(refusal_reason(replace(rates, youden=Estimate(value, low, 1.0))))
+
+    assert not refused(0.2, 0.07) and not refused(0.9, 0.061)
+    assert refused(0.19, 0.1) and refused(0.5, 0.06) and refused(0.5, None) and refused(None, None)
+
+
+def test_a_share_outside_its_scale_is_clipped_with_a_note():
+    inside = Estimate(0.5, -0.2, 1.2, 10, 5, "share", 0.9, "m", "why")
+    got = clip_share(inside)
+    assert (got.value, got.low, got.high, got.note) == (0.5, 0.0, 1.0, "why")
+    assert (got.n, got.items, got.level, got.method) == (10, 5, 0.9, "m")
+    for outside, limit in ((1.1, 1.0), (-0.1, 0.0)):
+        cut = clip_share(Estimate(outside, None, None, 1, 1, note="why"))
+        assert cut.value == limit and cut.low is None and cut.note.startswith("why; ")
+
+
+def test_without_unlabelled_or_usable_verdicts_nothing_is_corrected():
+    rows = rows_of(9, 2, 1, 8)
+    assert true_pass_rate(rows) == pass_fail_rates(rows).base_rate
+    assert true_pass_rate(rows_of(0, 0, 0, 0, unusable=2)).value is None
+    assert prediction_powered_rate(rows).value is None
+    assert prediction_powered_rate(rows_of(1, 0, 0, 0, unlabelled=(3, 3))).value is None
+    assert prediction_powered_rate(rows_of(1, 1, 0, 0, unlabelled=(1, 0))).value is None
+    assert prediction_powered_rate(rows_of(1, 1, 0, 0, unlabelled=(1, 1))).value is not None
+
+
+def test_the_prediction_powered_rate_by_hand():
+    # Labels: 6 of 10 good; 7 passes. Covariance E[yf] − .6·.7 = .5 − .42 = .08. Of 30 verdicts 22
+    # pass: variance 22·8/900 (of 20 others 15). Weight .08/((1 + 10/20)·.195556) = .272727.
+    rows = rows_of(5, 2, 1, 2, unlabelled=(15, 5))
+    weight = 0.08 / (1.5 * 22 * 8 / 900)
+    got = prediction_powered_rate(rows)
+    value = 0.6 + weight * (0.75 - 0.7)
+    assert (got.value, got.n, got.items) == (pytest.approx(value), 30, 30)
+    # Residuals (y − .6) − w(f − .7), squared, over 10² and times 10/8; verdicts w²·15·5/20 over
+    # 20²; the size of a share with this variance, by t with Satterthwaite's degrees of freedom.
+    y = np.array([1] * 5 + [0] * 2 + [1] + [0] * 2)
+    f = np.array([1] * 7 + [0] * 3)
+    labelled = 10 / 8 * (((y - 0.6) - weight * (f - 0.7)) ** 2).sum() / 100
+    whole = labelled + weight**2 * (15 * 5 / 20) / 400
+    t = stats.t.ppf(0.975, 8 * (whole / labelled) ** 2)
+    n = value * (1 - value) / whole * (stats.norm.ppf(0.975) / t) ** 2
+    z2 = stats.norm.ppf(0.975) ** 2
+    centre = (value + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (value * (1 - value) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    assert (got.low, got.high) == pytest.approx((centre - half, centre + half), abs=1e-9)
+
+
+def test_a_judge_that_always_passes_adds_nothing_to_the_labels():
+    got = prediction_powered_rate(rows_of(6, 4, 0, 0, unlabelled=(20, 0)))
+    assert got.value == pytest.approx(0.6)
+
+
+def test_a_prediction_powered_rate_above_one_is_one():
+    # 9 of 10 labels good, 6 of these passed; all 1,000 others passed: .9 + 1·(1 − .6) = 1.3.
+    got = prediction_powered_rate(rows_of(6, 0, 3, 1, unlabelled=(1000, 0)))
+    assert (got.value, got.high) == (1, 1) and "limit" in got.note
+    size = 10 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 8)) ** 2
+    assert got.low == pytest.approx(size / (size + stats.norm.ppf(0.975) ** 2))

@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
+from metrics.labels.point_rules import (
+    PointRemedies,
+    PointRule,
+    point_remedies,
+    point_remedies_section,
+)
 from studies.domain import Estimate
 from studies.frames.frame import SEP, frame_from_rows
 
@@ -206,3 +211,71 @@ def test_null_rules_are_rarely_recommended() -> None:
 def test_without_labels_there_is_nothing_to_compare() -> None:
     rows: list[Row] = [("q0", PASSES[0], 1.0, False, None)]
     assert point_remedies(frame_of(rows, {})) == {}
+
+
+def test_two_arrangements_with_probabilities_are_combined() -> None:
+    # One order says pass with .9, the other with .3: the mean .6 passes. Labels: pass.
+    rows: list[Row] = [
+        (f"q{k}", offered, score, False, shares)
+        for k in range(5)
+        for offered, score, shares in (
+            (PASSES[0], 1.0, "[0.1, 0.9]"), (PASSES[1], 0.0, "[0.3, 0.7]"),
+        )
+    ]  # fmt: skip
+    found = remedies_of(rows, {f"q{k}": "pass" for k in range(5)})
+    assert rule(found, "single").value.value == 0.5
+    both = rule(found, "expected-arrangements")
+    assert (both.calls, both.value.value) == (2, 1.0)
+    assert both.gain is not None and both.gain.value == pytest.approx(0.5)
+    assert "expected-arrangements" not in found.missing
+    assert "expected" not in {one.id for one in found.rules}, "a pass is decided, not averaged"
+
+
+def test_answers_not_judged_in_every_arrangement_are_left_out() -> None:
+    # Nine answers in both orders, right once; the tenth in one order only, right.
+    rows: list[Row] = [
+        (f"q{k}", PASSES[order], 1.0 - order, False, None) for k in range(9) for order in range(2)
+    ]
+    rows.append(("q9", PASSES[0], 1.0, False, None))
+    found = remedies_of(rows, {f"q{k}": "pass" for k in range(10)})
+    assert (found.rules[0].value.value, found.rules[0].value.n) == (0.5, 9)
+    assert rule(found, "arrangements").calls == 2
+    # Most answers in one order: arrangements are not combined.
+    few = rows[:2] + [(f"q{k}", PASSES[0], 1.0, False, None) for k in range(1, 10)]
+    alone = remedies_of(few, {f"q{k}": "pass" for k in range(10)})
+    assert "arrangements" in alone.missing and alone.rules[0].value.n == 10
+
+
+def test_the_section_has_rules_missing_ones_and_the_advice() -> None:
+    rng = np.random.default_rng(2)
+    labels = {f"q{k}": int(rng.integers(2, 5)) for k in range(60)}
+    rows: list[Row] = [
+        (item, SCALES[0], float(value + 1), False, None) for item, value in labels.items()
+    ]
+    section = point_remedies_section(frame_of(rows, dict(labels)))["j"]["p"]
+    assert set(section["rules"]) == {"single", "shift"}
+    assert section["rules"]["single"].keys() == {"calls", "mae"}
+    assert section["rules"]["shift"].keys() == {"calls", "mae", "gain", "adjusted"}
+    assert section["rules"]["shift"]["gain"].value == pytest.approx(1.0)
+    assert section["recommendation"]["rule"] == "shift"
+    assert set(section["missing"]) == {
+        "arrangements",
+        "expected",
+        "expected-arrangements",
+        "repeats",
+    }
+    passed: list[Row] = [(f"q{k}", PASSES[0], 1.0, False, None) for k in range(5)]
+    plain = point_remedies_section(frame_of(passed, {f"q{k}": "pass" for k in range(5)}))["j"]["p"]
+    assert plain["recommendation"] == {"rule": None}
+    assert plain["rules"]["single"]["agreement"].value == 1.0
+
+
+def test_three_repeats_on_two_items_are_needed() -> None:
+    def found(items: int, repeats: int) -> bool:
+        rows: list[Row] = [
+            (f"q{k}", PASSES[0], 1.0, n > 0, None) for k in range(items) for n in range(repeats)
+        ]
+        made = remedies_of(rows, {f"q{k}": "pass" for k in range(items)})
+        return "repeats" in {one.id for one in made.rules}
+
+    assert found(2, 3) and not found(1, 3) and not found(2, 2)

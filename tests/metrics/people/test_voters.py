@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from metrics.agreement.pairwise_agreement import PeopleVotes
 from metrics.estimation import row_selection
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES
+from metrics.people.voter_skill import MAX_PEOPLE, voter_skills
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from tests.metrics.frames import build, prd
@@ -306,3 +308,50 @@ def test_hundreds_of_people_are_counted_in_no_time():
     got = list_voters(build(rows))
     assert len(got) == 301 and "lot" in {one.name for one in got if one.flags}
     assert sum(bool(one.flags) for one in got) <= 3
+
+
+def cast(table: dict[int, dict[int, int]]) -> PeopleVotes:
+    """Votes from case -> voter -> choice; each case is an item."""
+    rows = [(case, who, choice) for case, own in table.items() for who, choice in own.items()]
+    case, voter, choice = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    return PeopleVotes(case, int(case.max()) + 1, case, voter, choice)
+
+
+def skills(votes: PeopleVotes, people: int, options: int = 2):
+    return voter_skills(votes, np.full(len(votes.case), options), people)
+
+
+def test_three_people_who_share_comparisons_have_skills_by_hand():
+    # 0 and 1 always agree, 2 agrees with them in 9 of 12: above chance 1, ½, ½; skills 1, 1, ½.
+    votes = cast({k: {0: 0, 1: 0, 2: int(k < 3)} for k in range(12)})
+    got = skills(votes, 3)
+    assert [one.value for one in got] == pytest.approx([1, 1, 0.75], abs=1e-4)
+    assert [(one.n, one.items) for one in got] == [(24, 12)] * 3
+    assert got[2].low < 0.75 < got[2].high <= 1
+    # Of four options: above chance (4·¾ − 1)/3 = ⅔, right in (1 + 3·⅔)/4.
+    four = skills(votes, 3, 4)
+    assert four[2].value == pytest.approx((1 + 3 * 2 / 3) / 4, abs=1e-4)
+
+
+def test_a_skill_needs_ten_shared_votes_and_a_third_person_between_two():
+    five = cast({k: {0: 0, 1: 0, 2: 0} for k in range(5)})
+    assert all(one.value is not None for one in skills(five, 3))
+    four = cast({k: {0: 0, 1: 0, 2: 0} for k in range(4)})
+    assert all(one.value is None and one.note for one in skills(four, 3))
+    # 0 meets 1 and 1 meets 2, but 0 and 2 never meet: two products for three skills.
+    chain = cast({k: ({0: 0, 1: 0} if k < 20 else {1: 0, 2: 0}) for k in range(40)})
+    assert all(one.value is None for one in skills(chain, 3))
+    # A fourth person without shared votes is unknown, the others are not.
+    beside = cast({k: ({0: 0, 1: 0, 2: 0} if k < 12 else {3: 0}) for k in range(14)})
+    assert [one.value is None for one in skills(beside, 4)] == [False, False, False, True]
+    # Ties are not decisive votes.
+    tied = cast({k: {0: -1, 1: 0, 2: 0} for k in range(20)})
+    assert all(one.value is None for one in skills(tied, 3))
+
+
+def test_too_many_people_have_no_skills():
+    votes = cast({0: {0: 0}})
+    got = skills(votes, MAX_PEOPLE + 1)
+    assert len(got) == MAX_PEOPLE + 1 and got[0].value is None
+    assert str(MAX_PEOPLE) in got[0].note
+    assert str(MAX_PEOPLE) not in skills(votes, MAX_PEOPLE)[0].note

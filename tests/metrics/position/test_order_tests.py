@@ -163,3 +163,54 @@ def test_without_an_item_that_leans_the_sign_test_by_items_shows_nothing():
         assert (got.statistic, got.p, got.n) == (0.0, 1.0, 0)
     assert t.item_sign_test([0, 2, -1]).p == pytest.approx(1.0)  # |±2 ± 1| >= 1 always
     assert t.item_sign_test([2, 1]).p == pytest.approx(0.5)
+
+
+def test_tests_without_flips_have_a_p_value_of_one_and_count_nothing():
+    items = t.item_sign_test([0, 0])
+    assert (items.statistic, items.p, items.n) == (0, 1, 0) and items.note
+    none = t.item_sign_test([])
+    assert (none.p, none.n) == (1, 0)
+    sign = t.sign_test(0, 0)
+    assert (sign.statistic, sign.p, sign.n) == (0, 1, 0) and sign.note
+    mcnemar = t.mcnemar_test(0, 0)
+    assert (mcnemar.statistic, mcnemar.p, mcnemar.df, mcnemar.n) == (0, 1, 1, 0)
+    empty = t.stuart_maxwell_test(np.zeros((3, 3)))
+    assert (empty.statistic, empty.p, empty.df, empty.n) == (0, 1, 0, 0)
+    assert t.bowker_test(np.diag([3, 4, 5])).p == 1
+
+
+def test_the_sign_test_is_scipys_and_symmetric():
+    for first, second in ((3, 0), (5, 5), (9, 2)):
+        wanted = stats.binomtest(first, first + second).pvalue
+        for got in (t.sign_test(first, second), t.sign_test(second, first)):
+            assert (got.p, got.n) == (pytest.approx(wanted), first + second)
+    assert t.sign_test(9, 2).statistic == 9
+    corrected = t.mcnemar_test(3, 2, continuity=True)
+    assert (corrected.statistic, corrected.n) == (0, 5)
+
+
+def test_signs_of_items_by_enumeration():
+    # Leans 3, 1, 1, −2: |sum| 3. Signed sums of 3, 2, 1, 1 of at least 3 in size: 10 of 16.
+    leans = [3, 1, 1, -2]
+    sums = [sum(sign * size for sign, size in zip(signs, (3, 2, 1, 1), strict=True))
+            for signs in np.ndindex(2, 2, 2, 2)
+            for signs in [[1 if one else -1 for one in signs]]]  # fmt: skip
+    wanted = np.mean([abs(one) >= 3 for one in sums])
+    got = t.item_sign_test(leans)
+    assert (got.p, got.n, got.statistic) == (pytest.approx(wanted), 4, 3)
+    assert t.item_sign_test([-one for one in leans]).p == got.p
+
+
+def test_very_many_flips_use_the_normal_distribution():
+    leans = np.repeat([101, -101], [60, 41])  # 10,201 flips
+    got = t.item_sign_test(leans)
+    z = 19 * 101 / (101 * 101**0.5)
+    assert (got.p, got.note, got.n) == (pytest.approx(2 * stats.norm.sf(z)), "normal", 101)
+    assert t.item_sign_test(leans[:-3]).note == "exact"
+
+
+def test_a_two_by_two_table_has_mcnemars_test():
+    table = [[10, 7], [2, 4]]
+    for got in (t.stuart_maxwell_test(table), t.bowker_test(table)):
+        assert (got.statistic, got.df, got.n) == (pytest.approx(25 / 9), 1, 23)
+        assert got.p == pytest.approx(stats.chi2.sf(25 / 9, 1))

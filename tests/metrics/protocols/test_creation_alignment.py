@@ -179,3 +179,45 @@ def test_a_judge_that_was_asked_once_is_not_dual():
     (gain,) = got.contrasts
     assert gain.mae.value is None  # no gain of nothing over something
     assert a.judge_alignment(rows, "j").mae.value == pytest.approx(1.25)
+
+
+def test_gaps_of_one_run_are_those_that_show_the_baseline_first():
+    # People: x better, +1. The judge takes the first slot: +1 with x first, −1 with y first.
+    rows = [vote("q", "a", 0), *pair("q", 0, 0)]
+
+    def gaps(run: a.RunMode, baseline: str | None = None) -> list[float]:
+        return a.SignedScores(build(rows), baseline).gaps("j", run).gap.tolist()
+
+    assert gaps("first", "x") == [0] and gaps("first", "y") == [2]
+    assert gaps("single") == [0, 2] and gaps("dual") == [1]
+    assert gaps("first", "z") == []
+
+
+def test_a_judge_of_one_order_has_no_mean_of_two_and_says_so():
+    rows = [vote("q", "a", 0), {"item": "q", "shown": "xy", "pick": 0, "orders": 1}]
+    scores = a.SignedScores(build(rows))
+    assert scores.gaps("j").empty_note == a.ONE_ORDER_NOTE
+    assert scores.gaps("nobody").empty_note != a.ONE_ORDER_NOTE
+    assert scores.gaps("j", "single").gap.tolist() == [0]
+    assert scores.gaps("j").alignment.mae.note == a.ONE_ORDER_NOTE
+    assert a.judge_alignment(build(rows), "j").mae.value == 0, "each verdict by itself"
+
+
+def test_rows_are_chosen_by_the_input_that_the_judge_saw():
+    rows = [vote("q", "a", 0), *pair("q", 0, 1), *pair("q", 1, 0)]
+    frame = build(rows).assign(sees=["", "text", "text", "image", "image"])
+    scores = a.SignedScores(frame)
+    assert scores.gaps("j", "single", "text").gap.tolist() == [0, 0]
+    assert scores.gaps("j", "single", "image").gap.tolist() == [2, 2]
+    assert len(scores.gaps("j", "single").gap) == 4
+    plain = a.SignedScores(build(rows))
+    assert len(plain.gaps("j", "single", "text").gap) == 4, "without the column all rows count"
+
+
+def test_people_are_pooled_without_themselves():
+    # q: +2, 0, +1 as above: 1.5, 1.5, 1; r has one vote, nobody else to compare with.
+    rows = [vote("q", "a", 0, 2), vote("q", "b", "tie"), vote("q", "c", 0, 1), vote("r", "a", 0)]
+    scores = a.SignedScores(build(rows))
+    assert sorted(scores.leave_one_out_gaps().gap.tolist()) == pytest.approx([0, 1.5, 1.5])
+    assert scores.always_tie_gaps().gap.tolist() == [1, 1]
+    assert a.SignedScores(build([])).leave_one_out_gaps().gap.tolist() == []

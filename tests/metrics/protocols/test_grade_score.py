@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import permutations
 
 import pytest
 
@@ -183,3 +184,35 @@ def test_the_mean_of_row_scores_is_not_the_score_of_mean_parts():
     got = g.expected_grade_scores(g.canonical_slot_probabilities(4, best=None))
     of_means = 2 * got["entropy"] * got["choice"] / (got["entropy"] + got["choice"])
     assert (got["grade"], of_means) == pytest.approx((0.570961, 0.589460), abs=1e-6)
+
+
+def test_chance_is_known_for_the_rotations_alone():
+    # All six orders of three options: the best one is always chosen, so that the grade is 1.
+    rows = [
+        {"item": "q", "shown": order, "pick": order.index("a"), "orders": 6, "prompt": "choice"}
+        for order in permutations("abc")
+    ]
+    got = g.estimate_grade_score_measures(build(rows))
+    assert (got["grade"].value, got["choice"].value) == (pytest.approx(1), 1)
+    assert got["corrected"].value is None and "10" in got["corrected"].note
+    # Beside rotations, only these are corrected.
+    both = g.estimate_grade_score_measures(build([*rows, *rotated("r", [1, 2, 0])]))
+    assert (both["corrected"].value, both["corrected"].n) == (pytest.approx(1), 1)
+    assert both["grade"].n == 2
+
+
+def test_eleven_options_have_a_grade_and_no_chance_level():
+    got = g.estimate_grade_score_measures(build(rotated("q", [*range(1, 11), 0])))
+    assert got["grade"].value == pytest.approx(1) and got["corrected"].value is None
+    none = g.estimate_grade_score_measures(build([]))["corrected"]
+    assert none.value is None and "10" not in none.note
+
+
+def test_the_corrected_grade_of_two_sizes_by_hand():
+    # N = 2 at grade 0 (chance .5), N = 3 at grade 1 (chance .579977).
+    # (−.5 + .420023)/(.5 + .420023).
+    rows = [*pair("p", 0, 0), *rotated("q", [1, 2, 0])]
+    got = g.estimate_grade_score_measures(build(rows))
+    assert got["corrected"].value == pytest.approx((-0.5 + 0.420023) / 0.920023)
+    assert got["corrected"].low >= -0.579977 / (0.920023 / 2) - 1e-9
+    assert (got["grade_2"].value, got["grade_3"].value) == (0, pytest.approx(1))

@@ -119,7 +119,9 @@ def test_the_choice_model_finds_the_place_and_the_order_that_people_gave():
     for seed in range(6):
         rng = np.random.default_rng(seed)
         frame = judged(lambda shown, truth, rng=rng: drawn(shown, rng))
-        got = fit_choice_model(row_selection.select_rows(frame, frame["options"] == 3), least=3)
+        got = fit_choice_model(
+            row_selection.select_rows(frame, frame["options"] == 3), min_options=3
+        )
         assert got.strength["r0"].value > got.strength["r1"].value > got.strength["r2"].value
         gaps.append(got.strength["r0"].value - got.strength["r2"].value)
         places.append([one.value for one in got.slots[3]])

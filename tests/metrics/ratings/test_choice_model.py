@@ -123,7 +123,7 @@ def test_numbers_of_options_have_their_own_place_effects_and_common_strengths():
     assert {size: len(effects) for size, effects in model.slots.items()} == {2: 2, 3: 3}
     assert model.slot_test.df == 3
     assert sum(effect.value for effect in model.slots[3]) == pytest.approx(0, abs=1e-9)
-    assert fit_choice_model(build(rows), least=3).slots.keys() == {3}
+    assert fit_choice_model(build(rows), min_options=3).slots.keys() == {3}
 
 
 def test_a_verdict_that_names_no_option_is_left_out_and_said():

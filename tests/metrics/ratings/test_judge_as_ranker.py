@@ -135,3 +135,32 @@ def test_strengths_of_a_baseline_design_follow_the_rates_against_the_baseline() 
     got = bradley_terry_of_rates(rates, np.zeros(3, int), np.array([1, 2, 3]), 4)[0]
     share = (rates[0] + 0.01) / 1.02
     assert got[0] - got[1:] == pytest.approx(np.log(share / (1 - share)), abs=1e-6)
+
+
+def test_the_correlation_of_rankings_is_scipys_tau_b_in_every_row():
+    mine = np.array([[3.0, 2, 1, 0], [1, 1, 2, 3], [0, 1, 0, 1], [1, 1, 1, 1]])
+    gold = np.array([[3.0, 2, 0, 1], [3, 2, 1, 0], [1, 2, 3, 3], [4, 3, 2, 1]])
+    got = kendall_tau_rows(mine, gold)
+    for row in range(3):
+        assert got[row] == pytest.approx(stats.kendalltau(mine[row], gold[row]).statistic)
+    assert np.isnan(got[3]), "all in one place"
+    # Less than 10⁻⁶ apart is equal.
+    near = kendall_tau_rows(np.array([[1.0, 1 + 1e-8, 0]]), np.array([[2.0, 1, 0]]))
+    assert near[0] == pytest.approx(stats.kendalltau([1, 1, 0], [2, 1, 0]).statistic)
+
+
+def test_strengths_reproduce_the_win_rates_that_they_came_from():
+    theta = np.array([0.8, 0.1, -0.9])
+    low, high = np.array([0, 0, 1]), np.array([1, 2, 2])
+    rates = 1 / (1 + np.exp(theta[high] - theta[low]))
+    (got,) = bradley_terry_of_rates(rates[None, :], low, high, 3)
+    # A hundredth of a win is added to both sides, so the gaps are a little smaller.
+    shrunk = (rates + 0.01) / 1.02
+    assert got.sum() == pytest.approx(0, abs=1e-9)
+    assert got == pytest.approx(theta, abs=0.05)
+    two = np.array([0]), np.array([1])
+    (pair_only,) = bradley_terry_of_rates(rates[None, :1], *two, 2)
+    assert pair_only[0] - pair_only[1] == pytest.approx(np.log(shrunk[0] / (1 - shrunk[0])))
+    # An unknown pair does not count.
+    (part,) = bradley_terry_of_rates(np.array([[rates[0], np.nan, rates[2]]]), low, high, 3)
+    assert part[0] - part[1] == pytest.approx(np.log(shrunk[0] / (1 - shrunk[0])), abs=1e-4)

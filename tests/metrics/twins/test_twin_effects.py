@@ -19,7 +19,7 @@ from metrics.twins.twin_effects import (
     compare_twins_of_sides,
     twin_effects,
 )
-from metrics.twins.twin_sentence import BLIND, control_sentence, headline, points
+from metrics.twins.twin_sentence import BLIND, control_sentence, headline, points_with_interval
 from studies.domain import Estimate
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import CONTROLS, twin_name
@@ -268,7 +268,7 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
     ],
 )
 def test_an_interval_that_leaves_out_0_does_not_end_at_0(low, high, told):
-    assert points(Estimate(-0.14, low, high, unit="share")) == told
+    assert points_with_interval(Estimate(-0.14, low, high, unit="share")) == told
 
 
 def test_the_interval_of_a_preference_moves_with_its_value():

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from metrics.twins.twin_sentence import digits_to_show_sign
+import pytest
+from scipy import stats
+
+from metrics.twins.twin_effects import INDIFFERENT, NOT_SHOWN, SHOWN, TwinEffect
+from metrics.twins.twin_sentence import (
+    chance_sentence,
+    digits_to_show_sign,
+    headline,
+    irrelevant_effects_by_size,
+    points_with_interval,
+)
+from metrics.twins.twin_verdicts import DUEL
 from studies.domain import Estimate
+from studies.texts.twin_families import CONTROLS, FAMILIES
 
 
 @pytest.mark.parametrize(
@@ -15,3 +27,79 @@ from studies.domain import Estimate
 def test_an_end_near_0_is_printed_with_the_decimals_that_tell(low, high, digits) -> None:
     one = Estimate(-0.14, low, high, 78, 39)
     assert digits_to_show_sign(one, 0, 100) == digits
+
+
+def effect(family: str, value: float | None, finding: str = NOT_SHOWN, **more: Any) -> TwinEffect:
+    known = more.get("beyond_floor", Estimate(value, None, None, 40, 20, "share"))
+    adjusted = more.get("adjusted", known)
+    return TwinEffect("j", "p", family, DUEL, known, known, known, adjusted, 0, finding)
+
+
+def test_the_detectable_effect_is_the_half_width_and_the_margin_for_power() -> None:
+    # Raw ±.1 with t_19: error .1/2.093. Adjusted ±.15, and .8416 of the error.
+    one = effect("citation", 0.0, beyond_floor=Estimate(0.0, -0.1, 0.1, 40, 20),
+                 adjusted=Estimate(0.0, -0.15, 0.15, 40, 20))  # fmt: skip
+    error = 0.1 / stats.t.ppf(0.975, 19)
+    assert one.detectable == pytest.approx(0.15 + stats.norm.ppf(0.8) * error)
+    # An adjusted interval that was cut is at least as wide as the raw one; the middle may be off 0.
+    cut = effect("citation", 0.3, beyond_floor=Estimate(0.3, 0.2, 0.4, 40, 20),
+                 adjusted=Estimate(0.3, 0.25, 0.35, 40, 20))  # fmt: skip
+    assert cut.detectable == pytest.approx(0.1 + stats.norm.ppf(0.8) * error)
+    for low, high in ((None, 0.1), (-0.1, None)):
+        assert effect("citation", 0.0, beyond_floor=Estimate(0.0, low, high),
+                      adjusted=Estimate(0.0, -0.1, 0.1, 4, 4)).detectable is None  # fmt: skip
+        assert effect("citation", 0.0, beyond_floor=Estimate(0.0, -0.1, 0.1, 4, 4),
+                      adjusted=Estimate(0.0, low, high)).detectable is None  # fmt: skip
+    assert one.data()["detectable"] == one.detectable
+    assert one.data()["finding"] == NOT_SHOWN and one.data()["skipped"] == 0
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        (Estimate(0.25, 0.19, 0.29, unit="share"), "+25 points [19, 29]"),
+        (Estimate(-0.25, -0.29, -0.19, unit="share"), "−25 points [−29, −19]"),
+        (Estimate(0.25, None, None, unit="share"), "+25 points"),
+        (Estimate(-0.5, -0.75, -0.25, unit="score"), "−0.50 [−0.75, −0.25]"),
+        (Estimate(0.1, 0.001, 0.2, unit="share"), "+10 points [0.1, 20.0]"),
+        (Estimate(None), "not known"),
+    ],
+)
+def test_points_have_a_sign_an_interval_and_a_true_minus(estimate: Estimate, text: str) -> None:
+    assert points_with_interval(estimate) == text
+
+
+def test_three_more_decimals_are_the_most() -> None:
+    tiny = Estimate(1e-9, 1e-10, 1e-8, 78, 39)
+    assert digits_to_show_sign(tiny, 0, 100) == 3
+    assert digits_to_show_sign(tiny, 1, 100) == 4
+    assert digits_to_show_sign(Estimate(0.1, None, 0.2), 0, 100) == 0
+    assert digits_to_show_sign(Estimate(0.1, 0.0006, 0.2), 0, 1) == 3
+
+
+def test_controls_and_lost_content_are_not_counted_among_the_irrelevant() -> None:
+    (control, *_), (lost, *_) = sorted(CONTROLS), [
+        name for name, one in FAMILIES.items() if one.must_lose and name not in CONTROLS
+    ]  # fmt: skip
+    plain = [name for name, one in FAMILIES.items() if not one.must_lose and name not in CONTROLS]
+    effects = [effect(control, 0.9), effect(lost, -0.8), effect(plain[0], 0.1),
+               effect(plain[1], -0.4), effect(plain[2], None)]  # fmt: skip
+    named = [one.family for one in irrelevant_effects_by_size(effects)]
+    assert named == [plain[1], plain[0], plain[2]]
+    preferred = irrelevant_effects_by_size([*effects, effect(lost, 0.2)])
+    assert [one.family for one in preferred] == [plain[1], lost, plain[0], plain[2]]
+
+
+def test_the_headline_names_the_largest_effect_shown_or_the_smallest_that_could_be() -> None:
+    plain = [name for name, one in FAMILIES.items() if not one.must_lose and name not in CONTROLS]
+    wide = Estimate(0.0, -0.1, 0.1, 40, 20, "share")
+    known = {"beyond_floor": wide, "adjusted": wide}
+    shown = [effect(plain[0], 0.1, SHOWN), effect(plain[1], 0.3, SHOWN), effect(plain[2], 0.5)]
+    assert plain[1] in headline(shown) and "+30 points" in headline(shown)
+    assert str(len(shown)) in chance_sentence(shown)
+    none = [effect(plain[0], 0.0, **known), effect(sorted(CONTROLS)[0], 0.0, **known)]
+    assert "14 points" in headline(none) and chance_sentence(none) == ""
+    assert headline([effect(plain[0], 0.0)]) != headline(none)
+    assert headline([*shown, effect(plain[2], 0.0, INDIFFERENT)]) == headline(
+        [effect(plain[2], 0.0, INDIFFERENT)]
+    )

@@ -128,3 +128,45 @@ def test_against_one_model_its_own_place_is_at_an_even_share():
     found = {one.baseline: one.places for one in rank_multiverse(frame)
              if (one.ties, one.order, one.prompt) == ("half", EVERY, EVERY)}  # fmt: skip
     assert found["a"] == {"b": 1, "a": 2, "c": 3}
+
+
+def test_points_of_a_tie_are_a_half_and_scores_are_win_rates() -> None:
+    # a – b: won, tied, lost: ½ each. With c in no pair of all: no baseline. b – c: b wins.
+    frame = duels([("a", "b", 1, 1, 1), ("b", "c", 2, 0), ("c", "a", 1, 1)])
+    data = pair_verdicts(frame)
+    assert sorted(data.points.tolist()) == [0, 0, 0.5, 1, 1, 1, 1]
+    assert data.baseline == -1
+    # a: 1.5 of 3 and 1 of 2; b: 1.5 of 3 and 2 of 2; c: 0 of 2 and 1 of 2.
+    assert model_scores(data)[0].tolist() == pytest.approx([2.5 / 5, 3.5 / 5, 1 / 4])
+
+
+def test_a_baseline_in_every_pair_has_the_score_one_half() -> None:
+    data = pair_verdicts(duels([("a", "base", 3, 1), ("base", "c", 3, 1)]))
+    assert data.baseline == data.names.index("base")
+    scores = dict(zip(data.names, model_scores(data)[0].tolist(), strict=True))
+    assert scores == {"a": 0.75, "base": 0.5, "c": 0.25}
+    two = pair_verdicts(duels([("a", "b", 3, 1)]))
+    assert two.baseline == -1, "two models have no baseline"
+    none = pair_verdicts(build([]))
+    assert none.names == [] and none.baseline == -1
+
+
+def test_items_are_weighted_in_each_round() -> None:
+    data = pair_verdicts(duels([("a", "b", 1, 1)]))
+    weight = np.zeros((3, int(data.item.max()) + 1))
+    weight[0, data.item] = 1.0
+    weight[1, data.item[0]] = 2.0
+    scores = model_scores(data, weight)
+    assert scores[0].tolist() == [0.5, 0.5]
+    assert scores[1].tolist() == [data.points[0], 1 - data.points[0]]
+    assert np.isnan(scores[2]).all()
+
+
+def test_only_triples_whose_pairs_all_met_are_counted() -> None:
+    open_pair = find_cycles(pair_verdicts(duels([("a", "b", 3, 1), ("b", "c", 2, 1)])))
+    assert (open_pair.found, open_pair.triples) == ((), 0)
+    ordered = duels([("a", "b", 3, 1), ("b", "c", 2, 1), ("a", "c", 4, 0)])
+    assert find_cycles(pair_verdicts(ordered)).triples == 1
+    assert find_cycles(pair_verdicts(ordered)).found == ()
+    turned = duels([("a", "b", 1, 3), ("b", "c", 1, 2), ("c", "a", 0, 4)])
+    assert find_cycles(pair_verdicts(turned)).found == (("a", "c", "b"),)

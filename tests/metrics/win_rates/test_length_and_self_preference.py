@@ -78,9 +78,9 @@ def test_the_longer_of_equally_good_answers_is_counted_apart():
     for row, lengths in zip(rows, [(100, 10), (10, 100)] * 2, strict=True):
         row["length"] = lengths
     truth = np.array([TIE, TIE, 0, 1], np.int8)
-    got = length_effects.equal_length_preference(build(rows).assign(truth=truth))
+    got = length_effects.length_preference_at_equal_quality(build(rows).assign(truth=truth))
     assert (got.value, got.n, got.items) == (0.5, 2, 1)
-    none = length_effects.equal_length_preference(build(rows).assign(truth=np.int8(0)))
+    none = length_effects.length_preference_at_equal_quality(build(rows).assign(truth=np.int8(0)))
     assert none.value is None
 
 

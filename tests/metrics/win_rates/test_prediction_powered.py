@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.estimation.intervals import proportion
-from metrics.win_rates.prediction_powered import correct_win_rate, corrected_win_rates
+from metrics.win_rates.prediction_powered import correct_votes_with_verdicts, corrected_win_rates
 from tests.metrics.frames import build, pair, prd
 
 NAN = math.nan
@@ -31,7 +31,7 @@ def simulated(
 
 def test_the_value_is_the_peoples_mean_moved_by_what_the_judge_says_of_the_rest():
     votes, verdicts, item = simulated()
-    got = correct_win_rate(votes, verdicts, item)
+    got = correct_votes_with_verdicts(votes, verdicts, item)
     y, f, rest = votes[:60], verdicts[:60], verdicts[60:]
     # One case per item: λ = cov(y, f)/(var(f)·(1 + n/N)) where the rest varies as much (PPI++).
     own, helper = (y - y.mean()) / 60, (f - f.mean()) / 60
@@ -45,7 +45,7 @@ def test_the_value_is_the_peoples_mean_moved_by_what_the_judge_says_of_the_rest(
 
 def test_a_biased_judge_helps_and_does_not_pull():
     # It adds a fifth of all wins; people say .6, and so does the correction.
-    values = [correct_win_rate(*simulated(seed, bias=0.2)) for seed in range(40)]
+    values = [correct_votes_with_verdicts(*simulated(seed, bias=0.2)) for seed in range(40)]
     assert np.mean([one.judge.value for one in values]) == pytest.approx(0.66, abs=0.02)
     assert np.mean([one.corrected.value for one in values]) == pytest.approx(0.6, abs=0.02)
     assert np.mean([one.bias.value for one in values]) == pytest.approx(0.066, abs=0.02)
@@ -53,7 +53,7 @@ def test_a_biased_judge_helps_and_does_not_pull():
 
 def test_a_judge_that_knows_nothing_leaves_the_peoples_interval():
     votes, verdicts, item = simulated(slip=0.5)
-    got = correct_win_rate(votes, verdicts, item)
+    got = correct_votes_with_verdicts(votes, verdicts, item)
     assert got.weight == 0 and got.worth == 1
     assert (got.corrected.low, got.corrected.high) == (got.people.low, got.people.high)
     assert "do not narrow" in got.corrected.note
@@ -61,7 +61,9 @@ def test_a_judge_that_knows_nothing_leaves_the_peoples_interval():
 
 def test_people_alone_are_a_proportion_by_items():
     votes, verdicts, item = simulated()
-    assert correct_win_rate(votes, verdicts, item).people == proportion(votes[:60], item[:60])
+    assert correct_votes_with_verdicts(votes, verdicts, item).people == proportion(
+        votes[:60], item[:60]
+    )
 
 
 def vote(item: str, pick, who: str = "ann"):
@@ -129,7 +131,7 @@ def test_gpt_4_helps_the_people_of_prd():
 )
 def test_it_is_never_nan_never_wider_and_holds_its_value(rows):
     votes, verdicts, item = (np.array([row[k] for row in rows], float) for k in range(3))
-    got = correct_win_rate(votes, verdicts, item.astype(np.int64))
+    got = correct_votes_with_verdicts(votes, verdicts, item.astype(np.int64))
     for one in (got.people, got.judge, got.corrected, got.bias):
         assert one.value is None or math.isfinite(one.value)
     if got.corrected.low is not None:

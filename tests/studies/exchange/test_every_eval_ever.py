@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from studies.errors import StudyError
-from studies.exchange.every_eval_ever import find_faults
+from studies.exchange.every_eval_ever import _make_archive_path, find_faults
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
+from studies.spec.study import Study
 from studies.store.store import Store
 from tests.page_words import pattern
 
@@ -88,3 +89,20 @@ def test_a_study_without_usable_verdicts_is_refused(store: Store, tmp_path: Path
     import_verdicts(store, path, "b", format="arena")
     with pytest.raises(StudyError, match=pattern("no usable verdict", "score")):
         write_export(store, "b", "every-eval-ever", tmp_path / "out.zip")
+
+
+@pytest.mark.parametrize(
+    ("study", "model", "folders"),
+    [
+        ("my study", "org/x", "my_study/org/x"),
+        ("s", "y", "s/unknown/y"),
+        ("..", "org/../up", "_/org/_up"),
+        ("a/b", "org/", "a_b/org/_"),
+        (".hidden.", "o/v1.5", "hidden/o/v1.5"),
+    ],
+)
+def test_a_path_in_the_archive_has_three_safe_folders(study: str, model: str, folders: str) -> None:
+    path = _make_archive_path(Study(study), model)
+    assert path.startswith("data/") and path.endswith(".json")
+    assert path.removeprefix("data/").rpartition("/")[0] == folders
+    assert path != _make_archive_path(Study(study), model), "each record has a name of its own"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from studies.domain import AnswerCheck, Item, Preference
 from studies.errors import SourceError
-from studies.files.items import dump_item, parse_item, read_items
+from studies.files.items import dump_item, parse_item, parse_stored_item, read_items
 from tests.page_words import pattern, says
 from tests.studies.small_items import line, write_lines
 
@@ -229,3 +229,23 @@ def _preferences(names: tuple[str, ...]) -> st.SearchStrategy[Preference]:
 def test_an_item_written_and_read_again_is_the_same_item(made: Item) -> None:
     text = json.dumps(dump_item(made), ensure_ascii=False)
     assert parse_item(json.loads(text), "store") == made
+
+
+def test_a_stored_item_may_lack_its_question_or_its_answers():
+    whole = {"id": "q", "instruction": "hello", "responses": {"x": "one", "y": "two"}}
+    assert parse_stored_item(whole) == parse_item(whole, "store")
+    vote = {"judge": "human:a", "shown": ["x", "y"], "picked": "x"}
+    tie = {"judge": "human:b", "picked": "tie"}
+    for values in (
+        {"id": "q", "instruction": "", "responses": {"x": "one"}, "human": [vote, tie]},
+        {"id": "q", "instruction": "hello", "responses": {}, "human": [vote, tie]},
+        {"id": "q", "human": [vote, tie], "labels": [{"contestant": "x", "value": "pass"}]},
+    ):
+        item = parse_stored_item(values)
+        assert item.instruction == values.get("instruction", "")
+        assert item.responses == values.get("responses", {})
+        assert item.human == (
+            Preference("human:a", ("x", "y"), "x", 1),
+            Preference("human:b", None, "tie", 0),
+        )
+        assert [label.value for label in item.labels] == ["pass"] * ("labels" in values)

@@ -64,7 +64,7 @@ def planned(store: Store) -> Store:
 
 
 def outcomes(done: Store) -> list[AskOutcome]:
-    call = CallAttempt("w1", 10.0, 11.0, "ok", Usage(100, 20), 0.25)
+    call = CallAttempt("w1", 10.0, 11.0, "ok", Usage(100, 20, reasoning_tokens=7), 0.25)
     return [
         AskOutcome(judgement, (replace(call, started=float(place)),), position=place)
         for place, judgement in enumerate(done.judgements("small"))
@@ -102,8 +102,11 @@ def test_each_attempt_is_booked_once(done: Store, planned: Store, tmp_path: Path
     assert first.attempts == len(whole) + 1
     assert first.dollars == pytest.approx(0.25 * len(whole))
     assert (again.attempts, again.dollars) == (0, 0.0)
-    booked = planned.read("SELECT count(*), sum(cost), sum(prompt_tokens) FROM attempts").fetchone()
-    assert booked == (len(whole) + 1, pytest.approx(0.25 * len(whole)), 100 * len(whole))
+    booked = planned.read(
+        "SELECT count(*), sum(cost), sum(prompt_tokens), sum(reasoning_tokens) FROM attempts"
+    ).fetchone()
+    number = len(whole)
+    assert booked == (number + 1, pytest.approx(0.25 * number), 100 * number, 7 * number)
 
 
 def test_an_error_gives_way_to_an_answer_and_an_answer_to_nothing(

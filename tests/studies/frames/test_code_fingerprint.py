@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studies.frames import code_fingerprint, frame
-from studies.frames.code_fingerprint import CodeMissing, sources
+from studies.frames.code_fingerprint import CodeMissing, module_sources
 from studies.store import store
 from studies.store.caching import frame_cache
 from tests.samples import sample
@@ -29,7 +29,7 @@ MAKES_FRAMES = (
 
 
 def test_the_modules_that_make_a_frame_are_found_by_their_imports() -> None:
-    found = sources(store)
+    found = module_sources(store)
     assert set(MAKES_FRAMES) <= set(found)
     for name, text in found.items():
         assert text == Path(str(import_module(name).__file__)).read_bytes()
@@ -41,7 +41,7 @@ def unchanged() -> str:
 
 
 @pytest.mark.parametrize(
-    "name", sample(sorted(sources(store)), "studies.domain", "studies.frames.truth")
+    "name", sample(sorted(module_sources(store)), "studies.domain", "studies.frames.truth")
 )
 def test_a_change_of_any_module_changes_the_fingerprint(name: str, unchanged: str) -> None:
     changed = Path(str(import_module(name).__file__))

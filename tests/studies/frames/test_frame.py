@@ -215,3 +215,22 @@ def test_real_battles_keep_every_row_and_every_outcome(records: Path) -> None:
     assert (frame["pick"] == 0).sum() == said["left"]
     assert (frame["pick"] == TIE).sum() == said["tie"]
     assert list(frame["first"].astype(str)) == list(table["left"])
+
+
+def test_words_of_ones_own_name_the_winner_and_the_truth():
+    table = pd.DataFrame(
+        {"model_a": ["x"] * 5, "model_b": ["y"] * 5, "winner": ["1", "2", "0", "x", None],
+         "truth": ["2", "1", "y", "tie", None]}
+    )  # fmt: skip
+    words = {"1": "first", "2": "second", "0": "tie"}
+    frame = frame_from_battles(table, words)
+    assert list(frame["pick"]) == [0, 1, -1, 0, -2]
+    assert list(frame["truth"]) == [1, 0, 1, -1, -2]
+    assert list(frame["margin"]) == [1, 1, 0, 1, 0]
+    assert list(frame["status"].astype(str)) == ["ok"] * 4 + ["unreadable"]
+    with pytest.raises(ValueError, match="1"):
+        frame_from_battles(table)
+    with pytest.raises(ValueError, match="words"):
+        frame_from_battles(table.assign(winner="x"))
+    without = frame_from_battles(table.drop(columns="truth"), words)
+    assert list(without["truth"]) == [-2] * 5

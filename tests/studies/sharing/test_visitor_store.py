@@ -115,7 +115,7 @@ READS = {
     "asks": lambda s, n: list(s.asks(n)),
     "pending_asks": lambda s, n: s.pending_asks(n, "fair", -1, 10, again=("ok",)),
     "planned": lambda s, n: s.counts(n)["planned"],
-    "planned_comparisons": lambda s, n: s.planned_comparisons(n),
+    "count_calls_without_twins": lambda s, n: s.count_calls_without_twins(n),
     "judgements": lambda s, n: list(s.judgements(n)),
     "latest_judgements": lambda s, n: s.latest_judgements(n, 5),
     "frame_rows": lambda s, n: s.frame_rows(n),
@@ -144,7 +144,9 @@ READS = {
     ),
 }
 QUERIES = {
-    "asks_to_repeat": lambda s, n: plan_queries.asks_to_repeat(s, n, ("ok",), pending=True),
+    "count_asks_to_repeat": lambda s, n: plan_queries.count_asks_to_repeat(
+        s, n, ("ok",), pending=True
+    ),
     "attempt_totals": lambda s, n: run_costs.attempt_totals(s, n),
     "call_cost_table": lambda s, n: len(cost_queries.call_cost_table(s, n)),
     "checks_in_items": lambda s, n: item_queries.checks_in_items(s, n),
@@ -167,7 +169,7 @@ QUERIES = {
     "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
     "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),
     "count_asks_by_status": lambda s, n: plan_queries.count_asks_by_status(s, n, ("ok",), 2**62),
-    "reply_times": lambda s, n: any(cost_queries.reply_times(s, n)),
+    "first_and_last_reply_times": lambda s, n: any(cost_queries.first_and_last_reply_times(s, n)),
     "reported_models": lambda s, n: cost_queries.reported_models(s, n),
     "study_spending": lambda s, n: run_costs.study_spending(s, n),
 }

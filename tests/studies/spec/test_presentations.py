@@ -16,10 +16,10 @@ from studies.domain import Item, Preference
 from studies.errors import StudyError
 from studies.spec.presentations import (
     Presentation,
-    arrangements,
-    coverage,
+    count_answered_items,
     is_reference_judged,
     option_presentations,
+    orders_of_options,
     pair_presentations,
     resolve_contestants,
     single_presentations,
@@ -37,7 +37,7 @@ def shown(showings: Any) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def rotated(n: int, orders: str = "rotations") -> list[tuple[str, ...]]:
-    return arrangements(tuple(str(k) for k in range(n)), orders, Random(0))
+    return orders_of_options(tuple(str(k) for k in range(n)), orders, Random(0))
 
 
 # ---- orders of options -------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def test_a_contestant_missing_in_some_items_plays_only_where_it_answered() -> No
         ("b", frozenset("xy")): 2,
         ("c", frozenset("xz")): 2,
     }
-    assert coverage(study(), items) == {"x": 3, "y": 2, "z": 2}
+    assert count_answered_items(study(), items) == {"x": 3, "y": 2, "z": 2}
 
 
 def test_an_item_with_one_answer_has_nothing_to_compare_but_can_be_rated() -> None:

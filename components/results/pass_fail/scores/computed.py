@@ -49,6 +49,7 @@ class ScoreResults:
 
     @property
     def rater(self) -> Rater | None:
+        """The judge and prompt that most panels show; None without scores."""
         sizes = {
             rater: (len(one.arrangements), one.mean.n) for rater, one in self.distributions.items()
         }
@@ -56,6 +57,7 @@ class ScoreResults:
 
     @property
     def shown(self) -> ScoreDistribution | None:
+        """Distribution of the scores of `rater`; None without scores."""
         return self.distributions[self.rater] if self.rater else None
 
 

@@ -15,7 +15,11 @@ from components.html.panel import notice_html, value_html, wrap
 from components.html.tables import typed_columns
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
-from components.results.pass_fail.rate_tables import ORDER_CAPTION, ORDER_COLUMNS, judge_table
+from components.results.pass_fail.rate_tables import (
+    ORDER_CAPTION,
+    ORDER_COLUMNS,
+    paper_table_by_judge,
+)
 from components.results.pass_fail.scores.computed import ScoreResults, load_scores
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue.records import RECORDS
@@ -72,8 +76,9 @@ CRITERIA_ORDER_COLUMNS: Final = (
 
 
 def agreement_table(results: ScoreResults) -> Markup:
-    """HTML table of the agreement with labels: of the judge's scores and, in a second column, of
-    expected scores (means by the judge's probabilities)."""
+    """HTML tables of the agreement with labels: of the judge's scores and, in a second column, of
+    expected scores (means by the judge's probabilities); below, by criterion, and the mean label by
+    score. A notice without labels."""
     rater = results.rater or ("", "")
     found, expected = results.agreement.get(rater), results.expected.get(rater)
     if found is None:
@@ -177,7 +182,8 @@ def score_judges_table(results: ScoreResults) -> Markup | None:
 
 
 def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of the agreement with labels: of scores, of expected scores, and by criterion."""
+    """Table for a paper: agreement with labels of scores, of expected scores, and by criterion;
+    None without model judges."""
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
     caption = (
@@ -212,7 +218,7 @@ def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
         "several orders."
     )
     found = load_scores(filtered).order
-    return judge_table(filtered, "Score order", caption, ORDER_COLUMNS, found)
+    return paper_table_by_judge(filtered, "Score order", caption, ORDER_COLUMNS, found)
 
 
 def criteria_order_table(filtered: FilteredStudy) -> PaperTable | None:
@@ -225,4 +231,4 @@ def criteria_order_table(filtered: FilteredStudy) -> PaperTable | None:
         "95 % intervals over items; n: answers judged in several orders."
     )
     found = load_scores(filtered).criteria
-    return judge_table(filtered, "Criteria order", caption, CRITERIA_ORDER_COLUMNS, found)
+    return paper_table_by_judge(filtered, "Criteria order", caption, CRITERIA_ORDER_COLUMNS, found)

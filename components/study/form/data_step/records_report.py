@@ -36,7 +36,8 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 
 
 def records_html(preview: StudyPreview, state: FormState) -> Markup:
-    """HTML report: errors, detected format, columns, missing answers and one item."""
+    """HTML report on the loaded records: errors, detected format, columns, missing answers, prompts
+    that skip items, and one item."""
     parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
@@ -140,8 +141,8 @@ def _skipped_notice(preview: StudyPreview) -> Markup:
 
 
 def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = "") -> Markup:
-    """HTML of three comparisons: question, and answers in the order of the first call. `why_none`:
-    text on what is missing, shown if there is no comparison."""
+    """HTML of up to three comparisons: question, and answers in the order of the first call.
+    `why_none`: text on what is missing, shown if there is no comparison."""
     items = preview.items
     if not items:
         return html.no_preview(why_none) if why_none else EMPTY

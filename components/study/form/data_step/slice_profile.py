@@ -48,7 +48,8 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
 
 
 def _length_bar(line: LengthSummary, top: float) -> tuple[str, list[float]]:
-    """Hover card of a row of text lengths, and the positions of its marks in percent of `top`."""
+    """Hover text of a row of text lengths, and the positions and widths of its marks in percent of
+    `top`."""
     low, high, lower, upper = line.low, line.high, line.lower_quartile, line.upper_quartile
     tip = (
         f"{line.name}: median {number(line.median)} words\n"

@@ -31,7 +31,10 @@ def test_every_rule_is_counted_by_the_texts_it_found(scene):
     assert count_texts_by_rule(scene) == {"override": 1, "demand": 1}
 
 
-def test_both_numbers_stand_side_by_side(scene):
+def test_both_numbers_stand_side_by_side_also_if_the_filter_leaves_the_texts_out(scene):
+    without = FilteredStudy(scene.store, scene.name, Filter(suspects=WITHOUT_SUSPECTS))
+    assert compare_without_suspects(without) == compare_without_suspects(scene)
+    assert count_texts_by_rule(without) == count_texts_by_rule(scene)
     numbers = {(one.measure_name, one.subject): one for one in compare_without_suspects(scene)}
     y = numbers["Win rate", "y"]
     # y wins 4 of 8; without q1, where it wins both, 2 of 6.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
+from types import SimpleNamespace
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import flip_leans
+from components.results.overview import run_outcome
 from components.results.overview.run_outcome import (
     next_steps,
     repetition_text,
@@ -18,6 +20,7 @@ from components.results.view_drawing import VIEWS
 from components.study.plan import demo_studies
 from metrics.position.order_effect import order_effect
 from metrics.position.position_measures import noise_floor
+from studies.domain import Estimate
 from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.voted_studies import six_items
@@ -79,3 +82,40 @@ def test_among_several_options_only_the_next_steps_are_shown(demo_store):
     html = run_outcome_html(store, demo_studies.OPTIONS_STUDY)
     assert not says(html, "Which way") and says(html, "Next")
     assert steps(store, demo_studies.OPTIONS_STUDY)["Report"] == {"data-click": "#eh-share"}
+
+
+def leaning(*p: float):
+    return [SimpleNamespace(p=one, is_significant=one < 0.05) for one in p]
+
+
+def test_one_judge_has_its_p_value_and_several_are_counted():
+    said = run_outcome._flip_direction_sentence
+    assert "p = .030." in said(leaning(0.03)) and "p < .001." in said(leaning(1e-9))
+    assert says(said(leaning(0.01, 0.9)), "1 of 2 combinations", "prefers")
+    none = said(leaning(0.5, 0.9, 0.8))
+    assert says(none, "0 of 3 combinations", "prefer") and "prefers" not in none
+
+
+def bias(**measures: Estimate):
+    known = {"noise_floor": Estimate(None), "order_effect": Estimate(None), **measures}
+    return SimpleNamespace(whole=lambda name: known[name])
+
+
+def test_the_precision_of_flips_is_half_the_width_of_their_interval():
+    wide = bias(consistency=Estimate(0.7, 0.6, 0.85))
+    assert "± 12.5 points" in run_outcome._flip_precision_sentence(wide)
+    for unknown in (Estimate(0.7), Estimate(0.7, None, 0.8), Estimate(0.7, 0.6, None)):
+        assert run_outcome._flip_precision_sentence(bias(consistency=unknown)) == ""
+
+
+def test_an_effect_of_the_order_is_said_with_its_significance():
+    repeats = Estimate(0.1, 0.05, 0.2, 30)
+
+    def text(low: float | None, high: float | None) -> str:
+        effect = Estimate(0.2, low, high, 12)
+        return repetition_text(bias(noise_floor=repeats, order_effect=effect))
+
+    assert says(text(0.1, 0.3), "+20.0 points", "[10.0, 30.0]", "12 repeated")
+    assert "no significant" not in text(0.1, 0.3) and "no significant" not in text(-0.3, -0.1)
+    assert "no significant" in text(-0.1, 0.3) and "no significant" in text(0.0, 0.3)
+    assert "points" not in text(None, 0.3) and "n 30" in text(None, 0.3)

@@ -15,7 +15,13 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from components.server.allowed_routes import UPLOAD_PATH
-from components.server.limits.request_limits import MAX_EVENT_BYTES, RequestLimits
+from components.server.fair_turns import MAX_REMEMBERED_CLIENTS
+from components.server.limits.request_limits import (
+    MAX_EVENT_BYTES,
+    AddressRate,
+    BodyPace,
+    RequestLimits,
+)
 from components.server.limits.temp_files import TempFileQuota
 from studies.files.read_limits import MEGABYTE
 from studies.settings import TEMP_FOLDER
@@ -88,3 +94,120 @@ def test_when_there_is_no_room_that_is_said(room):
 
 def test_on_one_s_own_machine_nothing_is_measured():
     assert posted(None, UPLOAD_PATH, bytes(MAX_EVENT_BYTES + 9))[0].text == str(MAX_EVENT_BYTES + 9)
+
+
+def test_a_length_that_is_no_number_is_refused(room):
+    async def ask() -> list[int]:
+        gate = RequestLimits(Starlette(), max_upload_bytes=LARGEST, quota=room)
+        return [await status_of(gate, value) for value in (b"-1", b"1e3", b"", b"\xb2")]
+
+    assert asyncio.run(ask()) == [413, 413, 413, 413]
+
+
+async def status_of(gate: RequestLimits, length: bytes) -> int:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/gradio_api/queue/join",
+        "headers": [(b"content-length", length)], "query_string": b"",
+    }  # fmt: skip
+    await gate(scope, receive, send)
+    return int(sent[0]["status"])
+
+
+def test_bodies_of_exactly_the_limit_pass(room):
+    most = LARGEST + MEGABYTE
+    answers = posted(room, UPLOAD_PATH, bytes(most), bytes(most + 1))
+    assert [answer.status_code for answer in answers] == [200, 413]
+    assert "larger than 4 MB" in answers[1].json()["detail"]
+    assert answers[1].headers["connection"] == "close"
+
+
+def test_the_time_for_a_body_grows_with_its_bytes():
+    pace = BodyPace(first_seconds=10.0, bytes_per_second=100.0)
+    assert [pace.seconds_for(received) for received in (0, 100, 1_000)] == [10, 11, 20]
+    assert BodyPace().seconds_for(32_768) == 31.0
+
+
+def test_a_silent_body_is_refused_after_its_time_and_one_that_ended_is_not():
+    async def read_twice(scope: Any, receive: Any, send: Any) -> None:
+        """Reads the body, then waits for the end of the connection, as a stream does."""
+        messages.append(await receive())
+        messages.append(await receive())
+        await PlainTextResponse("streamed")(scope, receive, send)
+
+    async def ask(*parts: Any) -> int:
+        left, sent = list(parts), list[Any]()
+
+        async def receive() -> Any:
+            if not left:
+                await asyncio.sleep(30)
+            return left.pop(0)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": UPLOAD_PATH, "headers": []}
+        await RequestLimits(read_twice, pace=BodyPace(0.0, 1e12))(scope, receive, send)
+        return int(sent[0]["status"])
+
+    messages: list[Any] = []
+    body = {"type": "http.request", "body": b"x"}
+    assert asyncio.run(ask({**body, "more_body": True})) == 408
+    end = {"type": "http.disconnect"}
+    assert asyncio.run(ask({**body, "more_body": False}, end)) == 200
+    assert messages[-1] == end
+
+
+def test_the_page_is_refused_to_an_address_that_opens_it_too_often(room):
+    routes = [Route("/{path:path}", size, methods=["GET", "POST"])]
+
+    def statuses(quota: TempFileQuota | None, *asked: tuple[str, str]) -> list[int]:
+        rate = AddressRate(burst=2, per_second=0.0, clock=lambda: 0.0)
+        gate = Middleware(RequestLimits, quota=quota, page_rate=rate)
+        app = Starlette(routes=routes, middleware=[gate])
+
+        async def ask() -> list[int]:
+            line = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=line, base_url="http://page") as visitor:
+                return [(await visitor.request(*one)).status_code for one in asked]
+
+        return asyncio.run(ask())
+
+    thrice = [("GET", "/"), ("GET", "/config"), ("GET", "/")]
+    assert statuses(room, *thrice, ("GET", "/theme.css")) == [200, 200, 429, 200]
+    assert statuses(None, *thrice) == [200, 200, 200]
+
+
+def test_an_address_gets_back_no_more_than_its_burst_and_old_addresses_are_forgotten():
+    now = [0.0]
+    rate = AddressRate(burst=2, per_second=1.0, clock=lambda: now[0])
+    assert [rate.take("a") for _ in range(3)] == [True, True, False]
+    now[0] = 100.0
+    assert [rate.take("a") for _ in range(3)] == [True, True, False]
+    for number in range(MAX_REMEMBERED_CLIENTS - 1):
+        assert rate.take(f"b{number}")
+    assert not rate.take("a"), "the last place is still its own"
+    for number in range(MAX_REMEMBERED_CLIENTS):
+        rate.take(f"c{number}")
+    assert rate.take("a") and len(rate._left) == MAX_REMEMBERED_CLIENTS
+
+
+def test_other_kinds_of_requests_are_passed_on():
+    reached: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        reached.append(scope["type"])
+
+    async def nothing(*_: Any) -> Any:
+        return None
+
+    asyncio.run(RequestLimits(app)({"type": "lifespan"}, nothing, nothing))
+    asyncio.run(RequestLimits(app)({"type": "websocket", "path": "/"}, nothing, nothing))
+    assert reached == ["lifespan"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import resource
 import socket
 import threading
 import time
@@ -21,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
+from components.server.limits import slow_clients
 from components.server.limits.request_limits import BodyPace, RequestLimits
 from components.server.limits.slow_clients import ConnectionLimits, limit_connections, may_be_proxy
 from tests.waiting import until
@@ -239,3 +241,22 @@ def test_one_address_cannot_take_all_connections():
 def test_addresses_of_proxies_are_shared():
     assert all(map(may_be_proxy, ("127.0.0.1", "10.1.2.3", "::1", "192.168.0.7", "unknown")))
     assert not any(map(may_be_proxy, ("8.8.8.8", "2001:4860:4860::8888")))
+
+
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [(100, 50), (306, 50), (307, 51), (1_024, 768), (1_255, 999), (1_256, 1_000), (65_536, 1_000)],
+)
+def test_connections_leave_256_files_to_the_rest_of_the_app(files, connections, monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    assert slow_clients._affordable_connections() == connections
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, -1))
+    assert slow_clients._affordable_connections() == 1_000
+
+
+def test_the_server_is_set_up_with_the_limits():
+    config = uvicorn.Config("app:app")
+    slow_clients.limit_connections(config, slow_clients.ConnectionLimits(7, head_bytes=99))
+    assert config.http.limits.connections == 7  # type: ignore[union-attr]
+    assert (config.ws, config.h11_max_incomplete_event_size) == ("none", 99)
+    assert config.timeout_keep_alive == 5

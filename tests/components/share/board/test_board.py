@@ -58,7 +58,7 @@ def records(store: Store) -> StudyRecords:
 @pytest.fixture(scope="module")
 def built(records: StudyRecords, tmp_path_factory: pytest.TempPathFactory) -> Path:
     board = tmp_path_factory.mktemp("built") / "board"
-    board_files.make_board([records], board, "A board")
+    board_files.write_board([records], board, "A board")
     return board
 
 
@@ -97,7 +97,7 @@ def all_files(board: Path) -> dict[str, bytes]:
 def test_two_builds_of_the_same_records_are_equal_byte_by_byte(
     records: StudyRecords, built: Path, tmp_path: Path
 ) -> None:
-    board_files.make_board([records], tmp_path / "again", "A board")
+    board_files.write_board([records], tmp_path / "again", "A board")
     assert all_files(tmp_path / "again") == all_files(built)
 
 
@@ -208,7 +208,7 @@ def test_a_changed_answer_of_a_data_file_does_not_fit_its_keys(
     data = DataSpec(record_tree.ITEMS_FILE, seed=records.study.data.seed)
     study = replace(records.study, data=data)
     own = replace(records, study=study, source="mine")
-    board_files.make_board([own], tmp_path / "board")
+    board_files.write_board([own], tmp_path / "board")
     board_files.verify_board(tmp_path / "board")
     items = f"{FOLDER}/items.jsonl.gz"
     rewrite(tmp_path / "board", lambda rows: rows[2]["responses"].update(flawed="Better."), items)
@@ -259,7 +259,7 @@ def test_add_gives_the_board_that_a_build_of_both_gives(
     run_text(store, STUDY.replace("Two judges", "More").replace("name: fair", "name: third"))
     more = record_tree.records_of_store(store, "More", by="another")
     board_files.add_study(board, more)
-    board_files.make_board([records, more], tmp_path / "both", "A board")
+    board_files.write_board([records, more], tmp_path / "both", "A board")
     assert all_files(board) == all_files(tmp_path / "both")
     rows = json.loads((board / "board.json").read_text())["rows"]
     assert len(rows) == 4 and len({row["set"] for row in rows}) == 1
@@ -303,7 +303,7 @@ def test_twins_have_their_own_column_and_change_no_other(store: Store, tmp_path:
     text = STUDY.replace("Two judges", "With twins")
     run_text(store, text + "twins: {families: [longer-3, crowd], answers: [precise]}\n")
     records = record_tree.records_of_store(store, "With twins")
-    board = board_files.make_board([records], tmp_path / "board")
+    board = board_files.write_board([records], tmp_path / "board")
     assert "all equal" in board_files.verify_board(tmp_path / "board")
     plain = [row for row, *_ in study_rows(record_tree.records_of_store(store, "Two judges"))]
     effects = FilteredStudy(store, "With twins").twin_effects

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
+from components.study.file.yaml_edit import (
+    _copy_with_value,
+    change_source,
+    dump_study,
+    put_value,
+    read_mapping,
+)
 
 FILE = """\
 # judges of the spring
@@ -94,3 +100,27 @@ def test_the_file_then_says_what_was_put_and_everything_else_as_before(values, k
     assert read_mapping(put_value(text, (key,), None)) == {
         k: v for k, v in values.items() if k != key
     }
+
+
+def test_a_value_is_put_into_a_copy_at_any_depth():
+    values = {"a": {"b": 1}, "c": 2}
+    made = _copy_with_value(values, ("a", "b"), 5)
+    assert made == {"a": {"b": 5}, "c": 2} and values["a"] == {"b": 1}
+    assert _copy_with_value(values, ("c",), None) == {"a": {"b": 1}}
+    assert _copy_with_value(values, ("x",), 3) == {**values, "x": 3}
+    assert _copy_with_value(values, ("x", "y", "z"), 3)["x"] == {"y": {"z": 3}}
+    assert _copy_with_value({"x": None}, ("x", "y"), 3) == {"x": {"y": 3}}
+
+
+def test_an_emptied_block_goes_and_an_empty_value_of_the_file_stays():
+    assert _copy_with_value({"a": {"b": 1}}, ("a", "b"), None) == {}
+    assert _copy_with_value({"a": {"b": 1, "c": 2}}, ("a", "b"), None) == {"a": {"c": 2}}
+    assert _copy_with_value({"a": ""}, ("a",), "") == {"a": ""}
+    assert _copy_with_value({}, ("a",), 0) == {"a": 0}
+    assert _copy_with_value({}, ("a", "b"), None) == {}
+
+
+def test_a_value_that_is_no_block_is_not_written_over():
+    for wrong in ("text", 7, [1]):
+        with pytest.raises(ValueError, match="a: expected"):
+            _copy_with_value({"a": wrong}, ("a", "b"), 1)

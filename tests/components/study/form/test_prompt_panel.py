@@ -14,7 +14,7 @@ from components.study.file.lenient_study import (
     available_prompts,
     read_lenient_study,
 )
-from components.study.files_tab import import_prompt_file, save_draft
+from components.study.files_tab import import_prompt_file, save_prompt_draft
 from components.study.form.prompts import (
     NEW_PROMPT_YAML,
     compare_prompts,
@@ -106,7 +106,7 @@ def test_the_editor_reports_problems_while_typing():
 def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
     offered = {one.prompt.name: one for one in available_prompts(tmp_path)}
     draft = offered["brief-letters"].prompt.yaml.replace("better", "clearer")
-    text, view = save_draft(draft, START_YAML, FormState(mode="editor"), tmp_path)
+    text, view = save_prompt_draft(draft, START_YAML, FormState(mode="editor"), tmp_path)
     study = read_lenient_study(text, tmp_path)
     assert study.prompts == ["prompts/brief-letters-v2.yaml"]
     assert (view.mode, view.prompt) == ("side", study.prompts[0])
@@ -120,14 +120,14 @@ def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
     look = build_preview(text, tmp_path)
     assert look.plan is not None and "clearer" in look.plan.prompts[0].yaml
     assert "yours, sha" in prompt_library(look.lenient_study)
-    again, _ = save_draft(draft, text, view, tmp_path)
+    again, _ = save_prompt_draft(draft, text, view, tmp_path)
     assert (
         read_lenient_study(again, tmp_path).prompts == study.prompts
     )  # unchanged text: no version 3
 
 
 def test_a_prompt_that_cannot_be_asked_is_not_saved(tmp_path):
-    text, view = save_draft("name: x\n", START_YAML, FormState(mode="editor"), tmp_path)
+    text, view = save_prompt_draft("name: x\n", START_YAML, FormState(mode="editor"), tmp_path)
     assert text == START_YAML and "Not saved." in view.notice_html
     assert not (tmp_path / "prompts").exists()
 

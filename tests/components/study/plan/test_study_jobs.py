@@ -17,9 +17,9 @@ from components.study.form_html import render_judges_and_prompts, render_notices
 from components.study.jobs import (
     describe_images,
     fetch_private_dataset,
-    judge_models,
     open_recorded_verdicts,
     prepare_run,
+    request_judge_models,
     store_upload,
     stored_study_yaml,
     test_judge,
@@ -314,11 +314,11 @@ def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_rep
         study, view = build_preview(text, Path()).lenient_study, FormState(panel="judge", judge="0")
         for key, said in keys.items():
             typed = {"gpt": TypedKey(key, origin_of(server.base_url))}
-            found = judge_models(text, Path(), 0, typed, NO_CONSENTS)
+            found = request_judge_models(text, Path(), 0, typed, NO_CONSENTS)
             html = judge_drawer(study, view, {models_key(found.address): found})
             assert said in html and key not in html
         assert "<b>judge-b</b>" in html
-    assert judge_models(text, Path(), 7, {}, NO_CONSENTS).error
+    assert request_judge_models(text, Path(), 7, {}, NO_CONSENTS).error
 
 
 def test_the_key_of_a_judge_without_a_model_is_checked_at_its_address():
@@ -326,6 +326,6 @@ def test_the_key_of_a_judge_without_a_model_is_checked_at_its_address():
         entry = {"model": "", "base_url": server.base_url}
         text = put_value(START_YAML, ("judges",), [entry])
         typed = {"judge": TypedKey(CANARY, origin_of(server.base_url))}
-        assert judge_models(text, Path(), 0, typed, NO_CONSENTS).models == ("judge-a",)
+        assert request_judge_models(text, Path(), 0, typed, NO_CONSENTS).models == ("judge-a",)
         nowhere = put_value(text, ("judges",), [{"model": ""}])
-        assert judge_models(nowhere, Path(), 0, typed, NO_CONSENTS).error
+        assert request_judge_models(nowhere, Path(), 0, typed, NO_CONSENTS).error

@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.engine.limits.rate_limit import START_LIMIT, EndpointLimiter
+from judges.engine.limits.turn_queue import TurnQueue
 from judges.engine.run_state import RunSettings
 from judges.planning.plan import save_plan
 from tests.judge_server import Fault, JudgeServer, Limiter, at
@@ -268,3 +269,107 @@ def test_two_judges_at_one_endpoint_share_a_cool_down_and_another_endpoint_does_
     assert run.state == "done"
     assert cooldowns and all(each["received"] <= UNDER_WAY for each in cooldowns), cooldowns
     assert len(free_calls) == 30
+
+
+# --- single rules -------------------------------------------------------------------------------
+
+
+def test_cool_downs_without_a_stated_wait_double_up_to_half_a_minute_until_a_success():
+    gate = EndpointLimiter(8)
+    assert [gate._default_cooldown() for _ in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    gate._record_success(-5.0)
+    assert gate._default_cooldown() == 0.5
+
+
+@pytest.mark.parametrize("left", [0.25, 1.0, 60.0])
+def test_a_call_is_before_a_cool_down_that_began_after_it_and_has_not_ended(left):
+    clock = Clock()
+    gate = EndpointLimiter(8, clock)
+    began = clock.now
+    assert not gate.is_before_cooldown(began)
+    gate._pace.cooldown_start, gate._pace.cooldown_end = began, began + left
+    assert gate.cooldown_left == pytest.approx(left)
+    assert gate.is_before_cooldown(began) and gate.is_before_cooldown(began - 1)
+    assert not gate.is_before_cooldown(began + 0.1)
+    assert not gate.makes_all_calls_wait, "no rate is known"
+    gate.rate_estimate.rate = 2.0
+    assert gate.makes_all_calls_wait
+    clock.now += left
+    assert gate.cooldown_left == 0.0
+    assert not gate.is_before_cooldown(began) and not gate.makes_all_calls_wait
+
+
+def test_a_ceiling_is_raised_for_another_run_and_lowered_by_the_user():
+    gate = EndpointLimiter(4)
+    gate.raise_ceiling(2)
+    assert (gate.ceiling, gate.limit) == (4, 4)
+    gate.raise_ceiling(100)
+    assert (gate.ceiling, gate.limit) == (100, START_LIMIT)
+    gate.lower_ceiling(7)
+    assert (gate.ceiling, gate.limit) == (7, 7)
+    gate.lower_ceiling(9)
+    assert gate.ceiling == 7
+    gate.lower_ceiling(0)
+    assert (gate.ceiling, gate.limit) == (1, 1), "one call is the least"
+    gate._doubling = False
+    gate.raise_ceiling(100)
+    assert (gate.ceiling, gate.limit) == (100, 1), "after a congestion the limit grows by itself"
+
+
+def test_all_but_one_of_the_calls_may_be_slow_and_uncounted():
+    async def act() -> list[Any]:
+        gate = EndpointLimiter(3, Clock())
+        starts = [await gate.acquire(never) for _ in range(3)]
+        found: list[Any] = [gate.stop_counting(), gate.stop_counting(), gate.stop_counting()]
+        found += [(gate.in_flight, gate.uncounted)]
+        for start, uncounted in zip(starts, (True, True, False), strict=True):
+            assert start is not None
+            gate.release(start, uncounted=uncounted)
+        return [*found, (gate.in_flight, gate.uncounted)]
+
+    assert in_loop(act) == [True, True, False, (1, 2), (0, 0)]
+
+
+def test_a_limit_that_is_not_used_does_not_grow():
+    async def act() -> float:
+        clock = Clock()
+        gate = EndpointLimiter(64, clock)
+        for _ in range(100):
+            clock.now += 1
+            start = await gate.acquire(never)
+            assert start is not None
+            gate.release(start)
+        return gate.limit
+
+    assert in_loop(act) == START_LIMIT
+
+
+def test_the_rate_is_told_only_while_calls_wait_for_it():
+    async def act() -> list[Any]:
+        gate = EndpointLimiter(8, asyncio.get_running_loop().time)
+        gate.rate_estimate.rate = gate.rate_estimate._base = 2.0
+        found: list[Any] = [gate.throttled_rate]
+        waiting = [asyncio.create_task(gate.acquire(never)) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        found.append(gate.throttled_rate)
+        await asyncio.gather(*waiting)
+        return [*found, gate.throttled_rate]
+
+    assert in_loop(act) == [None, 2.0, None]
+
+
+def test_runs_that_wait_take_turns_and_within_a_run_the_first_comes_first():
+    async def act() -> list[str]:
+        queue = TurnQueue()
+        woken: list[str] = []
+        assert not queue
+        for name in ("a1", "a2", "a3", "b1", "c1"):
+            future = queue.add(name[0])
+            future.add_done_callback(lambda _, name=name: woken.append(name))
+        queue.record_turn("a")
+        while queue:
+            assert queue.wake_next()
+            await asyncio.sleep(0)
+        return woken
+
+    assert in_loop(act) == ["b1", "c1", "a1", "a2", "a3"]

@@ -1,0 +1,119 @@
+"""Panels on twins and style from effects written by hand: numbers, dashes, bands and sentences."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from components.filtering.filters import Filter
+from components.html.format import DASH
+from components.html.tables.forest_cells import Axis
+from components.results.nudges import twin_panels
+from metrics.twins.twin_effects import TwinEffect
+from studies.domain import Estimate
+from studies.texts.twin_families import CONTROLS, FAMILIES
+
+PLAIN = next(name for name in FAMILIES if name not in CONTROLS)
+CONTROL = next(iter(CONTROLS))
+KNOWN = Estimate(0.2, 0.1, 0.3, 40, 20)
+
+
+def effect(judge: str = "j", prompt: str = "p", family: str = PLAIN, **more: Any) -> TwinEffect:
+    values = dict.fromkeys(("change", "floor", "beyond_floor", "adjusted"), KNOWN) | {"skipped": 3}
+    return TwinEffect(judge, prompt, family, more.pop("design", "pair"), **{**values, **more})
+
+
+def study(*effects: TwinEffect, **chosen: str) -> Any:
+    return SimpleNamespace(filter=Filter(**chosen), twin_effects=list(effects))  # type: ignore[arg-type]
+
+
+def test_a_judge_has_its_own_effects_and_its_own_controls_of_the_same_design() -> None:
+    own, other = effect(), effect("k")
+    control, foreign = effect(prompt="", family=CONTROL), effect("k", "", CONTROL)
+    designed = effect(prompt="", family=CONTROL, design="substitution")
+    effects = (own, other, control, foreign, designed)
+    found = twin_panels.filtered_effects(study(*effects))
+    assert list(found) == [("j", "p"), ("k", "p")]
+    assert found["j", "p"] == [own, control] and found["k", "p"] == [other, foreign]
+    assert list(twin_panels.filtered_effects(study(*effects, judge="k"))) == [("k", "p")]
+    assert twin_panels.filtered_effects(study(*effects, prompt="q")) == {}
+
+
+def test_the_table_lists_each_effect_once_with_its_smallest_detectable_one() -> None:
+    unknown = effect(prompt="q", adjusted=Estimate(0.2, None, None, 40, 20), skipped=1_234)
+    control = effect(prompt="", family=CONTROL)
+    made = twin_panels.draw_effects_of_all_families(study(effect(), unknown, control))
+    assert made is not None
+    assert made.count(f">{CONTROL}<") == 1 and made.count(f">{PLAIN}<") == 2
+    assert "1,234" in made and "+20" in made and "[10, 30]" in made
+    detectable = effect().detectable
+    assert detectable is not None and f">{100 * detectable:.0f}<" in made
+    assert f">{DASH}<" in made, "no interval: nothing is known to be detectable"
+    assert twin_panels.draw_effects_of_all_families(study()) is None
+
+
+@pytest.mark.parametrize(
+    ("floor", "drawn"),
+    [
+        (Estimate(0.1, 0.0, 0.3), True),
+        (Estimate(None, 0.0, 0.3), False),
+        (Estimate(0.1, None, 0.3), False),
+        (Estimate(0.1, 0.0, None), False),
+    ],
+)
+def test_a_floor_is_drawn_around_zero_if_its_interval_is_known(
+    floor: Estimate, drawn: bool
+) -> None:
+    """From 0.0 − 0.1 to 0.3 − 0.1 on an axis from −0.5 to 0.5: place 40 %, width 30 %."""
+    found = twin_panels._floor_band(effect(floor=floor), Axis(-0.5, 0.5))
+    assert found == (("40.00%", "30.00%") if drawn else None)
+
+
+def test_effects_are_in_points_and_scores_in_levels() -> None:
+    score = Estimate(0.25, 0.1, 0.4, 9, 9, unit="score")
+    assert twin_panels._format_effect(KNOWN) == "+20"
+    assert twin_panels._format_effect(score) == "+0.25"
+    assert twin_panels._format_effect(Estimate(None)) == DASH
+    assert twin_panels._format_effect_interval(score) == "[0.10, 0.40]"
+
+
+def weights(own: Estimate, minus: Estimate | None = None) -> dict[str, dict[str, Estimate]]:
+    return {"coefficients": {"length": own}} | (
+        {"minus_people": {"length": minus}} if minus else {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "has", "lacks"),
+    [
+        (weights(Estimate(0.5, 0.2, 0.8)), "+0.50", "No"),
+        (weights(Estimate(-0.5, -0.8, -0.2)), "−0.50", "No"),
+        (weights(Estimate(0.1, -0.2, 0.4)), "No weight", "people"),
+        (weights(Estimate(0.1, 0.0, 0.4)), "No weight", "people"),
+        (weights(Estimate(0.5, 0.2, 0.8), Estimate(0.3, 0.1, 0.5)), "0.30 more", "less"),
+        (weights(Estimate(0.5, 0.2, 0.8), Estimate(-0.3, -0.5, -0.1)), "0.30 less", "more"),
+        (weights(Estimate(0.5, 0.2, 0.8), Estimate(0.1, -0.1, 0.3)), "No difference", "more"),
+        (weights(Estimate(0.5, 0.2, 0.8), Estimate(None)), "+0.50", "people"),
+    ],
+)
+def test_the_weight_of_length_is_compared_with_people_if_they_voted(
+    part: dict[str, dict[str, Estimate]], has: str, lacks: str
+) -> None:
+    said = twin_panels._length_weight_sentence("judge-1", part, True)
+    assert has in said and lacks not in said and "judge-1" in said
+    assert "judge-1" not in twin_panels._length_weight_sentence("judge-1", part, False)
+
+
+def test_an_unknown_weight_has_no_sentence() -> None:
+    for own in (Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
+        assert twin_panels._length_weight_sentence("j", weights(own), True) == ""
+
+
+def test_the_weight_of_people_is_that_of_the_judge_minus_the_difference() -> None:
+    weight = twin_panels._people_style_weight
+    assert weight(weights(Estimate(0.5), Estimate(0.3)), "length") == pytest.approx(0.2)
+    assert weight(weights(Estimate(0.5)), "length") is None
+    assert weight(weights(Estimate(0.5), Estimate(None)), "length") is None
+    assert weight(weights(Estimate(None), Estimate(0.3)), "length") is None

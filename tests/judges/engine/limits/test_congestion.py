@@ -1,0 +1,117 @@
+"""Congestion, rate limits and single failures are told apart."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import binom
+
+from judges.engine.limits.congestion import (
+    REFUSAL_WINDOW,
+    CongestionWindow,
+    RefusalWindow,
+    TrialCalls,
+    _highest_useful_failure_share,
+    _refusals_that_show_a_limit,
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "failures", "lowered"),
+    [
+        (20.0, 12, 14.0),  # 30 % of 40 calls
+        (4.0, 5, 2.8),  # 30 % of 16 calls, the smallest window
+        (100.0, 20, 70.0),  # 30 % of 64 calls, the largest window
+        (1.0, 5, 1.0),  # one call in flight is the least
+    ],
+)
+def test_the_limit_falls_at_30_percent_failures_of_a_window(limit, failures, lowered):
+    window = CongestionWindow()
+    for _ in range(failures - 1):
+        assert window.record(True, limit) == limit
+    assert window.record(False, limit) == limit, "a success lowers nothing"
+    assert window.record(True, limit) == pytest.approx(lowered)
+
+
+def test_after_a_decrease_only_an_overload_lowers_the_limit_again_at_once():
+    window, limit = CongestionWindow(), 20.0
+    for _ in range(12):
+        limit = window.record(True, limit)
+    assert limit == 14
+    for _ in range(16):  # 60 % of a window of 28 are 16.8
+        assert window.record(True, limit) == 14
+    assert window.record(True, limit) == pytest.approx(9.8)
+
+
+def test_old_outcomes_leave_the_window():
+    window = CongestionWindow()
+    for n in range(200):  # 11 of any 40 calls fail at most: below 30 %
+        assert window.record(n % 4 == 0, 20.0) == 20
+    assert window.noise_share == 0.0
+
+
+@pytest.mark.parametrize(
+    ("share", "useful"),
+    [(1.0, 1.0), (0.65, (0.65 + 0.5) / 2), (0.3, 0.15), (0.2, 0.1), (0.0, 0.0)],
+)
+def test_a_decrease_is_useful_if_failures_fall_half_as_far_as_load_explains(share, useful):
+    # At 65 % failures, 35 of 100 pass: of the 70 calls that remain, half.
+    assert _highest_useful_failure_share(share) == pytest.approx(useful)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.9, 1.0])
+def test_so_many_refusals_show_a_limit_as_are_improbable_without_one(share):
+    improbable = next(k for k in range(34) if binom.sf(k - 1, REFUSAL_WINDOW, share) < 1e-6)
+    assert _refusals_that_show_a_limit(share) == min(max(improbable, 10), 24)
+
+
+def test_ten_refusals_among_the_latest_32_calls_are_persistent():
+    window = RefusalWindow()
+    for _ in range(9):
+        window.record(True)
+    assert not window.is_persistent
+    window.record(True)
+    assert window.is_persistent
+    for _ in range(22):
+        window.record(False)
+    assert window.is_persistent
+    window.record(False)
+    assert not window.is_persistent, "the first refusal is 33 calls ago"
+    for _ in range(10):
+        window.record(True)
+    window.clear()
+    assert not window.is_persistent
+
+
+def test_where_refusals_are_usual_more_of_them_are_needed():
+    window = RefusalWindow()
+    for n in range(400):
+        window.record(n % 5 == 0)  # a fifth is usual here
+    for _ in range(REFUSAL_WINDOW):
+        window.record(False)
+    first = 0
+    while not window.is_persistent:
+        window.record(True)
+        first += 1
+    # 81 of the 450 + 18 earlier calls, the assumed ones included: 17 refusals may be chance.
+    assert binom.sf(16, REFUSAL_WINDOW, 81 / 468) > 1e-6 > binom.sf(17, REFUSAL_WINDOW, 81 / 468)
+    assert first == 18
+
+
+def test_trial_calls_are_made_one_at_a_time_until_four_were_accepted():
+    trials = TrialCalls()
+    assert not trials.active and not trials.may_start
+    trials.start()
+    ended = []
+    for now in range(5):
+        assert trials.may_start
+        trials.record_start(float(now))
+        assert not trials.may_start, "one at a time"
+        assert not trials.record_end(-1.0, accepted=True), "a call from before"
+        ended.append(trials.record_end(float(now), accepted=now != 1))
+    assert ended == [False, False, False, False, True]
+    assert not trials.active and not trials.may_start
+    trials.record_start(9.0)
+    assert not trials.record_end(9.0, accepted=True), "no trial is under way"
+    trials.start()
+    trials.stop()
+    assert not trials.may_start

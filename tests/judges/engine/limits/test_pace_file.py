@@ -1,0 +1,57 @@
+"""The file in which processes share a rate: places, changes, locks."""
+
+from __future__ import annotations
+
+import pytest
+
+from judges.engine.limits.pace_file import SLOTS, VALUES, PaceSlot, open_pace_slot
+
+
+def test_written_values_are_read_and_each_write_is_one_change(tmp_path):
+    slot, again = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
+    assert slot.changes == 0
+    slot.write([1.5, 2.5])
+    assert slot.changes == again.changes == 1
+    assert tuple(again.read()) == (1.5, 2.5, *[0.0] * (VALUES - 2))
+    again.write([7.0])
+    assert slot.changes == 2 and slot.read()[:2] == (7.0, 0.0)
+    slot.close()
+    kept = PaceSlot(tmp_path / "pace", "key")
+    assert kept.changes == 2 and kept.read()[0] == 7.0
+
+
+def test_another_endpoint_at_the_same_place_sees_nothing_and_may_take_an_old_record(tmp_path):
+    path = tmp_path / "pace"
+    first = PaceSlot(path, "key")
+    other = next(
+        slot
+        for slot in (PaceSlot(path, f"other {n}") for n in range(40 * SLOTS))
+        if slot._at == first._at
+    )
+    assert first.is_free(0.0) and other.is_free(0.0), "never used"
+    first.write([100.0])
+    assert other.changes == 0 and first.is_free(0.0)
+    assert not other.is_free(100.0)
+    assert other.is_free(100.5), "last changed before"
+    other.write([200.0])
+    assert other.changes == 1 and first.changes == 0
+
+
+def test_only_one_process_holds_the_lock(tmp_path):
+    slot, again = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
+    with slot.lock() as locked:
+        assert locked
+        with again.lock() as second:
+            assert not second
+    with again.lock() as third:
+        assert third
+
+
+@pytest.mark.parametrize("content", [b"", b"short"])
+def test_a_short_file_is_filled_up_and_no_folder_means_no_sharing(tmp_path, content):
+    (tmp_path / "pace").write_bytes(content)
+    slot = open_pace_slot(tmp_path / "pace", "key")
+    assert slot is not None
+    slot.write([3.0])
+    assert slot.read()[0] == 3.0
+    assert open_pace_slot(tmp_path, "key") is None

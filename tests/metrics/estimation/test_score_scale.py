@@ -1,0 +1,123 @@
+"""Scales of scores, graded scores of pairs, and stacked frames, by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metrics.estimation.frame_stacking import stack_frames
+from metrics.estimation.graded_scores import first_slot_scores
+from metrics.estimation.intervals import mean_estimate
+from metrics.estimation.rare_events import upper_limit_of_unseen_share
+from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale, scale_of
+from studies.frames.arrangement import Arrangement
+from tests.metrics.frames import build, pair
+
+ONE_TO_TEN = ScoreScale(1, 10, 9)
+NOTHING = np.zeros(0)
+
+
+def test_a_scale_is_that_of_all_options_offered():
+    assert scale_of([Arrangement(("1", "5")), Arrangement(("0", "3"))]) == ScoreScale(0, 5, 5)
+    assert scale_of([]) == UNKNOWN_SCALE
+    assert scale_of([Arrangement(("1", "5")), Arrangement(())]) == UNKNOWN_SCALE
+
+
+def test_a_scale_grows_to_contain_what_was_seen():
+    seen = np.array([3.0, math.nan, 12.0])
+    assert ONE_TO_TEN.including(seen) == ScoreScale(1, 12, 11)
+    assert ONE_TO_TEN.including(seen, np.array([-1.0])) == ScoreScale(-1, 12, 13)
+    assert ONE_TO_TEN.including(np.array([4.0, 5.0])) == ONE_TO_TEN
+    assert ONE_TO_TEN.including(np.array([math.nan]), NOTHING) == ONE_TO_TEN
+    unknown = UNKNOWN_SCALE.including(np.array([2.0, 7.0]))
+    assert (unknown.span, unknown.low, unknown.high) == (5, -math.inf, math.inf)
+    assert unknown.including(np.array([3.0, 4.0])).span == 5
+    assert (ONE_TO_TEN.unit, UNKNOWN_SCALE.unit) == ("score/10", "score")
+
+
+def test_means_distances_and_differences_end_at_the_limits_of_the_scale():
+    values, items = np.array([1.0, 10.0, 1.0, 10.0]), np.arange(4)
+    mean = ONE_TO_TEN.mean(values, items, "score/10")
+    assert (mean.value, mean.low, mean.high, mean.unit) == (5.5, 1, 10, "score/10")
+    distance = ONE_TO_TEN.distance(np.array([0.0, 9.0]), items[:2])
+    assert (distance.low, distance.high) == (0, 9)
+    difference = ONE_TO_TEN.difference(np.array([-9.0, 9.0]), items[:2])
+    assert (difference.value, difference.low, difference.high) == (0, -9, 9)
+
+
+def test_on_an_unknown_scale_nothing_is_cut_and_equal_values_use_the_span():
+    items = np.arange(2)
+    free = UNKNOWN_SCALE.difference(np.array([-9.0, 9.0]), items)
+    assert free == mean_estimate([-9.0, 9.0], items)
+    assert UNKNOWN_SCALE.distance(np.array([0.0, 9.0]), items).low == 0
+    assert UNKNOWN_SCALE.distance(np.array([0.0, 9.0]), items).high > 9
+    share = upper_limit_of_unseen_share(2)
+    seen = UNKNOWN_SCALE.including(np.array([2.0, 7.0]))
+    assert seen.mean(np.array([3.0, 3.0]), items).high == pytest.approx(3 + 5 * share)
+    assert UNKNOWN_SCALE.mean(np.array([3.0, 3.0]), items).high is None
+    # On the known scale the farther end of it counts: 10 − 3.
+    assert ONE_TO_TEN.mean(np.array([3.0, 3.0]), items).high == pytest.approx(3 + 7 * share)
+
+
+def scores(rows: list[dict[str, Any]]) -> list[float]:
+    return [round(float(one), 6) for one in first_slot_scores(build(rows))]
+
+
+def test_scores_are_divided_by_the_range_that_the_judge_gave():
+    rows = pair("q1", None, None, status="ok") + pair("q2", None, None, status="ok")
+    for row, both in zip(rows, [(9, 5), (4, 4), (1, 3), None], strict=True):
+        row["scores"] = both
+    # Of 1 … 9: (9 − 5)/8, 0, (1 − 3)/8; the last reply has none.
+    assert scores(rows)[:3] == [0.5, 0, -0.25]
+    assert math.isnan(scores(rows)[3])
+    # A judge that gave one score only: not divided by 0.
+    assert scores([{**rows[0], "scores": (5, 5)}]) == [0]
+    # Another judge has its own range: of 4 … 6.
+    other = {**rows[0], "judge": "k", "scores": (4, 6)}
+    assert scores([*rows[:3], other]) == [0.5, 0, -0.25, -1]
+
+
+def test_levels_count_a_half_or_one_and_probabilities_their_difference():
+    rows = pair("q1", 0, 1, prompt="arena-hard") + pair("q2", "tie", None, prompt="arena-hard")
+    rows[0]["margin"] = 2
+    assert scores(rows)[:3] == [1, -0.5, 0]
+    assert math.isnan(scores(rows)[3])
+    # Verdicts without levels have no grade, unless they have probabilities.
+    plain = pair("q1", 0, 1)
+    assert np.isnan(first_slot_scores(build(plain))).all()
+    plain[0]["p"] = (0.75, 0.25)
+    assert scores(plain)[0] == 0.5 and math.isnan(scores(plain)[1])
+    lost = [{**plain[0], "status": "unreadable"}]
+    assert math.isnan(scores(lost)[0])
+
+
+def test_probabilities_come_before_levels_and_levels_before_scores():
+    row = {"item": "q", "shown": "xy", "pick": 0, "margin": 2, "scores": (1, 2)}
+    assert scores([row]) == [1]
+    assert scores([{**row, "p": (0.25, 0.5)}]) == [-0.25]
+
+
+def test_stacked_frames_name_their_source_and_share_items():
+    one, two = build(pair("q1", 0, 1)), build([*pair("q1", 1, 1), *pair("q2", 0, 0, judge="k")])
+    got = stack_frames({"first": one, "second": two}, "source")
+    assert got["source"].astype(str).tolist() == ["first"] * 2 + ["second"] * 4
+    assert got["item"].astype(str).tolist() == ["q1"] * 4 + ["q2"] * 2
+    assert got["judge"].astype(str).tolist() == ["j"] * 4 + ["k"] * 2
+    assert got["pick"].tolist() == [0, 1, 1, 1, 0, 0]
+    assert list(got["item"].cat.categories) == ["q1", "q2"]
+    assert list(got.columns) == [*one.columns, "source"]
+    with pytest.raises(ValueError, match="one frame"):
+        stack_frames({}, "source")
+
+
+def test_a_column_that_one_frame_lacks_is_missing_there():
+    one, two = build(pair("q1", 0, 1)), build(pair("q2", 0, 1, family="f", families=("f", "g")))
+    got = stack_frames({"a": one, "b": two}, "source")
+    assert got["family"].isna().tolist() == [True, True, False, False]
+    assert got["family_1"].astype(object).tolist()[2:] == ["g", "g"]
+    asked = one.assign(question=one["item"].cat.rename_categories({"q1": "topic"}))
+    both = stack_frames({"a": asked, "b": two}, "source")
+    assert both["question"].astype(str).tolist() == ["topic"] * 2 + ["q2"] * 2

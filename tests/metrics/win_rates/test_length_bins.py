@@ -1,0 +1,77 @@
+"""Length and winning by bins of the length ratio, and bounds of a jury's win rates, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from metrics.win_rates.jury import decide_jury
+from metrics.win_rates.length_bins import length_effect
+from tests.metrics.frames import build, pair
+
+
+def rows_of(*verdicts: tuple[object, int, int]) -> list[dict[str, object]]:
+    """One item for each (pick, length of the first, length of the second)."""
+    return [
+        {"item": f"q{k}", "shown": "xy", "pick": pick, "orders": 1, "length": [one, other]}
+        for k, (pick, one, other) in enumerate(verdicts)
+    ]
+
+
+def test_every_verdict_counts_for_both_of_its_answers():
+    # Twice as long and wins, twice; half as long and loses against; equal and a tie.
+    found = length_effect(build(rows_of((0, 20, 10), (0, 20, 10), (1, 10, 20), ("tie", 10, 10))))
+    assert found is not None
+    assert [one.ratio for one in found.bins] == pytest.approx([-1, 0, 1])
+    assert [one.win_rate.value for one in found.bins] == pytest.approx([0, 0.5, 1])
+    assert [one.win_rate.n for one in found.bins] == [3, 2, 3]
+    assert found.odds_ratio.value > 1
+
+
+def test_bins_have_their_edges_and_the_ratio_is_the_mean_inside():
+    # log2 of 3: above 1.5; of 1.8: between .5 and .9; of 1.05: near 0.
+    found = length_effect(build(rows_of((0, 30, 10), (0, 18, 10), (1, 105, 100))))
+    assert found is not None
+    wanted = [-math.log2(3), -math.log2(1.8), 0, math.log2(1.8), math.log2(3)]
+    assert [one.ratio for one in found.bins] == pytest.approx(wanted)
+    assert [one.win_rate.value for one in found.bins] == pytest.approx([0, 0, 0.5, 1, 1])
+
+
+def test_lengths_that_are_equal_or_unknown_have_no_odds():
+    same = length_effect(build(rows_of((0, 10, 10), (1, 10, 10))))
+    assert same is not None and same.odds_ratio.value is None and same.odds_ratio.note
+    assert length_effect(build(rows_of((0, 0, 10), (1, 10, 0)))) is None
+    assert length_effect(build(pair("q", 0, 1))) is None
+    assert length_effect(build([])) is None
+
+
+def test_a_length_without_effect_has_even_odds():
+    verdicts = [(pick, *both) for pick in (0, 1) for both in ((20, 10), (10, 20))] * 5
+    found = length_effect(build(rows_of(*verdicts)))
+    assert found is not None and found.odds_ratio.value == pytest.approx(1, abs=1e-6)
+    assert found.odds_ratio.low < 1 < found.odds_ratio.high
+
+
+def test_undecided_cases_widen_the_bounds_of_a_jury():
+    # q1: two of three for x. q2: one each and a tie. q3: three for y.
+    says = {"q1": (0, 0, 1), "q2": (0, 1, "tie"), "q3": (1, 1, 1)}
+    rows = [
+        {"item": item, "shown": "xy", "pick": pick, "judge": judge, "orders": 1}
+        for item, picks in says.items()
+        for judge, pick in zip("abc", picks, strict=True)
+    ]
+    got = decide_jury(build(rows))
+    assert (got.coverage.value, got.coverage.n, got.panel) == (
+        pytest.approx(2 / 3),
+        3,
+        tuple("abc"),
+    )
+    assert got.win_rate["x"].value == 0.5
+    x = got.bounds["x"]
+    assert (x.value, x.low, x.high, x.n) == (0.5, pytest.approx(1 / 3), pytest.approx(2 / 3), 2)
+    assert "1 of 3" in x.note
+    # A panel of four needs three: two of four is undecided everywhere.
+    four = decide_jury(build([*rows, {**rows[0], "judge": "d", "pick": None}]))
+    assert four.coverage.value == pytest.approx(1 / 3)
+    assert (four.bounds["y"].low, four.bounds["y"].high) == pytest.approx((1 / 3, 1))

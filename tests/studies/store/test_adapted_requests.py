@@ -1,0 +1,103 @@
+"""Keys of calls that were sent without refused parameters."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from studies.store import database
+from studies.store.queries.adapted_requests import (
+    REFUSABLE_SETS,
+    adapt_key,
+    adapt_plan_keys,
+    find_adapted_key,
+    is_key_of_call,
+    key_without_parameters,
+)
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as made:
+        for statement in database.schema_statements():
+            made.execute(statement)
+        made.execute("INSERT INTO studies(id, name, yaml, created, updated) VALUES (1,'s','',0,0)")
+        for position, key in enumerate(("key", "other")):
+            made.execute(
+                "INSERT INTO plan VALUES (1,?,?,'q','j','p','x','A',0,0,1,NULL,'live')",
+                (position, key),
+            )
+            parameters = json.dumps({"seed": 1, "temperature": 0.0, "max_tokens": 9})
+            made.execute("INSERT INTO requests VALUES (?,'e','m','sha',?)", (key, parameters))
+            made.execute("INSERT INTO attempts(key, owner, started) VALUES (?,'o',1.0)", (key,))
+        yield made
+
+
+def judge(connection: sqlite3.Connection, key: str, status: str) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO judgements(key, status, rule, finish, cached_tokens, cache_write, "
+        "seconds, model, time) VALUES (?,?,'','',0,0,0.0,'',0.0)",
+        (key, status),
+    )
+    connection.execute("INSERT OR REPLACE INTO replies VALUES (?,'r','','',NULL)", (key,))
+
+
+def keys(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [key for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY rowid")]
+
+
+def test_each_set_of_parameters_has_a_key_of_its_own():
+    made = [key_without_parameters("key", names) for names in REFUSABLE_SETS]
+    assert len(set(made)) == len(made) == 16 and made[0] == "key"
+    assert key_without_parameters("key", ["seed", "top_p"]) == key_without_parameters(
+        "key", {"top_p", "seed"}
+    )
+    assert all(is_key_of_call(key, "key") for key in made)
+    assert not is_key_of_call("other", "key")
+
+
+def test_a_plan_and_its_attempts_move_to_the_new_key_and_back(connection):
+    new = adapt_key(connection, "key", ["temperature"])
+    assert new == key_without_parameters("key", ["temperature"])
+    assert keys(connection, "attempts") == [new, "other"]
+    assert find_adapted_key(connection, "key") == new
+    assert find_adapted_key(connection, "other") is None
+    sent = connection.execute("SELECT endpoint, parameters FROM requests WHERE key=?", (new,))
+    endpoint, parameters = sent.fetchone()
+    assert endpoint == "e" and json.loads(parameters) == {"seed": 1, "max_tokens": 9}
+    assert adapt_key(connection, new, ["temperature"]) == new, "nothing changes"
+    both = adapt_key(connection, new, ["temperature", "seed"])
+    assert both == key_without_parameters("key", ["seed", "temperature"])
+    assert find_adapted_key(connection, "key") == both
+    planned = connection.execute("SELECT key FROM plan ORDER BY position").fetchall()
+    assert planned == [(both,), ("other",)]
+    assert adapt_key(connection, both, []) == "key"
+    assert find_adapted_key(connection, "key") is None
+    assert keys(connection, "attempts") == ["key", "other"]
+
+
+@pytest.mark.parametrize("status", ["error", "ok"])
+def test_a_stored_error_gives_way_and_a_reply_stays(connection, status):
+    judge(connection, "key", status)
+    judge(connection, "other", "error")
+    adapt_key(connection, "key", ["seed"])
+    kept = ["other"] if status == "error" else ["key", "other"]
+    for table in ("judgements", "replies"):
+        found = connection.execute(f"SELECT key FROM {table} ORDER BY key").fetchall()
+        assert [key for (key,) in found] == kept
+
+
+def test_a_new_plan_finds_the_reply_under_its_adapted_key(connection):
+    new = adapt_key(connection, "key", ["seed"])
+    connection.execute("UPDATE plan SET key='key' WHERE key=?", (new,))
+    assert adapt_plan_keys(connection, 1) == ["key", "other"], "no reply is stored"
+    judge(connection, new, "ok")
+    assert adapt_plan_keys(connection, 2) == []
+    assert adapt_plan_keys(connection, 1) == [new, "other"]
+    connection.execute("UPDATE plan SET key='key' WHERE key=?", (new,))
+    judge(connection, "key", "ok")
+    assert adapt_plan_keys(connection, 1) == ["key", "other"], "the planned call has a reply"
