@@ -19,6 +19,7 @@ from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import markdown
 from metrics.drift.night_scores import Stream
+from studies.domain import Estimate
 from studies.errors import StudyError
 from tests.page_words import says
 
@@ -295,3 +296,22 @@ def test_flips_exceed_the_noise_of_repeats_or_there_are_no_repeats(
     night: Any = SimpleNamespace(value=consistency)
     found = gate_check._flips_exceed_noise(study, Stream("j", "p", "consistency"), night)
     assert found == exceeds and seen == [[1]]
+
+
+def test_the_noise_of_repeats_excuses_flips_on_anchor_items_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Verdicts of two of five comparisons flip, .4; between repeats, half of them change."""
+    frame = pd.DataFrame({"judge": ["j", "other"], "prompt": ["p", "p"]})
+    study: Any = SimpleNamespace(frame=frame)
+    floors = {1: Estimate(0.5), 0: Estimate(None)}
+    monkeypatch.setattr(gate_check, "noise_floor", lambda rows: floors[len(rows)])
+    for prompt, value, exceeds in (
+        ("p", 0.6, False),
+        ("p (anchors)", 0.6, False),
+        ("p (anchors)", 0.4, True),
+        ("q (anchors)", 0.6, True),
+    ):
+        stream = Stream("j", prompt, "consistency")
+        night: Any = SimpleNamespace(value=value)
+        assert gate_check._flips_exceed_noise(study, stream, night) is exceeds
