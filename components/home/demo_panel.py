@@ -57,8 +57,8 @@ OrderPair = tuple[int | None, int | None]
 
 
 def recorded_squares_html(frame: pd.DataFrame) -> Markup:
-    """HTML of coloured squares for recorded verdicts: the first SHOWN_PAIRS pairs, with the first
-    prompt only."""
+    """HTML of recorded verdicts as coloured squares, two for each pair (one for each order): the
+    first SHOWN_PAIRS pairs that were judged in both orders, with the first prompt."""
     picks = select_picks(frame)
     picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]
     orders: list[OrderPair] = [

@@ -104,7 +104,7 @@ def paragraph(text: str | Markup, kind: str = "eh-small eh-under", key: str = ""
 
 
 def finding_html(title: str, lead: str = "") -> Markup:
-    """HTML of a finding: one sentence, and optionally a second one on how to read it."""
+    """HTML of a headline, with an optional smaller text below it."""
     return macros(TEMPLATE).finding(title, lead)
 
 

@@ -126,7 +126,7 @@ class InspectedStudy:
     opened: ComparisonDetail | None = None
 
 
-def load_inspected_study(store: Store, selection: Selection) -> InspectedStudy:
+def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
     """Load the page of comparisons that a selection requests, and the opened comparison: the first
     of the page if the selection names none that matches. Without the study, `choices` is None."""
     studies = {line.name: line for line in store.studies()}

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from components.inspect.list_html import Selection, apply_click, detail_panel, filter_bar, list_html
-from components.inspect.load_comparison import load_inspected_study
+from components.inspect.load_comparison import load_inspect_page
 from components.server.gradio_private import click_data
 from studies.store.store import Store
 
@@ -53,7 +53,7 @@ def render_outputs(tab: InspectTab) -> list[Any]:
 def render(store: Store, selection: Selection) -> tuple[Selection, str, str, str]:
     """Load a selection; return it, corrected to the page and comparison actually shown, and the
     HTML of filter bar, list and opened comparison."""
-    inspected = load_inspected_study(store, selection)
+    inspected = load_inspect_page(store, selection)
     return inspected.selection, filter_bar(inspected), list_html(inspected), detail_panel(inspected)
 
 

@@ -101,7 +101,7 @@ class RunFacts:
         return retry_statuses(self.counts)
 
     @property
-    def repeats_replies(self) -> bool:
+    def retry_includes_unreadable(self) -> bool:
         """Whether Retry also repeats calls whose replies contain no readable verdict."""
         more = self.retry_statuses - RETRYABLE_STATUSES
         return any(self.counts.get(status) for status in more)

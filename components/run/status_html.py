@@ -35,7 +35,7 @@ def start_button_text(left: CostQuote) -> str:
 
 def retry_button_text(facts: RunFacts) -> str:
     asks, price = facts.failed
-    if facts.repeats_replies:
+    if facts.retry_includes_unreadable:
         return f"Ask {count(asks, 'call')} again, {dollars(price)}"
     return f"Retry {count(asks)} failed calls, {dollars(price)}"
 

@@ -46,7 +46,7 @@ def render_form(
 def render_title(preview: StudyPreview) -> Markup:
     question = more_settings.study_question(preview.lenient_study)
     unread = preview.data_error and preview.records is None
-    if unread and table_columns.table_to_map(preview) is None:
+    if unread and table_columns.table_needing_mapping(preview) is None:
         question = f"{original_name(preview.lenient_study.source)} cannot be read"
     return finding_html(question, "Three steps. No call is made before you press Run.")
 

@@ -82,8 +82,8 @@ def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJu
 def plan_updates(
     preview: StudyPreview, state: FormState, store: Store, numbers: ForecastByJudge | None
 ) -> list[Any]:
-    """Outputs that depend on the plan of the study file: steps, run strip, buttons, precision,
-    slice profile and download."""
+    """Values for `plan_components`, in their order: steps, run strip, two buttons, run bar, slice
+    profile, download and precision."""
     saved = _write_download(preview.lenient_study.text)
     profile = form_html.render_slice_profile(preview, state)
     found = blockers.find_blockers(preview)

@@ -19,7 +19,7 @@ from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
 from components.study.form.data_step import data_source
-from components.study.form.data_step.table_columns import guessed_mapping, table_to_map
+from components.study.form.data_step.table_columns import guessed_mapping, table_needing_mapping
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space
@@ -295,7 +295,7 @@ def study_name_of(text: str) -> str:
 
 def has_columns_to_map(text: str, folder: Path) -> bool:
     """Whether the study's source is a table that has a column mapping or needs one."""
-    return table_to_map(build_preview(text, folder)) is not None
+    return table_needing_mapping(build_preview(text, folder)) is not None
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
@@ -322,7 +322,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     """Return the study file with a guessed column mapping, if its source is a table with a question
     and the answers of two or more models and without verdicts; else unchanged."""
     study = read_lenient_study(text, folder)
-    if table_to_map(build_preview(text, folder)) is None:
+    if table_needing_mapping(build_preview(text, folder)) is None:
         return text
     guess = guessed_mapping(study)
     fields = set(guess.values())

@@ -196,8 +196,8 @@ def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
 
 
 def _failed_judgement(call: JudgeCall, parsed: ray_worker.AskRow, message: str) -> Judgement:
-    """Build the judgement of a row that failed in vLLM, classified like a response with HTTP status
-    400 (prompt too long, unsupported parameter, …)."""
+    """Build the judgement of a row that failed in vLLM. Its error message is classified as if it
+    came with HTTP status 400 (prompt too long, unsupported parameter, …)."""
     content = json.dumps({"error": {"message": message}}).encode()
     sent = httpx2.Request("POST", call.judge.endpoint or "http://vllm")
     fault = classify_error(

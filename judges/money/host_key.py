@@ -214,8 +214,9 @@ class CallReservation:
         """Reserve the maximum cost of a call; return the reason why the judge must stop, or an
         empty text.
 
-        If the reservation is refused while another call is in flight, the judge need not stop: that
-        call may cost less than was reserved for it.
+        If the reservation is refused while another call is in flight, the judge need not stop: the
+        empty text is returned without a reservation, because that call may cost less than was
+        reserved for it.
         """
         if allowance is None:
             return ""

@@ -60,9 +60,9 @@ RULE_TOKENS: Final = 1024
 
 @dataclass(frozen=True)
 class AlignTask:
-    """A judge and prompt of a study, and the study's labelled items in two parts, learn and
-    hold-out. `cases` are the labelled comparisons (or single answers) of the learn items, with the
-    judge's verdicts on them."""
+    """Input for improving a prompt by labels: a judge and prompt of a study, and the study's
+    labelled items in two parts, learn and hold-out. `cases` are the labelled comparisons (or single
+    answers) of the learn items, with the judge's verdicts on them."""
 
     plan: Plan
     judge: JudgeSpec

@@ -189,7 +189,8 @@ class _DescribeRuns:
 
 
 def remove_think_blocks(reply: str) -> str:
-    """Return a reply without its closed <think> blocks and the white space around them."""
+    """Return a reply without its closed <think> blocks, and without white space around them and at
+    its ends."""
     parts, end = [], 0
     while (start := reply.find(_OPENED, end)) >= 0 and (close := reply.find(_CLOSED, start)) >= 0:
         parts.append(reply[end:start])

@@ -328,7 +328,7 @@ def key_of(
 ) -> str:
     """Return the key of an ask: a hash of its request and repeat, the same on every machine and
     after a restart. `reads` is, for an extraction, the key of the ask whose reply is read; `salt`
-    see `Plan.salt`."""
+    is explained at `Plan.salt`."""
     messages = call.messages
     if "fence" in call.prompt.variables:
         prefilled = call.judge.read == "probabilities"

@@ -20,8 +20,8 @@ from studies.frames.point_columns import arrangement_of
 class ScoreScale:
     """Lowest and highest possible score; infinite if the options of the verdict are not recorded.
 
-    `span` is the largest distance of two scores. On an unknown scale it is the distance between the
-    lowest and the highest score that occur; it then sets the width of an interval if all scores are
+    `span` is the largest possible distance of two scores. On an unknown scale it is the range of
+    all scores that occur; it then sets the width of the interval of a mean whose own scores are all
     equal, but limits no interval.
     """
 

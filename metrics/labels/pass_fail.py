@@ -161,7 +161,8 @@ def _kappa_estimate(known: PassFailRows) -> Estimate:
 
 
 def _kappa_of_totals(totals: Floats) -> Floats:
-    """Compute κ from counts whose last axis is [fail bad, fail good, pass bad, pass good]."""
+    """Compute Cohen's κ of verdict and label. The last axis of `totals` counts: failed bad answers,
+    failed good, passed bad, passed good."""
     n = totals.sum(axis=-1)
     fail, bad = totals[..., 0] + totals[..., 1], totals[..., 0] + totals[..., 2]
     observed = safe_divide(totals[..., 0] + totals[..., 3], n)

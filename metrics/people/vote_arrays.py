@@ -96,7 +96,7 @@ class VotesByPerson:
 
     @cached_property
     def decisive_known_order(self) -> row_selection.Mask:
-        """Mask of the votes that are no tie and whose order is recorded."""
+        """Mask of the votes that choose one answer (no tie) and whose order is recorded."""
         known = np.ones(len(self.rows), bool)
         if "orders" in self.rows:
             known = (self.rows["orders"] != 0).to_numpy()

@@ -18,7 +18,7 @@ from studies.domain import Estimate
 PAIRS_ONLY_NOTE = "needs pairs in both orders"
 
 
-def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
+def count_items_leaning_first(frame: pd.DataFrame) -> tuple[int, int]:
     """Return the number of items that vote for the first slot, and the number of all items that
     vote (see the module).
 
@@ -50,4 +50,4 @@ def live_first_share(frame: pd.DataFrame) -> Estimate:
     pair flipped."""
     if not len(frame) or not (frame["options"] == 2).all():
         return unknown_estimate(PAIRS_ONLY_NOTE, "share")
-    return confidence_sequence(*count_item_votes(frame))
+    return confidence_sequence(*count_items_leaning_first(frame))

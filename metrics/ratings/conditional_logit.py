@@ -263,7 +263,7 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
         counts = counts + problem.pseudo * problem.available
     beta = np.zeros(problem.design.shape[2])
     if not len(beta):
-        return _empty_fit(problem, counts)
+        return _fit_without_parameters(problem, counts)
     best = _log_likelihood(problem, beta, counts)
     for _ in range(200):
         gradient, hessian = _derivatives(problem, beta, counts)
@@ -277,7 +277,7 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
     return LogitFit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
 
 
-def _empty_fit(problem: LogitProblem, counts: Floats) -> LogitFit:
+def _fit_without_parameters(problem: LogitProblem, counts: Floats) -> LogitFit:
     none = np.zeros(0)
     square = np.zeros((0, 0))
     return LogitFit(

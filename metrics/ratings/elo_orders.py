@@ -181,12 +181,13 @@ def play_orders(
     watched: int,
     begin: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Play all orders; return the final ratings, [contestant, order], and the ratings after each
-    number of battles in `at`, [point, contestant, order], for the first `watched` orders.
+    """Compute Elo ratings for each order of the battles; return the final ratings, [contestant,
+    order], and the ratings after each number of battles in `at`, [point, contestant, order], for
+    the first `watched` orders.
 
     Ratings are relative to the rating at which all contestants start: they begin at 0, or at
-    `begin`. They are stored as h = slope/2 · rating, because the expected score of a against b is
-    then (1 + tanh(h_a − h_b))/2.
+    `begin`. While they are computed they are kept as h = slope/2 · rating, because the expected
+    score of a against b is then (1 + tanh(h_a − h_b))/2.
     """
     models, width = len(data.names), len(orders)
     # The last entry is the padding: contestant `models` against itself, a tie.

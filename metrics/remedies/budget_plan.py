@@ -30,8 +30,9 @@ Currency = Literal["dollars", "calls"]
 
 @dataclass(frozen=True, eq=False)
 class PlanStep:
-    """A rule, its cost per comparison, and its agreement on items not used to choose it. `gain` is
-    the agreement minus that of the step before, on the same items; None for the cheapest step."""
+    """A rule, its cost per comparison, and its agreement with the known better answers on items not
+    used to choose it. `gain` is the agreement minus that of the step before, on the same items;
+    None for the cheapest step."""
 
     rule: Rule
     cost: float
@@ -89,8 +90,9 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Rater, float]) -> BudgetPlan
 
 
 def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_Option]:
-    """List the rules that may enter the plan, cheapest first: "one call" of the best judge up to
-    each cost, and the rules of every judge for whom a remedy is recommended."""
+    """List the rules that may enter the plan, the cheapest first. For each cost that occurs: the
+    best single call at this cost or less. For each rater with a recommended remedy: that remedy,
+    and the rater's best rule at each cost or less."""
     raters = [k for k, rater in enumerate(study.raters) if rater in costs]
     singles = [single_rule(study.grid, rater) for rater in raters]
     options = list(_best_by_cost(study, singles, costs))

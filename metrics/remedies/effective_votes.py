@@ -26,7 +26,8 @@ def effective_votes(grid: OrderGrid, raters: Sequence[int]) -> Estimate:
 
 
 def votes_from_correlation(judges: int, correlation: Floats) -> Floats:
-    """Effective votes n / (1 + (n − 1)·r) of n judges, not limited to n."""
+    """Number of independent votes that n judges are worth if their errors correlate by r:
+    n / (1 + (n − 1)·r). It may exceed n (negative r), but not 2n."""
     return safe_divide(judges, np.maximum(1 + (judges - 1) * correlation, 0.5))
 
 

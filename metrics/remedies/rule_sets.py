@@ -119,7 +119,8 @@ def _rule_of_one_judge(
 
 
 def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:
-    """List rules with the same judge's other prompts: one call, and both orders added up."""
+    """List two rules for each other prompt of the judge: the verdict of one call, and the sum of
+    the verdicts in both orders."""
     judge, prompt = grid.raters[rater]
     rules = []
     for other, (name, words) in enumerate(grid.raters):

@@ -39,8 +39,8 @@ class AgreementCredit:
     bounds: tuple[float, float] = (0.0, 1.0)
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Change of the agreement if every comparison had another outcome: distance to the farther
-        of 0 and 1."""
+        """Largest possible change of the agreement: its distance to 0 or to 1, whichever is
+        farther."""
         value = float(statistic(totals))
         return max(value, 1 - value)
 

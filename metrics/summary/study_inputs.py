@@ -21,8 +21,9 @@ TOKENS_PER_PRICE: Final = 1e6
 
 
 def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()) -> RemedyInputs:
-    """Read from the store what the remedies of a study need besides its frame. `juries`: juries to
-    compute besides the default ones."""
+    """Read from the store what the remedies of a study need besides its frame: judges, source of
+    the better answers, and mean dollars and tokens per call. `juries`: juries to compute besides
+    the default ones."""
     judges = tuple(judge.name for judge in store.study(name).judges)
     return RemedyInputs(
         judges,

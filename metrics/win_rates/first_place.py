@@ -200,9 +200,9 @@ class Analysis:
 
 
 def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
-    """Rank the models under every combination of choices; the first is the default: all verdicts,
-    ties counted half. Combinations that leave a model without a verdict are left out. Empty for
-    fewer than three or more than MAX_MODELS models."""
+    """Rank the models under every combination of tie rule, order, prompt and opponent; the first is
+    the default: all verdicts, ties counted half. Combinations that leave a model without a verdict
+    are left out. Empty for fewer than three or more than MAX_MODELS models."""
     pooled, strict = pair_verdicts(frame), pair_verdicts(frame, "strict")
     if not 2 < len(pooled.names) <= MAX_MODELS:
         return []

@@ -46,7 +46,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """Rows of one file, or of one split of a Hub dataset, with their line numbers."""
+    """Rows of one file, of one split of a Hub dataset, or of all files of a folder, with their
+    locations for error messages."""
 
     name: str
     kind: str

@@ -21,5 +21,5 @@ def original_name(path: str | PurePath) -> str:
 
 
 def hide_hashes(text: str) -> str:
-    """Remove the hashes of uploaded files from a message about them."""
+    """Remove from a message the hash that an upload puts before a file's name."""
     return _HASHED_FILE.sub("", text)

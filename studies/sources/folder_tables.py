@@ -46,7 +46,9 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
         raise SourceError(
             f"{folder.name}: files of several formats ({kinds}). Set one of them in data.format"
         )
-    return next(((one, _join_tables(folder, held, other)) for one, held in found.items()), None)
+    return next(
+        ((one, _concatenate_tables(folder, held, other)) for one, held in found.items()), None
+    )
 
 
 def read_dataset_folder(folder: Path) -> SourceTable | None:
@@ -59,11 +61,13 @@ def read_dataset_folder(folder: Path) -> SourceTable | None:
         for path in _check_file_count(arrow, folder.name):
             columns, rows = read_arrow(path, limits)
             tables.append(SourceTable(path.name, "arrow", columns, rows))
-        return _join_tables(folder, tables, [])
+        return _concatenate_tables(folder, tables, [])
     files = [path for path in _files_below(folder) if path.suffix.casefold() == ".parquet"]
     if not files:
         return None
-    return _join_tables(folder, [read_table(p) for p in _check_file_count(files, folder.name)], [])
+    return _concatenate_tables(
+        folder, [read_table(p) for p in _check_file_count(files, folder.name)], []
+    )
 
 
 def find_arrow_files(folder: Path) -> list[Path]:
@@ -106,7 +110,7 @@ def join_files(
             f"files of several formats cannot be one study ({kinds}). Import each format on its "
             "own, or name the files of questions and answers in data.files"
         )
-    return next(iter(formats)), _join_tables(paths[0].parent, tables, [])
+    return next(iter(formats)), _concatenate_tables(paths[0].parent, tables, [])
 
 
 def list_tables(folder: Path) -> list[Path]:
@@ -132,7 +136,7 @@ def _check_file_count(paths: list[Path], name: str) -> list[Path]:
     return paths
 
 
-def _join_tables(folder: Path, tables: list[SourceTable], other: list[str]) -> SourceTable:
+def _concatenate_tables(folder: Path, tables: list[SourceTable], other: list[str]) -> SourceTable:
     rows = [row for table in tables for row in table.rows]
     current_limits().check_rows(len(rows), folder.name)
     of_files = [f"{table.name}: {note}" for table in tables for note in table.notes]

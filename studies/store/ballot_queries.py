@@ -256,10 +256,11 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
 
 
 def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
-    """Return the ask that stores a vote; None if the item no longer has the answers shown.
+    """Return the ask under which a vote is stored; None if the item no longer has the answers
+    shown.
 
-    Its key is a hash of the texts, so that a vote is not restored for a changed question or for
-    changed answers under the same names.
+    The ask's key contains a hash of question and answers, so that a vote is not reused after one of
+    these texts has changed.
     """
     try:
         texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]

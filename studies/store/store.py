@@ -20,7 +20,7 @@ from studies.store.ballot_queries import VotingRules, put_voting_rules
 from studies.store.caching.frame_cache import (
     cache_frame,
     delete_cached,
-    prepare_fingerprint,
+    precompute_code_fingerprint,
     read_cached_frame,
     register_cache_producer,
 )
@@ -228,7 +228,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         """Compute what a study's frame needs besides its rows; useful while another thread reads
         the rows."""
         self.item_facts(name)
-        prepare_fingerprint()
+        precompute_code_fingerprint()
 
     def _load_frame(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
         frame = read_cached_frame(

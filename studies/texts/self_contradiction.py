@@ -84,7 +84,7 @@ def self_contradiction(reply: str) -> float:
     named = {label for match in _MENTION.finditer(reasons) for label in match.groups() if label}
     if len(named | {chosen}) < 2 or not named - {chosen}:
         return math.nan
-    favoured = set(favoured_answers(reasons, chosen))
+    favoured = set(favoured_labels(reasons, chosen))
     if not favoured:
         return math.nan
     return float(chosen not in favoured)
@@ -103,7 +103,7 @@ def find_verdict(text: str) -> tuple[str, str] | None:
     return text, label
 
 
-def favoured_answers(reasons: str, chosen: str) -> Iterator[str]:
+def favoured_labels(reasons: str, chosen: str) -> Iterator[str]:
     """Yield the label of each answer that a sentence of the reasons favours, or "not A" if it calls
     the chosen answer A bad. A sentence with a concession or a condition ("although", "if") counts
     only for the chosen answer."""

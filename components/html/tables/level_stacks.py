@@ -58,7 +58,9 @@ def level_legend() -> Markup:
 
 
 def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
-    """HTML table of stacked bars on one common scale, with the paper's measures beside each bar."""
+    """HTML table with one row for each model: a stacked bar of its verdicts on five levels (all
+    bars on one scale), Reward, win rate, Visual Factuality Score if there is one, and unusable
+    replies."""
     low, high = _stack_extent(rows)
     at = 100 * -low / (high - low)
     sides = macros(TEMPLATE).level_sides(baseline, f"{at:.2f}", f"{100 - at:.2f}")

@@ -132,7 +132,8 @@ def majority_subtitle(filtered: FilteredStudy) -> str:
 
 @memoise_by_study
 def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
-    """(judge with prompt, category) -> agreement; "All" pools the categories."""
+    """(judge with prompt, category) -> agreement of single calls with people or known answers; the
+    category "All" pools all."""
     raters = Raters(filtered)
     names = {
         cell: name for name, cell in raters.names.items() if name in raters.filtered_rater_names

@@ -152,10 +152,11 @@ def compute_evenness(
     family: int = 0,
     error_share: float = 1.0,
 ) -> dict[CellKey, Evenness]:
-    """Evenness by (judge) and by (judge, prompt), with p-values adjusted within each of these two
-    sets. `fitted`: tests by judge and prompt that were already made; `family`: number of tests to
-    adjust for, if larger than the set; `error_share`: part of the 5 % error rate that is spent on
-    both sets together."""
+    """Test how evenly each judge, and each judge with each prompt, chooses the positions, on the
+    comparisons with the most options; p-values are adjusted within each of these two sets.
+    `fitted`: tests by judge and prompt that were already made; `family`: number of tests to adjust
+    for, if larger than the set; `error_share`: part of the 5 % error rate that is spent on both
+    sets together."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedBand] = {

@@ -114,14 +114,14 @@ class PairedSides:
         return row_selection.contestants(row_selection.select_picks(self.frame))
 
     @cached_property
-    def _family_cache(self) -> dict[str, list[MeasureContrast]]:
+    def _contrasts_by_family(self) -> dict[str, list[MeasureContrast]]:
         return {}
 
     def family(self, name: str) -> list[MeasureContrast]:
         """Differences, left minus right side, of all measures of a family, with intervals adjusted
         for the whole family. In Nudges, each family of twins is a measure too; the adjustment is
         then Bonferroni's."""
-        if name not in self._family_cache:
+        if name not in self._contrasts_by_family:
             by_people = Raters(self.filtered).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
             twins = self._twin_totals if name == NUDGES else {}
@@ -135,8 +135,8 @@ class PairedSides:
             found = adjust_contrast_family(list(twins.values()), rng, min_critical=critical)
             records = map(twin_measure, twins)
             moved = [(one, limit_interval(line)) for one, line in zip(records, found, strict=True)]
-            self._family_cache[name] = [*moved, *lines]
-        return self._family_cache[name]
+            self._contrasts_by_family[name] = [*moved, *lines]
+        return self._contrasts_by_family[name]
 
     @cached_property
     def _twin_totals(self) -> dict[str, PairedTotals]:

@@ -92,7 +92,8 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
 
 
 def _common_selection(pair: PairedSides) -> dict[str, str]:
-    """Filters of Inspect: the judge, and the prompt, if both sides have the same."""
+    """Filters for a link to the Inspect tab: the judge if both sides have the same one, and
+    likewise the prompt."""
     sides = {field: {getattr(side, field) for side in (pair.left, pair.right)}
              for field in ("judge", "prompt")}  # fmt: skip
     return {field: min(names) for field, names in sides.items() if len(names) == 1 and any(names)}

@@ -81,7 +81,8 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
 
 
 def draw_twins(filtered: FilteredStudy) -> Markup | None:
-    """Draw a forest of the effects for each judge and prompt; None without twins."""
+    """HTML forest plots of the twins' effects, one for each judge and prompt (at most MAX_RATERS);
+    None without twins."""
     effects_by_rater = filtered_effects(filtered)
     if not effects_by_rater:
         return None

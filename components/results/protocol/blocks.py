@@ -195,7 +195,7 @@ def main_protocol(filtered: FilteredStudy) -> str:
 
 
 def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of the first protocol shown, and the sentence below it."""
+    """Headline of the study's main protocol, and the sentence below it."""
     protocol = main_protocol(filtered)
     if protocol == sections.GRADE_SECTION:
         return grade_panel.grade_finding(load_grade_cells(filtered))
@@ -209,7 +209,8 @@ def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def show_kpis(filtered: FilteredStudy) -> Markup:
-    """HTML of the key figures of the first protocol shown, with the unusable replies."""
+    """HTML of the key figures of the study's main protocol, the last one the number of unusable
+    replies; empty without a protocol."""
     protocol = main_protocol(filtered)
     kpis: list[Kpi] = []
     if protocol == sections.GRADE_SECTION:

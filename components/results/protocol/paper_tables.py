@@ -37,7 +37,7 @@ def _read_csv(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def visit_skills() -> tuple[str, ...]:
+def visit_bench_skills() -> tuple[str, ...]:
     """VisIT-Bench's instruction categories, in the paper's order."""
     return tuple(row["skill"] for row in _read_csv("visit_bench_skills.csv"))
 

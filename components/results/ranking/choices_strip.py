@@ -119,7 +119,8 @@ def _choice_link(analysis: Analysis, name: str, chosen: Filter) -> str | Markup:
 
 
 def _column_css_class(analysis: Analysis) -> str:
-    """CSS class of a column; those of one opponent alone are not shown on a phone."""
+    """CSS class of an analysis's column; a column of verdicts against a single opponent has the
+    class `own`, which is hidden on phones."""
     return "num own" if analysis.baseline != EVERY else "num"
 
 

@@ -76,13 +76,13 @@ def compute_ranking(
     """Compute the ranking. `rows`: outcomes by the counting rule of the study or filter, which may
     combine both orders; `verdicts`: the single verdicts of the judges, for the leaderboards by
     order; `votes`: people's votes."""
-    pairs = select_judge_pairs(rows)
+    pairs = select_pair_rows_of_model_judges(rows)
     if pairs.empty:
         return Ranking(
             [], has_unusable_pairs=verdicts is not None and _are_all_replies_unusable(verdicts)
         )
     one, two = (
-        leaderboards_by_order(select_judge_pairs(verdicts))
+        leaderboards_by_order(select_pair_rows_of_model_judges(verdicts))
         if verdicts is not None
         else (None, None)
     )
@@ -100,11 +100,11 @@ def compute_ranking(
 
 def _are_all_replies_unusable(verdicts: pd.DataFrame) -> bool:
     """Whether there are replies on pairs, and none of them contains a usable verdict."""
-    replies = select_judge_pairs(verdicts)
+    replies = select_pair_rows_of_model_judges(verdicts)
     return not replies.empty and row_selection.select_picks(replies).empty
 
 
-def select_judge_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+def select_pair_rows_of_model_judges(frame: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_pairs(machine_rows(frame))
 
 

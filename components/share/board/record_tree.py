@@ -190,9 +190,7 @@ def _make_study_records(
     is_file = source != PROBE_SOURCE and not source.startswith(HUB_PREFIX)
     name = PureWindowsPath(source).name.split(".")[0] if is_file else source
     data = DataSpec(ITEMS_FILE, seed=study.data.seed) if is_file else study.data
-    judges = tuple(
-        replace(one, weights=_remove_weights_folder(one.weights)) for one in study.judges
-    )
+    judges = tuple(replace(one, weights=_weights_file_name(one.weights)) for one in study.judges)
     shown = replace(study, data=data, judges=judges, prompts=prompt_paths(prompts) or study.prompts)
     found = tuple(judgements)
     if not any(not one.ask.judge.startswith(HUMAN_PREFIX) for one in found):
@@ -214,7 +212,7 @@ def _prompt_path(prompt: Prompt) -> str:
     return prompt.name if same else f"prompts/{folder_name(prompt.name)}.yaml"
 
 
-def _remove_weights_folder(weights: str) -> str:
+def _weights_file_name(weights: str) -> str:
     """Path of a judge's weights without the folders of this machine; an address on the Hub stays as
     it is."""
     return weights if weights.startswith(HUB_PREFIX) else PureWindowsPath(weights).name

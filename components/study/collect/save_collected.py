@@ -12,7 +12,7 @@ from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import notice_html, wrap
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
-from components.results.protocol.paper_tables import visit_skills
+from components.results.protocol.paper_tables import visit_bench_skills
 from components.study.file.lenient_study import read_lenient_study
 from components.study.file.yaml_edit import change_source, put_value
 from components.study.jobs import JobResult
@@ -65,7 +65,7 @@ def load_collect_target(text: str, folder: Path) -> CollectTarget:
     """Load all items of the study's source, before slicing; if that fails, the result has no items
     and the reason in `load_error`."""
     study = read_lenient_study(text, folder)
-    skills = visit_skills() if study.values.get(STUDY.preset.name) == VISIT_BENCH.name else ()
+    skills = visit_bench_skills() if study.values.get(STUDY.preset.name) == VISIT_BENCH.name else ()
     try:
         spec = read_data_spec(study)
         items = load_records(spec, folder).items

@@ -13,7 +13,7 @@ from components.study.file.judge_entries import judge_address, judge_name, needs
 from components.study.file.lenient_study import LenientStudy
 from components.study.form.data_step.records_report import with_original_name
 from components.study.form.data_step.slice_form import filter_text
-from components.study.form.data_step.table_columns import missing_roles, table_to_map
+from components.study.form.data_step.table_columns import missing_roles, table_needing_mapping
 from components.study.plan.study_preview import StudyPreview
 from studies.files.upload_names import original_name
 from studies.spec.keys import DATA, JUDGE
@@ -88,7 +88,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
         return []
     if preview.records is not None and not preview.items:
         return [_empty_slice_blocker(study, len(preview.records.items))]
-    table = table_to_map(preview)
+    table = table_needing_mapping(preview)
     if table is not None and not table.rows:
         name = original_name(study.source)
         return [

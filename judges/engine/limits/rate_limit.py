@@ -215,8 +215,10 @@ class EndpointLimiter:
         self.limit = min(limit, float(self.ceiling))
 
     def _record_refusal(self, started: float, limited: bool, wait: float | None) -> None:
-        """Make all calls wait after the first refusal in QUIET_SECONDS, and after every refusal if
-        refusals are frequent; the calls per second are then limited, too."""
+        """Make all calls wait after a refusal, if it is the first in QUIET_SECONDS, belongs to the
+        burst that began the present wait, comes during trial calls, or refusals are frequent; other
+        refusals are ignored. If the endpoint limits the rate and refusals are frequent, or the rate
+        is being probed, fewer calls per second are sent too."""
         now = self._clock()
         estimate = self.rate_estimate
         if limited and estimate.probing:

@@ -101,9 +101,9 @@ def variance_components(
     """Estimate the components from cell means, an array with one axis per facet and no missing
     cells.
 
-    Each component follows from the mean squares of the analysis of variance. `within` is the
-    variance between replies in one cell, `repeats` the number of replies per cell. A facet with one
-    level has no effect.
+    Each component follows from the mean squares of the analysis of variance; a negative one is 0.
+    `within` is the variance between replies in one cell, `repeats` the number of replies per cell.
+    A facet with one level has no effect.
     """
     size = dict(zip(facets, means.shape, strict=True))
     varied = [name for name in facets if size[name] > 1]

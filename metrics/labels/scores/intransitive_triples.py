@@ -110,7 +110,8 @@ def _permuted_shares(sign: Floats, pair: Ints, corners: Ints) -> Floats:
 
 
 def triples_as_json(found: IntransitiveTriples) -> dict[str, Any]:
-    """Convert a judge's intransitive triples to a JSON object."""
+    """Return the statistics on a judge's intransitive triples (share, share expected by chance, p,
+    ties) as a JSON object."""
     return {
         "share": found.share,
         "expected": found.expected,

@@ -143,8 +143,8 @@ def _share_with_score(rows: pd.DataFrame, value: float) -> Estimate:
 
 
 def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section on score distributions, as judge -> prompt -> mean, values and
-    arrangements."""
+    """Build the summary's section on score distributions, as judge -> prompt -> mean, effective
+    number of values, expected scores if known, and mean and shares in each arrangement."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in score_distributions(frame).items():
         nested.setdefault(judge, {})[prompt] = {

@@ -146,8 +146,8 @@ def _advice_without_gain(table: CandidateTable, lines: list[CandidateLine]) -> P
 
 
 def items_needed(difference: Estimate, gain: float) -> int | None:
-    """Number of items with which a gain would be found with probability 80 %, if intervals shrink
-    with the root of the number of items; None without an interval."""
+    """Number of items with which a true gain of `gain` would be shown with probability 80 %, if
+    intervals shrink with the root of the number of items; None without an interval."""
     if difference.value is None or difference.low is None or difference.items < 2:
         return None
     reach = difference.value - difference.low

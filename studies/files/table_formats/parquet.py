@@ -82,8 +82,8 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Raise SourceError if a single column of a row group exceeds the limits; for files of which
-    only some rows are read."""
+    """Raise SourceError if a file has too many columns, or a single column of a row group is too
+    large; for files of which only some rows are read."""
     limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):

@@ -127,7 +127,7 @@ def register_cache_producer(module: ModuleType) -> None:
         _code_fingerprint.cache_clear()
 
 
-def prepare_fingerprint() -> None:
+def precompute_code_fingerprint() -> None:
     """Compute the fingerprint of the code, which takes a quarter of a second, before it is
     needed."""
     with contextlib.suppress(CodeMissing):  # it is raised again where the cache is used

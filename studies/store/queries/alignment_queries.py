@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def read_alignment(store: Store, name: str) -> str | None:
-    """Return the stored JSON of a study's alignment; None if its labelled items were not split."""
+    """Return, as JSON, the stored split of a study's labelled items into learn and hold-out, with
+    the comparisons of prompts made on the hold-out; None if the items were not split."""
     row = store.read(f"SELECT json FROM alignments WHERE study={STUDY_ID}", (name,)).fetchone()
     return None if row is None else str(row[0])
 

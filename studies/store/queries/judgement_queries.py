@@ -185,7 +185,8 @@ class JudgementQueries(StoreFile):
         return self._frame_row_cursor(name, since).fetchall()
 
     def _column_texts(self, name: str) -> Iterator[ColumnTexts]:
-        """Yield the rows of a study's frame in plan order, in blocks of consecutive rows."""
+        """Yield a study's frame in plan order as blocks of consecutive rows; in a block, the values
+        of each column are joined to one text."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
         rows = self.read_blocks(

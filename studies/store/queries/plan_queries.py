@@ -158,7 +158,8 @@ def count_asks_by_status(
 
 
 def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict[str, int]:
-    """Count, by judge, the live asks without a judgement or with one of the statuses in `again`."""
+    """Count, by judge, the asks to be called (not imported) that have no judgement, or one whose
+    status is in `again`."""
     rows = store.read(
         f"SELECT judge, count(*) FROM plan p WHERE study={STUDY_ID} "
         "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "

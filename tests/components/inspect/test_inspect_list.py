@@ -14,7 +14,7 @@ import pytest
 
 from components.inspect.html_parts import MAX_TEXT
 from components.inspect.list_html import Selection, detail_panel, filter_bar, list_html
-from components.inspect.load_comparison import NOT_RECORDED, load_image, load_inspected_study
+from components.inspect.load_comparison import NOT_RECORDED, load_image, load_inspect_page
 from components.inspect.word_diff import MAX_WORDS, common_words, word_difference
 from judges.engine.outcome import read_outcome
 from judges.models.simulation.simulated import SimulatedModel
@@ -167,10 +167,10 @@ def test_common_words_are_a_longest_common_subsequence():
 def test_the_list_pages_on_the_server_and_next_leads_over_the_edge(store):
     # 30 items x 3 pairs = 90 comparisons: 50 on the first page, 40 on the second.
     name = ask_all(store, FIRSTISH)
-    first = load_inspected_study(store, Selection(study=name))
+    first = load_inspect_page(store, Selection(study=name))
     assert (first.total, len(first.lines)) == (90, 50)
     assert "1–50 of 90" in text_of(list_html(first))
-    second = load_inspected_study(store, Selection(study=name, page=1))
+    second = load_inspect_page(store, Selection(study=name, page=1))
     assert (len(second.lines), second.place) == (40, 50)
     assert "51–90 of 90" in text_of(list_html(second))
     turns = re.findall(r'aria-label="(\w+) page" data-select="([^"]+)"( disabled)?',
@@ -179,20 +179,20 @@ def test_the_list_pages_on_the_server_and_next_leads_over_the_edge(store):
         (name, json.loads(html.unescape(sent))["page"], bool(off)) for name, sent, off in turns
     ]
     assert pages == [("Previous", 0, False), ("Next", 2, True)]
-    back = load_inspected_study(store, Selection(study=name, key=second.previous))
+    back = load_inspect_page(store, Selection(study=name, key=second.previous))
     assert (back.selection.page, back.place) == (0, 49)
     assert back.next == second.selection.key
 
 
 def test_a_key_that_is_not_in_view_gives_way_to_the_first_of_the_page(store):
     name = ask_all(store, FIRSTISH)
-    inspected = load_inspected_study(store, Selection(study=name, key="no such key"))
+    inspected = load_inspect_page(store, Selection(study=name, key="no such key"))
     assert (inspected.place, inspected.opened is not None) == (0, True)
 
 
 def test_flips_in_view_are_the_flips_that_metrics_count(store):
     name = ask_all(store, FIRSTISH)
-    inspected = load_inspected_study(store, Selection(study=name, flipped=True))
+    inspected = load_inspect_page(store, Selection(study=name, flipped=True))
     estimate = CONFLICT.of(store.frame(name))
     assert inspected.total == round(estimate.value * estimate.n) > 0
     assert all(opened_kind(store, name, line.seqs[0]) == "Flipped." for line in inspected.lines[:5])
@@ -200,7 +200,7 @@ def test_flips_in_view_are_the_flips_that_metrics_count(store):
 
 def opened_kind(store: Store, name: str, seq: int) -> str:
     key = store.keys_by_seq([seq])[seq]
-    opened = detail_panel(load_inspected_study(store, Selection(study=name, key=key)))
+    opened = detail_panel(load_inspect_page(store, Selection(study=name, key=key)))
     return re.search(r'role="status"><b>(.*?)</b>', opened).group(1)
 
 
@@ -208,13 +208,13 @@ def test_search_looks_into_questions_and_replies(store):
     one = Item("q1", "What is 100% of A_B?", {"x": "1", "y": "2"})
     name = record(store, one, [told(one, "xy", 0, reply="Plainly X."), told(one, "yx", 1)])
     for text, n in (("100% of a_b", 1), ("plainly", 1), ("100x of", 0), ("aXb", 0), ("  ", 1)):
-        assert load_inspected_study(store, Selection(study=name, text=text)).total == n, text
+        assert load_inspect_page(store, Selection(study=name, text=text)).total == n, text
 
 
 def test_chips_tell_a_flip_and_the_opened_line_is_current(store):
     one = Item("q1", "Why?", {"x": "1", "y": "2"})
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 0)])
-    made = list_html(load_inspected_study(store, Selection(study=name)))
+    made = list_html(load_inspect_page(store, Selection(study=name)))
     assert text_of(made).endswith(" 1 Why? 1st 1st x · y 1 of 1")
     assert made.count('aria-current="true"') == 1
 
@@ -222,7 +222,7 @@ def test_chips_tell_a_flip_and_the_opened_line_is_current(store):
 def test_what_is_filtered_is_said_in_pills_and_menus(store):
     name = ask_all(store, FIRSTISH)
     made = filter_bar(
-        load_inspected_study(store, Selection(study=name, flipped=True, judge="gone", text="<a"))
+        load_inspect_page(store, Selection(study=name, flipped=True, judge="gone", text="<a"))
     )
     assert '<button type="button" class="eh-fpill on" aria-pressed="true"' in made
     assert '<option value="gone" selected="selected">gone</option>' in made
@@ -239,7 +239,7 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
         human=(Preference("ann", ("x", "y"), "tie"),),
     )  # fmt: skip
     name = record(store, one, [told(one, "xy", 1), told(one, "yx", 1)])
-    said = text_of(detail_panel(load_inspected_study(store, Selection(study=name))))
+    said = text_of(detail_panel(load_inspect_page(store, Selection(study=name))))
     assert says(said, "Flipped", "chose", "orders")
     assert says(said, "person", "voted chose")
     assert says(said, "1", "y 2nd picked")
@@ -266,14 +266,14 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
 def test_why_it_is_here(store, picks, words):
     one = Item("q1", "Why?", {"x": "a", "y": "b"})
     name = record(store, one, [told(one, "xy", picks[0]), told(one, "yx", picks[1])])
-    assert words in text_of(detail_panel(load_inspected_study(store, Selection(study=name))))
+    assert words in text_of(detail_panel(load_inspect_page(store, Selection(study=name))))
 
 
 def test_an_unread_reply_is_no_tie_and_its_reason_is_shown(store):
     one = Item("q1", "Why?", {"x": "a", "y": "b"})
     lost = told(one, "yx", None, status="refusal", reply="I would rather not.")
     name = record(store, one, [told(one, "xy", 0), lost])
-    said = text_of(detail_panel(load_inspected_study(store, Selection(study=name))))
+    said = text_of(detail_panel(load_inspect_page(store, Selection(study=name))))
     assert says(said, "1", "2", "gave no", "(1 refusal)")
     assert says(said, "no measure", "unless", "ties")
     assert says(said, "I", "rather not")
@@ -282,7 +282,7 @@ def test_an_unread_reply_is_no_tie_and_its_reason_is_shown(store):
 def test_what_was_not_recorded_is_written_out(store):
     one = Item("q1", "Why?", {"x": "a"})
     name = record(store, one, [told(one, "xy", 0, reply="")])
-    said = text_of(detail_panel(load_inspected_study(store, Selection(study=name))))
+    said = text_of(detail_panel(load_inspect_page(store, Selection(study=name))))
     assert f"Prompt as sent {NOT_RECORDED}" in said
     assert f"Tokens {NOT_RECORDED} Cost {NOT_RECORDED} Time {NOT_RECORDED}" in said
     assert says(said, "reply", "not recorded, only")
@@ -291,7 +291,7 @@ def test_what_was_not_recorded_is_written_out(store):
 
 def test_the_verdict_is_boxed_in_the_colour_of_its_slot(store):
     name = ask_all(store, FIRSTISH)
-    inspected = load_inspected_study(store, Selection(study=name, status="ok", flipped=True))
+    inspected = load_inspect_page(store, Selection(study=name, status="ok", flipped=True))
     boxed = re.findall(r'<span class="eh-vd (\w+)">(.*?)</span>', detail_panel(inspected))
     picks = [order.reply.judgement.verdict.pick for order in inspected.opened.orders]
     slots = {0: ("first", "[[A]]"), 1: ("second", "[[B]]"), "tie": ("tie", "[[C]]")}
@@ -300,13 +300,13 @@ def test_the_verdict_is_boxed_in_the_colour_of_its_slot(store):
 
 def test_a_simulated_judge_is_marked_as_one(store):
     assert "simulated judge" in detail_panel(
-        load_inspected_study(store, Selection(study=ask_all(store, FIRSTISH)))
+        load_inspect_page(store, Selection(study=ask_all(store, FIRSTISH)))
     )
 
 
 def test_the_prompt_is_the_one_that_was_sent(store):
     name = ask_all(store, FIRSTISH)
-    inspected = load_inspected_study(store, Selection(study=name))
+    inspected = load_inspect_page(store, Selection(study=name))
     for order in inspected.opened.orders:
         assert order.sent.exact
         assert [role for role, _ in order.sent.messages] == ["system", "user"]
@@ -321,7 +321,7 @@ def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(st
     ask = Ask("k1", "q1", "j", "p", ("x", "y"), ("B", "A"))
     verdict = Verdict(1, label_probabilities=(0.25, 0.75), label_mass=0.98)
     name = record(store, one, [Judgement(ask, "ok", verdict, "probabilities", "Answer: A")])
-    made = detail_panel(load_inspected_study(store, Selection(study=name)))
+    made = detail_panel(load_inspect_page(store, Selection(study=name)))
     assert 'class="first" style="width:25.0%"' in made
     assert 'class="second" style="width:75.0%"' in made
     assert says(text_of(made).replace("\u202f", " "), "x 25.0", "y 75.0")
@@ -331,7 +331,7 @@ def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(st
 def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
     one = Item("q1", "Why?", {"x": "a b c d", "y": "v w x y z"})
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
-    made = detail_panel(load_inspected_study(store, Selection(study=name)))
+    made = detail_panel(load_inspect_page(store, Selection(study=name)))
     assert "<mark>" not in made
     assert says(made, "0", "both", "marked", "25")
 
@@ -340,7 +340,7 @@ def test_a_long_text_is_cut_and_says_by_how_much(store):
     one = Item("q1", "Why?", {"x": "a" * (MAX_TEXT + 7), "y": "b"})
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
     assert "7 more characters" in text_of(
-        detail_panel(load_inspected_study(store, Selection(study=name)))
+        detail_panel(load_inspect_page(store, Selection(study=name)))
     )
 
 
@@ -364,7 +364,7 @@ def test_text_from_data_becomes_neither_tag_nor_attribute(store, tmp_path):
     name = ask_all(store, hostile(tmp_path))
     worse = {"rule": EVIL, "reply": EVIL, "reasoning": EVIL, "finish": EVIL, "model": EVIL}
     write(store, [replace(one, **worse, detail=EVIL) for one in store.judgements(name)])
-    inspected = load_inspected_study(
+    inspected = load_inspect_page(
         store, Selection(study=name, contestant=f"a{EVIL}", item=EVIL, text="<img")
     )
     for made in (filter_bar(inspected), list_html(inspected), detail_panel(inspected)):
@@ -389,13 +389,13 @@ def test_an_address_is_a_link_and_only_images_beside_the_data_are_shown(tmp_path
 
 
 def test_empty_states_say_what_to_do(store):
-    assert says(detail_panel(load_inspected_study(store, Selection())), "Create", "Study tab")
+    assert says(detail_panel(load_inspect_page(store, Selection())), "Create", "Study tab")
     plan = make_plan(parse_study(FIRSTISH))
     save_plan(plan, store)
-    assert says(detail_panel(load_inspected_study(store, Selection())), "Choose", "top", "page")
-    gone = load_inspected_study(store, Selection(study=EVIL))
+    assert says(detail_panel(load_inspect_page(store, Selection())), "Choose", "top", "page")
+    gone = load_inspect_page(store, Selection(study=EVIL))
     assert not {"img", "script"} & set(tags_of(detail_panel(gone)).names)
-    planned = load_inspected_study(store, Selection(study="firstish"))
+    planned = load_inspect_page(store, Selection(study="firstish"))
     assert says(text_of(detail_panel(planned)), "180 calls", "planned. Start")
     assert (filter_bar(planned), list_html(planned)) == ("", "")
 
@@ -408,6 +408,6 @@ def test_filters_that_leave_nothing_offer_a_way_back(store):
         (Selection(study=name, status="failures"), "All replies have a verdict."),
         (Selection(study=name, text="<zzz"), "No question or reply contains “<zzz”."),
     ):
-        made = detail_panel(load_inspected_study(store, selection))
+        made = detail_panel(load_inspect_page(store, selection))
         assert words in text_of(made)
         assert "data-select" in made

@@ -17,7 +17,7 @@ from components.inspect.comparison_index import (
     index_comparisons,
 )
 from components.inspect.list_html import detail_panel, filter_bar
-from components.inspect.load_comparison import load_inspected_study
+from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection, apply_click, parse_selection
 from components.inspect.verification_filter import (
     CHECK_OUTCOMES,
@@ -160,14 +160,14 @@ def words(html: str) -> str:
 
 
 def test_the_menu_offers_what_somebody_said_with_how_many_it_leaves(study: Store) -> None:
-    bar = filter_bar(load_inspected_study(study, Selection("s")))
+    bar = filter_bar(load_inspect_page(study, Selection("s")))
     assert '<select data-field="verified">' in bar and '<option value="fails">' in bar
     told = words(bar)
     assert (
         f"{VERIFICATION_KINDS['fails']} (1)" in told and f"{VERIFICATION_KINDS['any']} (1)" in told
     )
     assert VERIFICATION_KINDS["neither"] not in told and VERIFICATION_KINDS["misled"] not in told
-    chosen = load_inspected_study(study, Selection("s", verified="harmful"))
+    chosen = load_inspect_page(study, Selection("s", verified="harmful"))
     assert chosen.total == 1 and chosen.opened is not None and chosen.opened.line.item == "q0"
     assert '<option value="harmful" selected="selected">' in filter_bar(chosen)
 
@@ -177,14 +177,14 @@ def test_without_verifications_there_is_no_menu_and_a_stale_link_says_why(store:
     ask = Ask("k", "q", "j", "p", ("x", "y"), ("A", "B"))
     made = [Judgement(ask, "ok", Verdict(0), reply="x")]
     store.save_study(Study("s"), [item], (), recorded=made, only_recorded=True)
-    assert 'data-field="verified"' not in filter_bar(load_inspected_study(store, Selection("s")))
-    inspected = load_inspected_study(store, Selection("s", verified="fails"))
+    assert 'data-field="verified"' not in filter_bar(load_inspect_page(store, Selection("s")))
+    inspected = load_inspect_page(store, Selection("s", verified="fails"))
     assert inspected.total == 0 and says(words(detail_panel(inspected)), "No answer", "verified")
     assert 'data-field="verified"' in filter_bar(inspected), "it can be taken away again"
 
 
 def test_the_opened_comparison_says_who_verified_what(study: Store) -> None:
-    html = detail_panel(load_inspected_study(study, Selection("s", item="q0")))
+    html = detail_panel(load_inspect_page(study, Selection("s", item="q0")))
     assert "<img" not in html
     told = words(html)
     assert says(told, "Verified: 1", "2", "yes")
@@ -192,17 +192,17 @@ def test_the_opened_comparison_says_who_verified_what(study: Store) -> None:
     assert says(told, "Verified", "not", "no", "answer's")
     assert told.count("Verified:") == 3, "x, y, and the reference in its drawer"
     assert "Verified:" not in words(
-        detail_panel(load_inspected_study(study, Selection("s", item="q1")))
+        detail_panel(load_inspect_page(study, Selection("s", item="q1")))
     )
 
 
 def test_a_verification_on_the_page_can_be_found_at_once(study: Store) -> None:
     study.set_voting_rules("s", VotingRules("verify", whom="answers"))
-    assert load_inspected_study(study, Selection("s", verified="neither")).total == 0
+    assert load_inspect_page(study, Selection("s", verified="neither")).total == 0
     at = open_vote_session(study, "s", voter_id("cat"), "verify")
     while (ballot := at.next()) is not None:
         at.check(ballot.position, ballot.done, AnswerCheck("", "", ballot.item == "q0"))
-    inspected = load_inspected_study(study, Selection("s", verified="neither"))
+    inspected = load_inspect_page(study, Selection("s", verified="neither"))
     assert inspected.total == 1 and says(words(detail_panel(inspected)), "cat no", "another reason")
 
 

@@ -154,7 +154,7 @@ def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
     assert 0 < some.failed < len(some.measured_judge_rows)
     assert find_unusable(some) is None
     assert study_finding(store, "mumbling") == overview_tab.finding(some)[0]
-    assert not now(store, engine, "mumbling").repeats_replies
+    assert not now(store, engine, "mumbling").retry_includes_unreadable
 
 
 def test_calls_are_counted_if_some_ended_without_a_reply():

@@ -257,7 +257,7 @@ def _criterion_place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Mark
     return page_table("Criterion", columns, rows, "Criteria by position")
 
 
-def score_report_lines(rater: Rater, results: ScoreResults) -> str:
+def score_report_sentence(rater: Rater, results: ScoreResults) -> str:
     """Text on one judge's scores, for the report."""
     different = "of answers get different scores in different orders of the"
     parts = [f"mean score {decimal(results.distributions[rater].mean, 2)}"]

@@ -90,7 +90,7 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     if results.shown is None:
         return None
     sections = [
-        (" · ".join(rater), panels.score_report_lines(rater, results))
+        (" · ".join(rater), panels.score_report_sentence(rater, results))
         for rater in results.distributions
     ]
     subtitle = (

@@ -16,7 +16,11 @@ from components.html.templates import macros
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
 from components.study.file.lenient_study import FormState
-from components.study.form.data_step.table_columns import has_roles, mapping_form, table_to_map
+from components.study.form.data_step.table_columns import (
+    has_roles,
+    mapping_form,
+    table_needing_mapping,
+)
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
 from judges.planning.plan_checks import count_skipped, showings_for
@@ -51,7 +55,7 @@ def records_html(preview: StudyPreview, state: FormState) -> Markup:
 def _error_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error or has_roles(preview):
         return EMPTY  # the strip below names a column that is missing
-    if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
+    if not preview.lenient_study.raw(*DATA.mapping) and table_needing_mapping(preview):
         why = with_original_name(preview, preview.data_error)
         advice = "The meaning of each column was guessed. Check the guesses below and confirm them."
         notice = notice_html("warn", "The format of this table is unknown.", advice)

@@ -74,7 +74,8 @@ def slice_form(preview: StudyPreview, state: FormState) -> Markup:
 def _multi_select(
     key: StudyKey, options: Mapping[str, str], chosen: Sequence[Any], nothing: str = ""
 ) -> Markup:
-    """HTML list of checkboxes that unfolds; its heading shows the checked options, or `nothing`."""
+    """HTML list of checkboxes that unfolds. Its heading has the checked options, or their number if
+    the list is long; without a checked option, the text `nothing` or the number of all options."""
     names = [str(name) for name in chosen]
     labels = dict(options) | {n: f"{n} (not in the data)" for n in names if n not in options}
     head = ", ".join(labels[name] for name in names)

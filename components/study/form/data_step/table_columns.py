@@ -64,7 +64,7 @@ def guessed_mapping(study: LenientStudy) -> dict[str, str]:
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 
 
-def table_to_map(preview: StudyPreview) -> SourceTable | None:
+def table_needing_mapping(preview: StudyPreview) -> SourceTable | None:
     """The source's table, if the study file has a column mapping, or if no known format fits the
     table; else None."""
     study = preview.lenient_study
@@ -90,7 +90,7 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 def mapping_form(preview: StudyPreview) -> Markup:
     """HTML menus for the meaning of each column; a guessed meaning is shown, but not used until it
     is confirmed."""
-    table = table_to_map(preview)
+    table = table_needing_mapping(preview)
     if table is None:
         return EMPTY
     study, mapping = preview.lenient_study, current_mapping(preview, table)
@@ -165,7 +165,8 @@ def _read_first_rows(
 def _describe_judgement(
     judgement: Judgement, item: Item | None
 ) -> tuple[Item | None, list[tuple[str, str | None]], str]:
-    """Item, answers in the order shown, and the verdict in words."""
+    """Item, answers in the order shown as (label, text), and a sentence with the rater and the
+    verdict."""
     ask, verdict = judgement.ask, judgement.verdict
     answers: Mapping[str, Any] = item.responses if item else {}
     single = len(ask.shown) == 1
@@ -191,14 +192,14 @@ def _describe_judgement(
 def has_roles(preview: StudyPreview) -> bool:
     """Whether the source is a table that has or needs a column mapping, and each of its rows is a
     question with its answers."""
-    table = table_to_map(preview)
+    table = table_needing_mapping(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
 def roles_html(preview: StudyPreview) -> Markup:
     """HTML menus for the roles of the columns; empty for a known format, and for a table with one
     answer or verdict per row."""
-    table = table_to_map(preview)
+    table = table_needing_mapping(preview)
     if table is None or not has_roles(preview):
         return EMPTY
     mapping = current_mapping(preview, table)
@@ -221,7 +222,7 @@ def roles_html(preview: StudyPreview) -> Markup:
 def missing_roles(preview: StudyPreview) -> list[str]:
     """Required roles without a column ("the question", "the answer of model 2"), for a table with a
     question and answers in each row."""
-    table = table_to_map(preview)
+    table = table_needing_mapping(preview)
     if table is None or not has_roles(preview):
         return []
     mapping = current_mapping(preview, table)

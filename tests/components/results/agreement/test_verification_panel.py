@@ -10,7 +10,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.inspect.load_comparison import load_inspected_study
+from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection
 from components.results.agreement import tab
 from components.results.agreement.computed import load_agreement
@@ -109,7 +109,7 @@ def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
     opened = {}
     for mark in sent:
         selection = inspect_filters_for_mark(scene, mark)
-        opened[tuple(sorted(mark.items()))] = load_inspected_study(store, selection).total
+        opened[tuple(sorted(mark.items()))] = load_inspect_page(store, selection).total
 
     def total(**mark: object) -> int:
         return opened[tuple(sorted(mark.items()))]
@@ -127,8 +127,8 @@ def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
     assert not any("answer" in dict(mark).values() for mark in opened)
     # Mixed pairs: q0, q1, q2; `first` picks the failing one in one order of each.
     assert total(judge="good", prompt="p", verified="apart") == 3
-    assert load_inspected_study(store, Selection("s", judge="first", verified="misled")).total == 3
-    assert load_inspected_study(store, Selection("s", judge="good", verified="misled")).total == 0
+    assert load_inspect_page(store, Selection("s", judge="first", verified="misled")).total == 3
+    assert load_inspect_page(store, Selection("s", judge="good", verified="misled")).total == 0
 
 
 def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: Store) -> None:

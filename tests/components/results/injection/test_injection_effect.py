@@ -10,7 +10,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
 from components.inspect.injection_marks import mark_suspects
 from components.inspect.list_html import detail_panel, filter_bar
-from components.inspect.load_comparison import load_inspected_study
+from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.results.bias.computed import load_bias
 from components.results.controls.mark_selection import inspect_filters_for_mark
@@ -61,11 +61,11 @@ def test_every_count_leaves_them_out(scene):
 
 
 def test_a_click_opens_as_many_as_the_number_says(scene):
-    only = load_inspected_study(
+    only = load_inspect_page(
         scene.store, inspect_filters_for_mark(scene, {"suspect": ONLY_SUSPECTS})
     )
-    rest = load_inspected_study(scene.store, inspect_filters_for_mark(without(scene), {}))
-    everything = load_inspected_study(scene.store, Selection(study="small"))
+    rest = load_inspect_page(scene.store, inspect_filters_for_mark(without(scene), {}))
+    everything = load_inspect_page(scene.store, Selection(study="small"))
     assert (only.total, rest.total, everything.total) == (1, 3, 4)
     assert rest.selection.suspect == NO_SUSPECTS
     assert "Injection suspects 1" in words(filter_bar(everything))
@@ -73,7 +73,7 @@ def test_a_click_opens_as_many_as_the_number_says(scene):
 
 
 def test_the_words_are_marked_and_escaped(scene):
-    inspected = load_inspected_study(scene.store, Selection(study="small", suspect=ONLY_SUSPECTS))
+    inspected = load_inspect_page(scene.store, Selection(study="small", suspect=ONLY_SUSPECTS))
     html = detail_panel(inspected)
     assert says(words(html), "tells", "ignore", "instructions")
     assert says(words(html), "1", "repeats those words")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.inspect.load_comparison import load_inspected_study
+from components.inspect.load_comparison import load_inspect_page
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
 from components.results.pass_fail import pass_fail_panels as pass_fail_tab
@@ -87,7 +87,7 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
     assert {mark["checked"] for mark in marks} == {name for name, _, _ in AREAS}
     for mark in marks:
         selection = inspect_filters_for_mark(filtered, mark)
-        assert load_inspected_study(store, selection).total == CELLS[mark["checked"]]
+        assert load_inspect_page(store, selection).total == CELLS[mark["checked"]]
     wrong = re.findall(r'class="b16"[^>]*data-select="([^"]+)"', areas)
     assert len(wrong) == 2 and all("pass_bad" in one or "fail_good" in one for one in wrong)
 
@@ -113,8 +113,7 @@ def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
     ]
     assert len(marks) == MAX_ROWS + 1 + 1  # some of the seven, all of them, and the false fail
     totals = [
-        load_inspected_study(store, inspect_filters_for_mark(filtered, mark)).total
-        for mark in marks
+        load_inspect_page(store, inspect_filters_for_mark(filtered, mark)).total for mark in marks
     ]
     assert totals == [1] * MAX_ROWS + [7, 1]
 
@@ -165,10 +164,9 @@ def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> 
     assert len(marks) == 1 + len(groups) and len(groups) > 3 and ALL_ANSWERS in html
     assert f"{100 * whole.shift.value:+.1f}".replace("-", "−") in html
     totals = [
-        load_inspected_study(store, inspect_filters_for_mark(filtered, mark)).total
-        for mark in marks
+        load_inspect_page(store, inspect_filters_for_mark(filtered, mark)).total for mark in marks
     ]
-    assert totals[0] == load_inspected_study(store, inspect_filters_for_mark(filtered, {})).total
+    assert totals[0] == load_inspect_page(store, inspect_filters_for_mark(filtered, {})).total
     assert all(0 < total <= totals[0] for total in totals[1:])
     by_category = [n for mark, n in zip(marks, totals, strict=True) if "category" in mark]
     assert sum(by_category) == totals[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.inspect.load_comparison import load_inspected_study
+from components.inspect.load_comparison import load_inspect_page
 from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
 from components.results.agreement import tab as agreement_tab
@@ -131,7 +131,7 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
 def test_a_click_opens_all_arrangements_of_an_answer_in_inspect(store: Store) -> None:
     filtered = FilteredStudy(store, "rubrics")
     chosen = inspect_filters_for_mark(filtered, {"judge": "sim", "prompt": "rubric"})
-    shown = load_inspected_study(store, chosen)
+    shown = load_inspect_page(store, chosen)
     assert shown.total == 2 * ITEMS, "one line for each answer"
 
 
@@ -163,7 +163,7 @@ def test_rubrics_come_back_from_an_export(store: Store, form: str, tmp_path: Pat
 
 def test_inspect_shows_the_arrangements_of_one_answer_side_by_side(store: Store) -> None:
     key = next(one.ask.key for one in store.judgements("rubrics"))
-    opened = load_inspected_study(store, Selection(study="rubrics", key=key)).opened
+    opened = load_inspect_page(store, Selection(study="rubrics", key=key)).opened
     assert opened is not None and len(opened.orders) == 9
     html = str(replies_html(opened))
     assert "in 9 arrangements" in html
