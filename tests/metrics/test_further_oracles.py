@@ -117,6 +117,8 @@ def test_planning_says_what_it_takes_and_what_one_vote_per_item_says(printed):
     share = 32 / 36  # of the decisive verdicts: the four ties are no half wins here
     wanted = power.battles_needed(share, deff=got["design_effect"], tie_rate=0.1)
     assert got["battles_needed"] == wanted
+    gap = printed["gaps"]["x"]["y"]
+    assert got["half_width"] == pytest.approx((gap["high"] - gap["low"]) / 2)
     assert got["half_width_after_as_many"] < got["half_width"] / math.sqrt(2)
 
 

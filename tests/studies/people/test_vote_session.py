@@ -553,3 +553,18 @@ def test_who_votes_is_listed_the_last_first(store: Store) -> None:
         ("human:bob", 0, 1),
         ("human:ann", 3, 0),
     ]
+
+
+def test_voting_again_after_a_text_has_changed_deletes_the_vote_on_the_former_text(
+    store: Store,
+) -> None:
+    items = study_of(store, 2)
+    first, second = vote_all(enter(store, repeats=0.0))
+    changed = [
+        replace(one, responses={"x": "new words", "y": one.responses["y"]}) if one.id == first.item
+        else one for one in items
+    ]  # fmt: skip
+    store.save_study(Study("s"), changed, (), plan_sha="new words")
+    again = enter(store, repeats=0.0).vote(first.position, first.done, Verdict(1))
+    found = store.read("SELECT key FROM judgements").fetchall()
+    assert {key for (key,) in found} == {again.key, second.key} and again.key != first.key
