@@ -253,7 +253,8 @@ def final_status(run_state: RunState, stop_reason: str) -> tuple[RunStatus, str]
 def _budget_reason(ledger: Ledger) -> str:
     spent = ledger.spent_by_others + ledger.total
     unknown = ledger.unknown_by_others + sum(ledger.unknown_usage.values())
-    more = f", {unknown:,} calls may have been billed without token counts" if unknown else ""
+    calls = f"{unknown:,} call{'s' * (unknown != 1)}"
+    more = f", {calls} may have been billed without token counts" if unknown else ""
     return (
         f"budget reached: ${spent:.4f} of ${ledger.budget or 0:.2f} spent{more}, and "
         "one more call might exceed it"

@@ -200,11 +200,15 @@ def test_repeats_show_their_verdicts_or_failures_and_their_number() -> None:
     again = [InspectedReply(one) for one in (judged(Verdict(1)), judged(None), judged(Verdict(0)))]
     made = text_of(replies_html._repeat_replies(again))
     assert "3 more replies" in made and "unreadable" in made.lower()
+    chips = re.findall(r'eh-slot (\w+)">', replies_html._repeat_replies(again))
+    assert chips == ["second", "first"]
     assert "1 more reply" in text_of(replies_html._repeat_replies(again[:1]))
 
 
 def test_reasoning_is_folded_and_both_kinds_are_shown() -> None:
     assert not replies_html._reasoning_drawer(InspectedReply(judged(Verdict(0), reasoning=" ")))
     made = judged(Verdict(0), reasoning="sent apart", reply="<think>tagged</think>A")
-    found = text_of(replies_html._reasoning_drawer(InspectedReply(made)))
+    drawer = replies_html._reasoning_drawer(InspectedReply(made))
+    assert drawer.startswith("<details") and " open" not in drawer[: drawer.index(">")]
+    found = text_of(drawer)
     assert found.index("sent apart") < found.index("tagged")

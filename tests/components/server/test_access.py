@@ -29,6 +29,7 @@ from components.server.visitor_identity_tab import _hide_paths, storage_secret
 from components.study.jobs import use_upload
 from components.study.plan.public_checks import check_prompts_and_judges
 from components.study.plan.study_preview import plan_from_text
+from judges.engine.public_engine import RunLimits
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from studies.errors import StudyError
@@ -568,8 +569,8 @@ def test_an_operator_sets_open_votes_and_the_size_of_all_files(
 
 
 def test_a_run_has_the_limits_of_its_mode() -> None:
-    found = PUBLIC.run_limits
-    values = [getattr(found, name) for name in found.__dataclass_fields__]
-    assert values == [5_000, 1, 8, 16, 64, 4, 1_000, 1_800.0]
-    local = LOCAL.run_limits
-    assert {getattr(local, name) for name in local.__dataclass_fields__} == {10**9, None}
+    assert PUBLIC.run_limits == RunLimits(
+        asks=5_000, runs_per_visitor=1, total_runs=8, concurrency=16, paused=64,
+        runs_per_address=4, embedded_asks=1_000, longest_pause=1_800.0,
+    )  # fmt: skip
+    assert LOCAL.run_limits == RunLimits(*[10**9] * 7, None)

@@ -223,9 +223,10 @@ def test_a_column_is_numeric_if_all_its_cells_are_numbers() -> None:
     assert paper_text.markdown_table(table).splitlines()[-2:] == ["", "c"]
 
 
-def test_a_table_of_no_rows_is_not_offered_and_others_have_their_names(judged: Store) -> None:
+def test_tables_that_are_offered_have_rows_and_their_own_names(judged: Store) -> None:
     found = paper_text.paper_tables(scene(judged))
     assert set(found) <= set(paper_text.TABLE_NAMES)
+    assert {"Position bias", "Ranking"} <= found.keys() and "Scores" not in found
     assert all(table.rows and table.name == name for name, table in found.items())
     assert all(len(row) == len(table.head) for table in found.values() for row in table.rows)
 

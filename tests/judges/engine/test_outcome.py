@@ -88,6 +88,7 @@ def test_a_call_for_probabilities_is_read_by_them_and_not_by_its_text():
 def test_without_probabilities_of_labels_there_is_no_verdict(reply, status):
     read = read_outcome(call_for(("A", "B"), logprobs=True), reply)
     assert read.status == status and read.detail
+    assert (read.verdict is None) is (status != "unreadable")
     assert read.verdict is None or read.verdict.pick is None
 
 

@@ -191,7 +191,7 @@ def test_a_reached_budget_states_what_was_spent_and_what_is_unknown():
     ledger.unknown_by_others = 0
     assert "calls" not in end_of(broke, ledger=ledger)[1]
     ledger.unknown_usage["b"] = 1
-    assert "1 calls" in end_of(broke, ledger=ledger)[1]
+    assert "1 call may" in end_of(broke, ledger=ledger)[1]
 
 
 def test_failures_are_counted_by_judge_and_reason_with_the_last_detail():

@@ -322,7 +322,8 @@ def skills(votes: PeopleVotes, people: int, options: int = 2):
 
 
 def test_three_people_who_share_comparisons_have_skills_by_hand():
-    # 0 and 1 always agree, 2 agrees with them in 9 of 12: above chance 1, ½, ½; skills 1, 1, ½.
+    # 0 and 1 always agree, 2 agrees with them in 9 of 12: above chance 1, ½, ½; skills 1, 1, ½,
+    # so they are right in (1 + skill)/2.
     votes = cast({k: {0: 0, 1: 0, 2: int(k < 3)} for k in range(12)})
     got = skills(votes, 3)
     assert [one.value for one in got] == pytest.approx([1, 1, 0.75], abs=1e-4)

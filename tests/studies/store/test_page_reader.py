@@ -14,7 +14,6 @@ import pytest
 
 from studies.store.recovery.file_header import HEADER_BYTES, parse_header, read_header
 from studies.store.recovery.page_reader import (
-    INDEX_LEAF,
     PageFile,
     Row,
     Unreadable,
@@ -22,7 +21,7 @@ from studies.store.recovery.page_reader import (
     _read_varint,
 )
 from studies.store.recovery.page_trees import PageTrees
-from studies.store.recovery.table_shapes import MASTER_SHAPE, store_shapes
+from studies.store.recovery.table_shapes import store_shapes
 from studies.store.recovery.wal_check import read_wal, wal_path
 
 SCHEMA = (
@@ -217,7 +216,7 @@ def test_variable_length_integers(content, value):
 )
 def test_a_record_is_read_only_if_its_lengths_fit(payload, values):
     if values is None:
-        with pytest.raises((Unreadable, IndexError)):
+        with pytest.raises(IndexError if payload == b"\x02\x81" else Unreadable):
             _parse_record_values(payload)
     else:
         assert _parse_record_values(payload) == values
@@ -266,8 +265,6 @@ def test_a_page_belongs_to_one_tree_of_its_own_kind(database):
         assert trees.losses["notes"].pages == trees.losses["pairs"].pages == 1
         assert len(list(trees.rows("notes"))) == 152
         assert list(trees.rows("notes")) == [], "its pages are taken"
-    assert MASTER_SHAPE.fits(Row(1, ("table", "notes", "notes", 2, "CREATE TABLE notes")))
-    assert INDEX_LEAF == 10
 
 
 def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path):

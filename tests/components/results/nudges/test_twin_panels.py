@@ -44,12 +44,14 @@ def test_a_judge_has_its_own_effects_and_its_own_controls_of_the_same_design() -
 def test_the_table_lists_each_effect_once_with_its_smallest_detectable_one() -> None:
     unknown = effect(prompt="q", adjusted=Estimate(0.2, None, None, 40, 20), skipped=1_234)
     control = effect(prompt="", family=CONTROL)
-    made = twin_panels.draw_effects_of_all_families(study(effect(), unknown, control))
+    one = effect(
+        floor=Estimate(0.05, 0.0, 0.1, 40, 20), adjusted=Estimate(0.15, 0.02, 0.28, 40, 20)
+    )
+    made = twin_panels.draw_effects_of_all_families(study(one, unknown, control))
     assert made is not None
     assert made.count(f">{CONTROL}<") == 1 and made.count(f">{PLAIN}<") == 2
-    assert "1,234" in made and "+20" in made and "[10, 30]" in made
-    detectable = effect().detectable
-    assert detectable is not None and f">{100 * detectable:.0f}<" in made
+    assert "1,234" in made and ">+20<" in made and ">+5 (" in made and ">+15 [2, 28]<" in made
+    assert ">17<" in made  # half-width .13, and .8416 standard errors, .1/2.093, of the effect
     assert f">{DASH}<" in made, "no interval: nothing is known to be detectable"
     assert twin_panels.draw_effects_of_all_families(study()) is None
 

@@ -10,7 +10,6 @@ import pytest
 from components.study.plan import cost_preview
 from components.study.plan.cost_preview import ForecastByJudge
 from components.study.steps import power_panel, run_strip
-from metrics.estimation.planning.power import detectable_share
 from tests.page_words import says
 
 
@@ -94,22 +93,17 @@ def plan(items: int = 100, judges: int = 1, prompts: int = 1, budget: float | No
 def test_the_smallest_detected_share_counts_the_verdicts_of_one_judge_and_prompt() -> None:
     """100 items in two orders, two judges, one prompt: 400 calls, 2 verdicts an item each. With
     the assumed correlation r they count as 200 / (1 + r) independent ones."""
-    counted = 200 / (1 + cost_preview.ASSUMED_CORRELATION)
-    expected = detectable_share(counted)
-    assert expected is not None
     found = cost_preview.detectable_kpi(plan(judges=2), numbers(440, noise=40))
-    assert found.value.startswith(f"{100 * expected:.0f}") and "100 items, 2 verdicts" in found.note
+    # r .1: 200/1.1 = 181.8 verdicts; .5 + (.98 + .8416 · .489)/√181.8
+    assert found.value.startswith("60") and "100 items, 2 verdicts" in found.note
     few = cost_preview.detectable_kpi(plan(items=3), numbers(3))
     assert few.value == "–" and "3 items" in few.note
 
 
 def test_a_preference_among_flips_is_a_ratio_that_adds_to_a_hundred() -> None:
-    flips = power_panel.ASSUMED_FLIPS * 400
-    expected = detectable_share(flips)
-    assert expected is not None
-    high = round(100 * expected)
     found = power_panel._direction_kpi(400)
-    assert found.value == f"{high} : {100 - high}" and f"about {flips:.0f} flips" in found.note
+    # .3 · 400 flips: .5 + (.98 + .8416 · .484)/√120
+    assert found.value == "63 : 37" and "about 120 flips" in found.note
     assert power_panel._direction_kpi(4).value == "not detectable"
 
 
@@ -120,7 +114,7 @@ def test_agreement_with_people_depends_on_the_questions_with_votes_or_labels() -
         return power_panel._agreement_with_people_kpi(made)
 
     some = found(True, False, True)
-    assert "2 questions" in some.note and some.value.startswith("±")
+    assert "2 questions" in some.note and some.value == "± 69"  # 1.96 · √(¼/2)
     assert not found(False).value.startswith("±")
 
 

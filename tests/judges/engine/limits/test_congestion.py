@@ -44,7 +44,7 @@ def test_after_a_decrease_only_an_overload_lowers_the_limit_again_at_once():
 
 def test_old_outcomes_leave_the_window():
     window = CongestionWindow()
-    for n in range(200):  # 11 of any 40 calls fail at most: below 30 %
+    for n in range(200):  # 10 of any 40 calls fail: below 30 %
         assert window.record(n % 4 == 0, 20.0) == 20
     assert window.noise_share == 0.0
 

@@ -37,7 +37,7 @@ def test_another_endpoint_at_the_same_place_sees_nothing_and_may_take_an_old_rec
     assert other.changes == 1 and first.changes == 0
 
 
-def test_only_one_process_holds_the_lock(tmp_path):
+def test_only_one_holder_has_the_lock(tmp_path):
     slot, again = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
     with slot.lock() as locked:
         assert locked
