@@ -59,7 +59,9 @@ def marks_of(test: str) -> set[str]:
         elif isinstance(node, ast.FunctionDef) and node.name == function:
             found += [ast.unparse(one) for one in node.decorator_list]
     plain = [text for text in found if "parametrize" not in text]
-    return set(re.findall(r"mark\.(\w+)", " ".join(plain)))
+    marks = set(re.findall(r"mark\.(\w+)", " ".join(plain)))
+    in_browser = name.startswith("tests/ui/")  # tests/ui/conftest.py marks them
+    return marks | {"extra"} if in_browser and "core" not in marks else marks
 
 
 def test_each_promise_has_a_test_in_make_test_and_others_name_their_command() -> None:

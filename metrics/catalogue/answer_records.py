@@ -208,6 +208,14 @@ declare_measures(
         ("within_one", "Within one level of people", "scores at most one level from the mean of "
          "people's votes", SHARE_INTERVAL, "agreement.people.*.within_one "
          "agreement.always_tie.consistency agreement.alignment.*.*.*.consistency"),
+    ),
+    better="high", needs=(VOTES,),
+    also_known_as=("Consistency in Creation-MMBench (Fang et al. 2025)",),
+)  # fmt: skip
+declare_measures(
+    "agreement",
+    "rater",
+    (
         ("merged_agreement", "Agreement with people, orders merged", "comparisons whose two "
          "orders together give the verdict of the majority of people", SHARE_INTERVAL,
          "agreement.merged_orders.*"),
@@ -218,7 +226,6 @@ declare_measures(
          "agreement.annotators.*.with_judge"),
     ),
     better="high", needs=(VOTES,),
-    also_known_as=("within_one: Consistency in Creation-MMBench (Fang et al. 2025)",),
 )  # fmt: skip
 declare_measures(
     "agreement",
@@ -242,10 +249,10 @@ declare_measures(
     ),
     better="high", needs=(VOTES,),
 )  # fmt: skip
-for _path, _prefix, _who in (
-    ("agreement.pairs.*.*", "pair", "of two raters"),
-    ("agreement.voter_pairs.*.*", "voter_pair", "of two voters"),
-    ("agreement.among_people.*", "among_people", "among people"),
+for _path, _prefix, _who, _need in (
+    ("agreement.pairs.*.*", "pair", "of two raters", SEVERAL_JUDGES),
+    ("agreement.voter_pairs.*.*", "voter_pair", "of two voters", VOTES),
+    ("agreement.among_people.*", "among_people", "among people", VOTES),
 ):
     declare_measures(
         "agreement",
@@ -256,7 +263,7 @@ for _path, _prefix, _who in (
             (f"{_prefix}_decisive", f"Agreement {_who}, without ties",
              f"equal verdicts {_who} where neither is a tie", SHARE_INTERVAL, f"{_path}.decisive"),
         ),
-        better="high", needs=(SEVERAL_JUDGES,),
+        better="high", needs=(_need,),
     )  # fmt: skip
     declare_measures(
         "agreement",
@@ -269,7 +276,7 @@ for _path, _prefix, _who in (
             (f"{_prefix}_alpha", f"α {_who}", f"agreement {_who} corrected for chance "
              "(Krippendorff)", JACKKNIFE, f"{_path}.alpha"),
         ),
-        unit="kappa", style="decimal", neutral=0.0, better="high", needs=(SEVERAL_JUDGES,),
+        unit="kappa", style="decimal", neutral=0.0, better="high", needs=(_need,),
     )  # fmt: skip
 declare_measures(
     "agreement",

@@ -35,6 +35,13 @@ declare_measures(
          "position k, minus the share if all wrong positions were equally likely",
          "Unknown below 5 wrong choices. Interval: jackknife over items.",
          f"{_PLACES}.excess.[]"),
+    ),
+    style="points", neutral=0.0, options="many", needs=(SEVERAL_OPTIONS, KNOWN_ANSWERS),
+)  # fmt: skip
+declare_measures(
+    "position",
+    "rater",
+    (
         ("position_step", "Step between neighbouring positions", "how often an answer is chosen in "
          "position k, minus how often the same answer is chosen in position k + 1",
          "Paired by answer. Interval: Student's t over items.", f"{_PLACES}.steps.[]"),

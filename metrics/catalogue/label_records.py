@@ -28,7 +28,7 @@ for _key, _name, _definition, _measure, _needs in (
             name=_name,
             question="agreement",
             definition=_definition,
-            how=SHARE_INTERVAL,
+            how=_T if _key == "point_level" else SHARE_INTERVAL,
             paths=(),
             needs=(_needs,),
             measure=_measure,
@@ -76,7 +76,7 @@ declare_measures(
     (
         ("true_pass_rate", "True pass rate", "answers that are good: labels where there are some, "
          "elsewhere passes corrected for the judge's errors", "Rogan–Gladen with Lang–Reiczigel "
-         "limits; refused below J = .2.",
+         "limits; refused if J is below .2, or its lower limit below .06.",
          f"{_RATES}.true_pass_rate point_ranking.*.*.models.*.true_pass_rate"),
         ("power_tuned_pass_rate", "True pass rate, power-tuned", "answers that are good, estimated "
          "from all verdicts and the labels (PPI++)", "Interval: clustered by items.",
@@ -119,7 +119,8 @@ declare_measures(
          "label", SHARE_INTERVAL, "scores.*.*.within_one scores.*.*.expected.within_one "
          "criteria.**.within_one"),
         ("reliability", "Reliability", "good answers (or the mean label) by the judge's "
-         "probability of a pass or its score", SHARE_INTERVAL, "reliability.**"),
+         "probability of a pass or its score", f"{SHARE_INTERVAL} Of a mean label: Student's t.",
+         "reliability.**"),
         ("score_contradictions", "Scores against comparisons", "pairs whose lower-scored answer "
          "won the judge's own comparison", SHARE_INTERVAL, "score_contradictions.*.share"),
         ("intransitive_triples", "Circular triples", "triples of models whose comparisons form a "
@@ -148,7 +149,10 @@ declare_measures(
     ),
     unit="score", style="decimal", needs=(SCORES,),
 )  # fmt: skip
-for _stem, _what in (("option", "options"), ("criteria", "criteria")):
+for _stem, _what, _places in (
+    ("option", "options", ""),
+    ("criteria", "criteria", "criteria_order.*.*.by_place.*.[]"),
+):
     _section = f"{_stem}_order"
     declare_measures(
         "position",
@@ -160,12 +164,6 @@ for _stem, _what in (("option", "options"), ("criteria", "criteria")):
             (f"{_section}.noise_floor", f"Changed on a repeat, same order of {_what}",
              "answers whose score changes when the call is repeated", SHARE_INTERVAL,
              f"{_section}.*.*.noise_floor"),
-            (f"{_section}.first", f"First of the {_what}",
-             f"verdicts for the {_what} listed first", SHARE_INTERVAL,
-             f"{_section}.*.*.first_place {_section}.*.*.first {_section}.*.*.places.*.share"),
-            (f"{_section}.expected", f"First of the {_what}, expected",
-             "verdicts for that place if the order had no effect", SHARE_INTERVAL,
-             f"{_section}.*.*.expected_first {_section}.*.*.places.*.expected"),
         ),
         needs=(SCORES,),
     )  # fmt: skip
@@ -175,8 +173,7 @@ for _stem, _what in (("option", "options"), ("criteria", "criteria")):
         (
             (f"{_section}.shift", f"Shift by the order of {_what}", "mean score in one "
              "arrangement, or of a criterion at one place, minus that in the others",
-             "Interval: Student's t over items.",
-             f"{_section}.*.*.shift.* {_section}.*.*.by_place.*.[]"),
+             _T, f"{_section}.*.*.shift.* {_places}"),
         ),
         unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
     )  # fmt: skip
@@ -184,8 +181,30 @@ declare_measures(
     "position",
     "rater",
     (
+        ("option_order.first", "First of the options", "verdicts for the option at one place, or "
+         "with the first letter", SHARE_INTERVAL, "option_order.*.*.first_place "
+         "option_order.*.*.places.*.share option_order.*.*.first_letter.share"),
+        ("option_order.expected", "First of the options, expected", "verdicts for that option if "
+         "the order had no effect", _T, "option_order.*.*.expected_first "
+         "option_order.*.*.places.*.expected option_order.*.*.first_letter.expected"),
+    ),
+    needs=(SCORES,),
+)  # fmt: skip
+declare_measures(
+    "position",
+    "rater",
+    (
+        ("criteria_order.first", "First of the criteria", "level of a criterion listed first minus "
+         "its level at other places", _T, "criteria_order.*.*.first"),
+    ),
+    unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
+)  # fmt: skip
+declare_measures(
+    "position",
+    "rater",
+    (
         ("pass_by_order.rate", "Pass rate by order", "answers that pass with pass, or fail, listed "
-         "first", SHARE_INTERVAL,
+         "first", _T,
          "pass_by_order.**.pass_first pass_by_order.**.fail_first"),
         ("pass_by_order.shift", "Shift of the pass rate", "pass rate with pass listed first minus "
          "with fail listed first", _T, "pass_by_order.**.shift"),

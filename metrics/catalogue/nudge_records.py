@@ -16,6 +16,8 @@ from metrics.catalogue.record import (
 )
 from metrics.win_rates.length_effects import LONGER_SHARE
 
+_SELF_PREFERENCE: Final = ("self-preference", "self-enhancement bias")
+
 LONGER: Final = declare(
     MeasureRecord(
         key="longer",
@@ -79,14 +81,20 @@ declare_measures(
     "rater",
     (
         ("own_family_people", "Own-family excess over people", "win rate that a judge gives its "
-         "own model family minus that of people", "Interval: Student's t over items.",
+         "own model family minus that of people", "Interval: jackknife over items.",
          "self_preference.against_people.**"),
+    ),
+    style="points", neutral=0.0, needs=(FAMILIES, VOTES), also_known_as=_SELF_PREFERENCE,
+)  # fmt: skip
+declare_measures(
+    "nudges",
+    "rater",
+    (
         ("own_family_outsiders", "Own-family excess over other judges", "win rate that a judge "
          "gives its own model family minus that of judges of other families",
-         "Interval: Student's t over items.", "self_preference.against_outsiders.**"),
+         "Interval: jackknife over items.", "self_preference.against_outsiders.**"),
     ),
-    style="points", neutral=0.0, needs=(FAMILIES, VOTES),
-    also_known_as=("self-preference", "self-enhancement bias"),
+    style="points", neutral=0.0, needs=(FAMILIES,), also_known_as=_SELF_PREFERENCE,
 )  # fmt: skip
 declare_measures(
     "nudges",

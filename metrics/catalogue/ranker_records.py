@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.record import KNOWN_ANSWERS, VOTES, declare_measures
+from metrics.catalogue.record import VOTES_OR_ANSWERS, declare_measures
 
 _REFERENCE: Final = (
     "Reference: votes by people, else the known better answers. Interval: bootstrap by items."
@@ -20,7 +20,7 @@ declare_measures(
          f"Both rankings by Bradley–Terry, in which every pair of models counts once. {_REFERENCE}",
          "ranker.*.*.tau"),
     ),
-    unit="τ", style="decimal", neutral=0.0, better="high", needs=(VOTES, KNOWN_ANSWERS),
+    unit="τ", style="decimal", neutral=0.0, better="high", needs=(VOTES_OR_ANSWERS,),
 )  # fmt: skip
 declare_measures(
     "ranking",
@@ -33,7 +33,7 @@ declare_measures(
          f"{_REFERENCE}",
          "ranker.*.*.decisiveness"),
     ),
-    unit="α", style="decimal", neutral=1.0, needs=(VOTES,), also_known_as=(_SOURCE,),
+    unit="α", style="decimal", neutral=1.0, needs=(VOTES_OR_ANSWERS,), also_known_as=(_SOURCE,),
 )  # fmt: skip
 declare_measures(
     "ranking",
@@ -43,7 +43,7 @@ declare_measures(
          "judge's bias toward each", f"See bias toward a model. {_REFERENCE}",
          "ranker.*.*.bias_spread"),
     ),
-    style="points", better="low", needs=(VOTES,), also_known_as=(_SOURCE,),
+    style="points", better="low", needs=(VOTES_OR_ANSWERS,), also_known_as=(_SOURCE,),
 )  # fmt: skip
 declare_measures(
     "ranking",
@@ -53,7 +53,7 @@ declare_measures(
          "the one that its decisiveness predicts from the reference", _REFERENCE,
          "ranker.*.*.bias.*"),
     ),
-    style="points", neutral=0.0, needs=(VOTES,), also_known_as=(_SOURCE,),
+    style="points", neutral=0.0, needs=(VOTES_OR_ANSWERS,), also_known_as=(_SOURCE,),
 )  # fmt: skip
 declare_measures(
     "ranking",

@@ -9,6 +9,7 @@ from metrics.catalogue.record import (
     PRESET,
     PROBABILITIES,
     SEVERAL_JUDGES,
+    THREE_JUDGES,
     VOTES,
     declare_measures,
 )
@@ -22,7 +23,10 @@ declare_measures(
     (
         ("win_rate", "Win rate", "verdicts that the model wins, ties counted half",
          f"`(wins + ties/2)/usable verdicts`. {SHARE_INTERVAL}",
-         "win_rate.* protocol.win_rate.* protocol.leaderboard.*.against_reference"),
+         "win_rate.* protocol.win_rate.*"),
+        ("against_reference", "Win rate against the reference answer", "head-to-heads with the "
+         "reference answer that the model wins, of those that are decided", SHARE_INTERVAL,
+         "protocol.leaderboard.*.against_reference"),
         ("win_rate_by_position", "Win rate by position", "verdicts that the model wins where it "
          "is shown first, and second", SHARE_INTERVAL, "win_rate_by_position.*.*"),
         ("win_rate_bounds", "Bounds of the win rate", "verdicts that the model wins if every "
@@ -65,7 +69,8 @@ declare_measures(
     "model",
     (
         ("tie_model", "Strength in a model with ties", "strength in the models of Davidson and of "
-         "Rao and Kupper", _SANDWICH,
+         "Rao and Kupper", "Maximum likelihood, a tie is an outcome of its own; interval: sandwich "
+         "by items.",
          "tie_models.*.strength.* tie_models.*.parameter"),
     ),
     unit="logit", style="logit",
@@ -86,12 +91,19 @@ declare_measures(
         ("corrected_win_rate", "Win rate corrected by people", "people's win rate, estimated from "
          "all verdicts of the judges and the votes (prediction-powered)", SHARE_INTERVAL,
          "corrected.*.corrected corrected.*.people corrected.*.judge"),
+    ),
+    needs=(VOTES,),
+)  # fmt: skip
+declare_measures(
+    "ranking",
+    "model",
+    (
         ("jury_win_rate", "Win rate by the jury", "comparisons that the model wins by the "
          "majority of the judges", SHARE_INTERVAL, "jury.win_rate.*"),
         ("jury_coverage", "Comparisons decided by the jury", "comparisons on which the judges "
          "have a majority", SHARE_INTERVAL, "jury.coverage"),
     ),
-    needs=(VOTES, SEVERAL_JUDGES),
+    needs=(THREE_JUDGES,),
 )  # fmt: skip
 declare_measures(
     "ranking",

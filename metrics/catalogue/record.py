@@ -43,10 +43,14 @@ KNOWN_ORDER: Final = Need("the order in which answers were shown", "Record which
 REPEATS: Final = Need("repeated calls in the same order", "Set noise_floor in the study file.")
 KNOWN_ANSWERS: Final = Need("known better answers", "Add gold labels, or collect votes.")
 VOTES: Final = Need("votes by people", "Open Vote, or import votes.")
+VOTES_OR_ANSWERS: Final = Need(
+    "votes by people or known better answers", "Open Vote, or add gold labels."
+)
 LABELS: Final = Need("labels of single answers", "Add labels to the items.")
 SCORES: Final = Need("scores or verdicts on single answers", "Use a prompt for single answers.")
 SEVERAL_OPTIONS: Final = Need("comparisons of more than two answers", "Ask for a choice among N.")
 SEVERAL_JUDGES: Final = Need("several judges", "Add a judge to the study.")
+THREE_JUDGES: Final = Need("at least three judges", "Add judges to the study.")
 LENGTHS: Final = Need("the texts of the answers", "Import the answers with the verdicts.")
 FAMILIES: Final = Need("model families of judge and answers", "Set families in the study file.")
 PRICES: Final = Need("prices of the judges", "Set a price in Study, step Judges.")
@@ -99,7 +103,7 @@ class MeasureRecord:
 
     @property
     def description(self) -> str:
-        """The definition as the page shows it: with a leading % for a share in percent."""
+        """The definition as the page shows it; "% of " is put before a share in percent."""
         return f"% of {self.definition}" if self.style == "percent" else self.definition
 
     @property

@@ -52,7 +52,7 @@ declare_measures(
     (
         ("point_rule", "Agreement of a rule on single answers", "labelled answers that the rule "
          "judges right, or the mean distance of its scores from the labels",
-         "Bonferroni over the rules of a table.",
+         f"{SHARE_INTERVAL} Of a distance: Student's t.",
          "point_remedies.*.*.rules.*.agreement point_remedies.*.*.rules.*.mae"),
         ("point_gain", "Gain on single answers", "value of the rule minus that of one call",
          "Paired by item; Bonferroni over the rules of a table.",

@@ -19,6 +19,7 @@ from metrics.catalogue.record import (
 
 TWINS: Final = Need("verdicts on twins", "Add twins: quick to the study file.")
 _CELL: Final = "twins.*.*.*"
+_PAIRED: Final = "Paired by item; jackknife over items."
 _FLOOR: Final = (
     "An effect is beyond_floor: minus that of the floor (sham; prefix for openings) on the same "
     "answers, jackknife over items; adjusted by max-t over all families, judges and prompts of the "
@@ -50,9 +51,9 @@ declare_measures(
     (
         ("twin_shift", "Shift toward the changed side", "points of the answer that a twin "
          "replaces in a comparison, minus its points before",
-         f"Paired by item; Student's t. {_FLOOR}", f"{_CELL}.shift"),
+         f"{_PAIRED} {_FLOOR}", f"{_CELL}.shift"),
         ("twin_flips_excess", "Flips beyond the sham", "verdicts that change when a twin replaces "
-         "its original, minus those that change with the sham", "Paired by item; Student's t.",
+         "its original, minus those that change with the sham", _PAIRED,
          f"{_CELL}.flips_excess"),
     ),
     style="points", neutral=0.0, needs=(TWINS,),
@@ -62,7 +63,7 @@ declare_measures(
     "rater",
     (
         ("twin_accuracy_change", "Change of accuracy by a twin", "comparisons decided for the "
-         "known answer with the twin, minus those without", "Paired by item; Student's t.",
+         "known answer with the twin, minus those without", _PAIRED,
          f"{_CELL}.accuracy_change"),
     ),
     style="points", neutral=0.0, better="high", needs=(TWINS, KNOWN_ANSWERS),
@@ -72,7 +73,7 @@ declare_measures(
     "rater",
     (
         ("twin_level_change", "Change of the level by a twin", "passes or mean score of twins "
-         "judged alone, minus those of their originals", f"Paired by item; Student's t. {_FLOOR}",
+         "judged alone, minus those of their originals", f"{_PAIRED} {_FLOOR}",
          f"{_CELL}.level_change"),
     ),
     style="decimal", neutral=0.0, needs=(TWINS, SCORES),
