@@ -70,8 +70,8 @@ declare_measures(
          "bin of the length difference", SHARE_INTERVAL,
          "length.judges.bins.[].win_rate people_length.bins.[].win_rate"),
         ("length_controlled", "Win rate at equal length", "verdicts that a model would win if "
-         "both answers were equally long", "Logistic regression; sandwich by items.",
-         "length.controlled.*"),
+         "both answers were equally long", "Logistic regression; sandwich by items, or Wilson if "
+         "all verdicts are the same.", "length.controlled.*"),
     ),
     neutral=0.5, needs=(LENGTHS,),
     also_known_as=("length-controlled win rate (AlpacaEval 2), in its simplest form",),

@@ -14,7 +14,10 @@ from metrics.catalogue.record import (
     declare_measures,
 )
 
-_SANDWICH: Final = "Maximum likelihood, ties as half wins; interval: sandwich by items."
+_SANDWICH: Final = (
+    "Maximum likelihood, ties as half wins; interval: sandwich by items, or an exact limit if one "
+    "side won every comparison."
+)
 _T: Final = "Interval: Student's t over items."
 
 declare_measures(

@@ -51,8 +51,13 @@ BY = re.compile(r"--by ([\w,]+): (.*)")
 
 
 def resolve(value: Any, path: list[str]) -> Iterator[Any]:
-    """All values at a path with * for any key."""
-    if not path:
+    """All values at a path with * for any key, ** for any number of keys."""
+    if path[:1] == ["**"]:
+        yield from resolve(value, path[1:])
+        if isinstance(value, Mapping | list):
+            for inner in value.values() if isinstance(value, Mapping) else value:
+                yield from resolve(inner, path)
+    elif not path:
         yield value
     elif isinstance(value, Mapping | list):
         items = value.items() if isinstance(value, Mapping) else enumerate(value)
@@ -223,15 +228,14 @@ METHODS = {
     "Wilson": ("Wilson", "Tango"), "Student's t": ("item-cluster t",), "jackknife": ("jackknife",),
     "bootstrap": ("bootstrap",), "sandwich": ("sandwich",), "Clopper–Pearson": ("Clopper",),
     "from that of the first-position share": ("first-position share",),
+    "exact limit": ("exact limit",),
 }  # fmt: skip
 """Name of a method of intervals in the catalogue -> words of it in the estimates."""
 
 
-@pytest.mark.parametrize(
-    "study", sample(["small", PAIRS_STUDY, OPTIONS_STUDY, TWINS_STUDY, "PRD"], "small")
-)
-def test_the_catalogue_names_the_method_of_every_interval(recorded, study):
-    summary, compared, wrong = recorded(study)[1].get(""), 0, set()
+def intervals_of_another_method(summary: Any) -> tuple[int, set[tuple[str, str]]]:
+    """Number of intervals whose record names a method, and (key, method) of those with another."""
+    compared, wrong = 0, set()
     for record in DECLARED.values():
         named = [words for name, words in METHODS.items() if name in record.how]
         allowed = [word for words in named for word in words] + ["bounds: "]
@@ -242,7 +246,27 @@ def test_the_catalogue_names_the_method_of_every_interval(recorded, study):
                 compared += bool(method)
                 if method and not any(word in method for word in allowed):
                     wrong.add((record.key, method))
+    return compared, wrong
+
+
+@pytest.mark.parametrize(
+    "study", sample(["small", PAIRS_STUDY, OPTIONS_STUDY, TWINS_STUDY, "PRD"], "small")
+)
+def test_the_catalogue_names_the_method_of_every_interval(recorded, study):
+    compared, wrong = intervals_of_another_method(recorded(study)[1].get(""))
     assert wrong == set() and compared > 20
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("fixture", ["checks", "scores", "games", "graded", "creation", "pictures"])
+def test_the_catalogue_names_the_methods_of_other_kinds_of_studies(request, fixture):
+    store = request.getfixturevalue(fixture)
+    found = [
+        intervals_of_another_method(summarise(store, line.name))
+        for line in store.studies()
+        if line.judged
+    ]
+    assert [wrong for _, wrong in found if wrong] == [] and sum(number for number, _ in found)
 
 
 OTHER_DATA = {
