@@ -44,9 +44,6 @@ def nobody_elses_store(
 ) -> None:
     """A test that forgets --store must not write into the store of whoever runs the tests."""
     fresh = tmp_path_factory.getbasetemp() / f"default-store-{next(_NUMBER)}" / "evenhand.db"
-    for name in [one for one in os.environ if one.startswith("EVENHAND_")]:
-        if name != "EVENHAND_RECORDS":
-            monkeypatch.delenv(name)
     monkeypatch.setenv("EVENHAND_STORE", str(fresh))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(fresh.parent / "config"))
     for name in ("http_proxy", "https_proxy", "all_proxy"):
