@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, declare_measures
+from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, SHARE_INTERVAL, declare_measures
 
 _JUDGE: Final = "alignment.judges.*.*"
 _LINE: Final = f"{_JUDGE}.candidates.*"

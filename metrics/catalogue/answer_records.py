@@ -6,11 +6,14 @@ from __future__ import annotations
 from typing import Final
 
 from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure
-from metrics.catalogue.position_records import BEHAVIOUR, QUALITY, SHARE_INTERVAL, position_paths
+from metrics.catalogue.position_records import BEHAVIOUR, QUALITY, position_paths
 from metrics.catalogue.record import (
     BOTH_ORDERS,
+    JACKKNIFE_INTERVAL,
     KNOWN_ANSWERS,
     SEVERAL_JUDGES,
+    SHARE_INTERVAL,
+    T_INTERVAL,
     VOTES,
     MeasureRecord,
     declare,
@@ -22,8 +25,6 @@ from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import USABLE_STATUSES
 
 PEOPLE_BEHIND: Final = {"unlike": "people"}
-JACKKNIFE: Final = "Interval: jackknife over items."
-BY_ITEM: Final = "Interval: Student's t over items."
 
 
 def right_share_at_random(options: int, ties: float) -> float:
@@ -96,7 +97,7 @@ KAPPA: Final = declare(
         question="agreement",
         definition="agreement with the majority of people, corrected for chance; 0 is the chance "
         "level",
-        how=f"Cohen's κ over the positions and the tie. {JACKKNIFE}",
+        how=f"Cohen's κ over the positions and the tie. {JACKKNIFE_INTERVAL}",
         paths=("agreement.people.*.kappa",),
         unit="kappa",
         style="decimal",
@@ -187,7 +188,7 @@ declare_measures(
     "rater",
     (
         ("people_kappa_decisive", "κ with people, without ties", "κ where neither is a tie",
-         JACKKNIFE, "agreement.people.*.kappa_decisive"),
+         JACKKNIFE_INTERVAL, "agreement.people.*.kappa_decisive"),
     ),
     unit="kappa", style="decimal", neutral=0.0, better="high", needs=(VOTES,),
 )  # fmt: skip
@@ -196,7 +197,7 @@ declare_measures(
     "rater",
     (
         ("people_mae", "Distance from people", "mean absolute difference from the mean of "
-         "people's votes, on levels −2 to 2", BY_ITEM,
+         "people's votes, on levels −2 to 2", T_INTERVAL,
          "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
     ),
     unit="levels", style="decimal", better="low", needs=(VOTES,),
@@ -220,9 +221,9 @@ declare_measures(
          "orders together give the verdict of the majority of people", SHARE_INTERVAL,
          "agreement.merged_orders.*"),
         ("with_person", "Person with the other people", "votes of a person equal to those of the "
-         "other people", BY_ITEM, "agreement.annotators.*.with_person"),
+         "other people", T_INTERVAL, "agreement.annotators.*.with_person"),
         ("with_judge", "Judge with the other people", "verdicts of the judge equal to the votes "
-         "of the people other than the one it replaces", BY_ITEM,
+         "of the people other than the one it replaces", T_INTERVAL,
          "agreement.annotators.*.with_judge"),
     ),
     better="high", needs=(VOTES,),
@@ -232,7 +233,7 @@ declare_measures(
     "rater",
     (
         ("replacement_advantage", "Advantage over a person", "agreement of the judge with the "
-         "other people minus that of the person it replaces", BY_ITEM,
+         "other people minus that of the person it replaces", T_INTERVAL,
          "agreement.annotators.*.advantage"),
     ),
     style="points", neutral=0.0, better="high", needs=(VOTES,),
@@ -270,11 +271,11 @@ for _path, _prefix, _who, _need in (
         "pair",
         (
             (f"{_prefix}_kappa", f"κ {_who}", f"agreement {_who} corrected for chance (Cohen)",
-             JACKKNIFE, f"{_path}.kappa"),
+             JACKKNIFE_INTERVAL, f"{_path}.kappa"),
             (f"{_prefix}_kappa_decisive", f"κ {_who}, without ties",
-             f"κ {_who} where neither is a tie", JACKKNIFE, f"{_path}.kappa_decisive"),
+             f"κ {_who} where neither is a tie", JACKKNIFE_INTERVAL, f"{_path}.kappa_decisive"),
             (f"{_prefix}_alpha", f"α {_who}", f"agreement {_who} corrected for chance "
-             "(Krippendorff)", JACKKNIFE, f"{_path}.alpha"),
+             "(Krippendorff)", JACKKNIFE_INTERVAL, f"{_path}.alpha"),
         ),
         unit="kappa", style="decimal", neutral=0.0, better="high", needs=(_need,),
     )  # fmt: skip
@@ -302,7 +303,7 @@ declare_measures(
         ("voter_others", "Agreement of a voter with the others", "other people who gave the same "
          "vote, mean over cases", SHARE_INTERVAL, "agreement.voters.*.others"),
         ("voter_skill", "Skill of a voter", "decisive votes that are right, estimated from "
-         "pairwise agreement", JACKKNIFE, "agreement.voters.*.skill"),
+         "pairwise agreement", JACKKNIFE_INTERVAL, "agreement.voters.*.skill"),
     ),
     needs=(VOTES,),
 )  # fmt: skip

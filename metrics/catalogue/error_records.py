@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.position_records import SHARE_INTERVAL
 from metrics.catalogue.record import (
     KNOWN_ANSWERS,
     SEVERAL_JUDGES,
     SEVERAL_OPTIONS,
+    SHARE_INTERVAL,
     declare_measures,
 )
 

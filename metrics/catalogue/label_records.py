@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import LABELS, SCORES, MeasureRecord, declare, declare_measures
+from metrics.catalogue.record import (
+    JACKKNIFE_INTERVAL,
+    LABELS,
+    SCORES,
+    SHARE_INTERVAL,
+    T_INTERVAL,
+    MeasureRecord,
+    declare,
+    declare_measures,
+)
 from metrics.labels import compared_points
 
 SINGLE_ANSWERS: Final = "Single answers"
 """Family of the measures of verdicts on single answers."""
 _RATES: Final = "pass_fail.*.*"
-_T: Final = "Interval: Student's t over items."
 
 for _key, _name, _definition, _measure, _needs in (
     ("point_pass_rate", "Pass rate", "single answers that pass", compared_points.PASS_RATE, SCORES),
@@ -28,7 +35,7 @@ for _key, _name, _definition, _measure, _needs in (
             name=_name,
             question="agreement",
             definition=_definition,
-            how=_T if _key == "point_level" else SHARE_INTERVAL,
+            how=T_INTERVAL if _key == "point_level" else SHARE_INTERVAL,
             paths=(),
             needs=(_needs,),
             measure=_measure,
@@ -65,7 +72,7 @@ declare_measures(
             ("youden", "Youden's J", "sensitivity + specificity − 1; 0 is the chance level",
              "Interval: from those of sensitivity and specificity."),
             ("kappa", "κ with labels", "agreement with the labels, corrected for chance (Cohen)",
-             "Interval: jackknife over items."),
+             JACKKNIFE_INTERVAL),
         )
     ),
     unit="kappa", style="decimal", neutral=0.0, better="high", needs=(LABELS,),
@@ -88,9 +95,9 @@ declare_measures(
     "agreement",
     "rater",
     (
-        ("scores.mae", "Distance from labels", "mean absolute difference of score and label", _T,
-         "scores.*.*.mae scores.*.*.expected.mae criteria.**.mae"),
-        ("scores.bias", "Scores minus labels", "mean difference of score and label", _T,
+        ("scores.mae", "Distance from labels", "mean absolute difference of score and label",
+         T_INTERVAL, "scores.*.*.mae scores.*.*.expected.mae criteria.**.mae"),
+        ("scores.bias", "Scores minus labels", "mean difference of score and label", T_INTERVAL,
          "scores.*.*.bias scores.*.*.expected.bias criteria.**.bias"),
     ),
     unit="score", style="decimal", needs=(LABELS,),
@@ -100,13 +107,13 @@ declare_measures(
     "rater",
     (
         ("scores.spearman", "Spearman's ρ with labels", "rank correlation of score and label",
-         "Interval: jackknife over items.", "scores.*.*.spearman scores.*.*.expected.spearman "
+         JACKKNIFE_INTERVAL, "scores.*.*.spearman scores.*.*.expected.spearman "
          "criteria.**.spearman"),
         ("scores.kendall", "Kendall's τ-b with labels", "concordance of pairs of answers in score "
-         "and label", "Interval: jackknife over items.",
+         "and label", JACKKNIFE_INTERVAL,
          "scores.*.*.kendall scores.*.*.expected.kendall criteria.**.kendall"),
         ("scores.quadratic_kappa", "Quadratic κ with labels", "agreement of score and label, "
-         "corrected for chance, with squared distances", "Interval: jackknife over items.",
+         "corrected for chance, with squared distances", JACKKNIFE_INTERVAL,
          "scores.*.*.quadratic_kappa criteria.**.quadratic_kappa"),
     ),
     unit="correlation", style="decimal", neutral=0.0, better="high", needs=(LABELS,),
@@ -142,10 +149,10 @@ declare_measures(
         ("behind_first", "Distance to the first model", "value of the first model minus that of "
          "this one", "Bonferroni over all pairs of models.",
          "point_ranking.*.*.models.*.behind_first"),
-        ("mean_score", "Mean score by arrangement", "mean of all scores, by arrangement", _T,
-         "score_distribution.*.*.mean score_distribution.*.*.arrangements.*.mean"),
+        ("mean_score", "Mean score by arrangement", "mean of all scores, by arrangement",
+         T_INTERVAL, "score_distribution.*.*.mean score_distribution.*.*.arrangements.*.mean"),
         ("repeat_deviation", "Deviation of repeats", "standard deviation of the scores of one "
-         "answer in one arrangement, mean over answers", _T, "point_repeats.*.*.deviation"),
+         "answer in one arrangement, mean over answers", T_INTERVAL, "point_repeats.*.*.deviation"),
     ),
     unit="score", style="decimal", needs=(SCORES,),
 )  # fmt: skip
@@ -173,7 +180,7 @@ for _stem, _what, _places in (
         (
             (f"{_section}.shift", f"Shift by the order of {_what}", "mean score in one "
              "arrangement, or of a criterion at one place, minus that in the others",
-             _T, f"{_section}.*.*.shift.* {_places}"),
+             T_INTERVAL, f"{_section}.*.*.shift.* {_places}"),
         ),
         unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
     )  # fmt: skip
@@ -185,7 +192,7 @@ declare_measures(
          "with the first letter", SHARE_INTERVAL, "option_order.*.*.first_place "
          "option_order.*.*.places.*.share option_order.*.*.first_letter.share"),
         ("option_order.expected", "First of the options, expected", "verdicts for that option if "
-         "the order had no effect", _T, "option_order.*.*.expected_first "
+         "the order had no effect", T_INTERVAL, "option_order.*.*.expected_first "
          "option_order.*.*.places.*.expected option_order.*.*.first_letter.expected"),
     ),
     needs=(SCORES,),
@@ -195,7 +202,7 @@ declare_measures(
     "rater",
     (
         ("criteria_order.first", "First of the criteria", "level of a criterion listed first minus "
-         "its level at other places", _T, "criteria_order.*.*.first"),
+         "its level at other places", T_INTERVAL, "criteria_order.*.*.first"),
     ),
     unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
 )  # fmt: skip
@@ -204,10 +211,10 @@ declare_measures(
     "rater",
     (
         ("pass_by_order.rate", "Pass rate by order", "answers that pass with pass, or fail, listed "
-         "first", _T,
+         "first", T_INTERVAL,
          "pass_by_order.**.pass_first pass_by_order.**.fail_first"),
         ("pass_by_order.shift", "Shift of the pass rate", "pass rate with pass listed first minus "
-         "with fail listed first", _T, "pass_by_order.**.shift"),
+         "with fail listed first", T_INTERVAL, "pass_by_order.**.shift"),
     ),
     needs=(SCORES,),
 )  # fmt: skip

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.position_records import BEHAVIOUR, SHARE_INTERVAL
+from metrics.catalogue.position_records import BEHAVIOUR
 from metrics.catalogue.record import (
     FAMILIES,
+    JACKKNIFE_INTERVAL,
     LENGTHS,
+    SHARE_INTERVAL,
     VOTES,
     MeasureRecord,
     declare,
@@ -81,7 +83,7 @@ declare_measures(
     "rater",
     (
         ("own_family_people", "Own-family excess over people", "win rate that a judge gives its "
-         "own model family minus that of people", "Interval: jackknife over items.",
+         "own model family minus that of people", JACKKNIFE_INTERVAL,
          "self_preference.against_people.**"),
     ),
     style="points", neutral=0.0, needs=(FAMILIES, VOTES), also_known_as=_SELF_PREFERENCE,
@@ -92,7 +94,7 @@ declare_measures(
     (
         ("own_family_outsiders", "Own-family excess over other judges", "win rate that a judge "
          "gives its own model family minus that of judges of other families",
-         "Interval: jackknife over items.", "self_preference.against_outsiders.**"),
+         JACKKNIFE_INTERVAL, "self_preference.against_outsiders.**"),
     ),
     style="points", neutral=0.0, needs=(FAMILIES,), also_known_as=_SELF_PREFERENCE,
 )  # fmt: skip

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.record import SEVERAL_OPTIONS, MeasureRecord, declare, declare_measures
+from metrics.catalogue.record import (
+    SEVERAL_OPTIONS,
+    SHARE_INTERVAL,
+    MeasureRecord,
+    declare,
+    declare_measures,
+)
 from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
 
 _MEAN: Final = "Mean over items; interval: Student's t over items."
@@ -93,10 +99,10 @@ declare_measures(
         ("grade_corrected", "Grade above chance", "grade relative to the grade of random choices",
          _MEAN, "grade.*.*.corrected"),
         ("grade_contradictions", "Contradictions", "choices of an option that the judge graded "
-         "lower than another one", "Interval: Wilson at the effective number of items.",
+         "lower than another one", SHARE_INTERVAL,
          "grade.*.*.contradictions"),
         ("unrelated_share", "Choices of the unrelated option", "choices of an answer to another "
-         "item", "Interval: Wilson at the effective number of items.",
+         "item", SHARE_INTERVAL,
          "grade.*.*.unrelated_share"),
         ("strength", "Strength among N options", "θ of a model's answers in the choice model",
          "Interval: sandwich by items.", "strength.*"),

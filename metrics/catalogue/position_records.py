@@ -6,9 +6,12 @@ from typing import Final
 
 from metrics.catalogue.record import (
     BOTH_ORDERS,
+    JACKKNIFE_INTERVAL,
     KNOWN_ORDER,
     PROBABILITIES,
     REPEATS,
+    SHARE_INTERVAL,
+    T_INTERVAL,
     MeasureRecord,
     declare,
 )
@@ -23,7 +26,6 @@ BEHAVIOUR: Final = "Behaviour"
 POSITION: Final = "Position"
 QUALITY: Final = "Quality"
 FLIPS_BEHIND: Final = {"flipped": True}
-SHARE_INTERVAL: Final = "Interval: Wilson at the effective number of items."
 
 
 def position_paths(key: str) -> tuple[str, str]:
@@ -275,7 +277,7 @@ CONSISTENCY_KAPPA: Final = declare(
         better="high",
         needs=(BOTH_ORDERS,),
         measure=measures.CONSISTENCY_KAPPA,
-        how="Interval: jackknife over items.",
+        how=JACKKNIFE_INTERVAL,
     )
 )
 STABILITY: Final = declare(
@@ -356,7 +358,7 @@ FAIRNESS: Final = declare(
         needs=(BOTH_ORDERS,),
         measure=measures.FAIRNESS,
         options="pairs",
-        how="Interval: Student's t over items.",
+        how=T_INTERVAL,
         also_known_as=("Preference Fairness (Shi et al. 2024)",),
     )
 )
@@ -396,7 +398,7 @@ for _part, _words in (("position", "of the first position"), ("content", "of the
             name=f"Log-odds {_words}",
             question="position",
             definition=f"log-odds {_words}, from the probabilities of the labels in both orders",
-            how="Interval: Student's t over items.",
+            how=T_INTERVAL,
             paths=(f"position.*.*.logit_{_part}",),
             unit="logit",
             style="logit",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.position_records import SHARE_INTERVAL
 from metrics.catalogue.record import (
     PRESET,
     PROBABILITIES,
     SEVERAL_JUDGES,
+    SHARE_INTERVAL,
+    T_INTERVAL,
     THREE_JUDGES,
     VOTES,
     declare_measures,
@@ -18,7 +19,6 @@ _SANDWICH: Final = (
     "Maximum likelihood, ties as half wins; interval: sandwich by items, or an exact limit if one "
     "side won every comparison."
 )
-_T: Final = "Interval: Student's t over items."
 
 declare_measures(
     "ranking",
@@ -124,7 +124,7 @@ declare_measures(
     "model",
     (
         ("corrected_bias", "Judges minus people", "win rate by judges minus win rate by people, on "
-         "the comparisons with votes", _T, "corrected.*.bias people_gaps.*"),
+         "the comparisons with votes", T_INTERVAL, "corrected.*.bias people_gaps.*"),
     ),
     style="points", neutral=0.0, needs=(VOTES,),
 )  # fmt: skip
@@ -133,11 +133,11 @@ declare_measures(
     "model",
     (
         ("reward", "Reward", "mean level of the verdicts against the baseline, −2 to 2, times 50",
-         _T, "reward.* creation.*.*.reward"),
-        ("factuality", "Visual factuality", "mean score for visual facts, 0 to 10", _T,
+         T_INTERVAL, "reward.* creation.*.*.reward"),
+        ("factuality", "Visual factuality", "mean score for visual facts, 0 to 10", T_INTERVAL,
          "factuality.* creation.*.*.vfs creation.*.*.baseline_vfs"),
         ("rating", "Mean score", "mean of the scores that the judge gives the model's answers",
-         _T, "ratings.**"),
+         T_INTERVAL, "ratings.**"),
     ),
     unit="score", style="decimal", better="high", needs=(PRESET,),
 )  # fmt: skip

@@ -119,6 +119,11 @@ class MeasureRecord:
         return self.neutral(options, ties) if callable(self.neutral) else self.neutral
 
 
+SHARE_INTERVAL: Final = "Interval: Wilson at the effective number of items."
+T_INTERVAL: Final = "Interval: Student's t over items."
+JACKKNIFE_INTERVAL: Final = "Interval: jackknife over items."
+"""Sentences on the usual intervals, for `MeasureRecord.how`."""
+
 DECLARED: Final[dict[str, MeasureRecord]] = {}
 """Key -> record, in the order of declaration."""
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, declare_measures
+from metrics.catalogue.record import (
+    JACKKNIFE_INTERVAL,
+    KNOWN_ANSWERS,
+    LABELS,
+    SHARE_INTERVAL,
+    declare_measures,
+)
 
 _RULES: Final = ("remedies.rules.*.*.*", "remedies.juries.*.*")
 
@@ -23,7 +28,7 @@ declare_measures(
          _paths_of_all_rules("agreement")),
         ("plan_agreement", "Agreement of a budget's rule", "comparisons that the rule chosen on "
          "half of the items decides for the known answer on the other half",
-         "Interval: jackknife over items.", "remedies.plan.steps.[].agreement"),
+         JACKKNIFE_INTERVAL, "remedies.plan.steps.[].agreement"),
         ("rule_decided", "Decided", "comparisons that the rule decides", SHARE_INTERVAL,
          f"{_paths_of_all_rules('decided')} remedies.risk.*.*.[].decided"),
         ("rule_right", "Right when decided", "decided comparisons with the known answer",

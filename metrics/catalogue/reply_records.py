@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.catalogue.position_records import SHARE_INTERVAL
-from metrics.catalogue.record import MeasureRecord, declare
+from metrics.catalogue.record import SHARE_INTERVAL, MeasureRecord, declare
 from metrics.estimation.measures import Measure, fact_tally
 from studies.frames.reply_facts import reply_fact
 from studies.texts.self_contradiction import LEAST_CHARACTERS, self_contradiction

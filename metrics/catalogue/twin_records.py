@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from metrics.catalogue.position_records import SHARE_INTERVAL
 from metrics.catalogue.record import (
     KNOWN_ANSWERS,
     LENGTHS,
     SCORES,
+    SHARE_INTERVAL,
     VOTES,
     MeasureRecord,
     Need,

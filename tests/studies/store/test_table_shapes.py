@@ -1,4 +1,4 @@
-"""Which rows of a damaged store fit the columns of a table or an index."""
+"""Shapes of tables and indexes, with which a damaged store is read: rows that fit, and others."""
 
 from __future__ import annotations
 
