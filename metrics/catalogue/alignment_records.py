@@ -24,12 +24,12 @@ declare_measures(
         ("candidate_flips", "Flips on the hold-out", "comparisons of the hold-out that flip",
          SHARE_INTERVAL, f"{_LINE}.flips"),
         ("candidate_first", "First-position share on the hold-out", "verdicts on the hold-out for "
-         "the answer shown first", SHARE_INTERVAL, f"{_LINE}.first_share"),
+         "the answer shown first, ties left out", SHARE_INTERVAL, f"{_LINE}.first_share"),
         ("candidate_unusable", "Unusable replies on the hold-out", "calls on the hold-out without "
          "a usable verdict", SHARE_INTERVAL, f"{_LINE}.unusable"),
-        ("learn_mistakes", "Mistakes", "verdicts on the learn items against the label (scores: "
-         "more than one step from it), in all, by category, by the position of the better answer "
-         "or by label", SHARE_INTERVAL,
+        ("learn_mistakes", "Mistakes", "verdicts on the learn items against the label (a tie "
+         "too; scores: more than one step from it), in all, by category, by the position of the "
+         "better answer or by label", SHARE_INTERVAL,
          f"{_JUDGE}.mistakes.all {_JUDGE}.mistakes.by_category.* {_JUDGE}.mistakes.by_position.* "
          f"{_JUDGE}.mistakes.by_label.*"),
     ),

@@ -25,6 +25,12 @@ from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import USABLE_STATUSES
 
 PEOPLE_BEHIND: Final = {"unlike": "people"}
+_LEVELS: Final = (
+    "A judge's level is the mean of both orders, where it judged both. A person is compared with "
+    "the other people."
+)
+_REPLACED: Final = f"Cases with a verdict of the judge and at least two votes. {T_INTERVAL}"
+_WRONG: Final = f"A tie or an unusable reply is wrong; repeats are left out. {SHARE_INTERVAL}"
 
 
 def right_share_at_random(options: int, ties: float) -> float:
@@ -41,8 +47,9 @@ AGREEMENT: Final = declare(
         question="agreement",
         definition="comparisons that one call decides for the answer that most people prefer, or "
         "for the known better one; undecided counts half",
-        how="On the comparisons that every judge judged in both orders; without any, on all. "
-        f"Most people: more than half of the votes. {SHARE_INTERVAL}",
+        how="On the comparisons that every judge judged in both orders; without any, on all. A "
+        "judge with less than half of them is left out. The first call in each order counts. Most "
+        f"people: more than half of the votes. {SHARE_INTERVAL}",
         paths=("remedies.rules.*.*.single.agreement",),
         neutral=0.5,
         better="high",
@@ -60,8 +67,8 @@ TIES_AGREEMENT: Final = declare(
         name="Agreement with people, ties included",
         question="agreement",
         definition="verdicts equal to the majority of people, ties included",
-        how="Without a single most frequent vote, the majority is a tie. Chance level: 1/(N + 1). "
-        f"{SHARE_INTERVAL}",
+        how="Without a single most frequent vote, the majority is a tie. Chance level: 1/(N + 1), "
+        f"for a judge that chooses among N positions and the tie. {SHARE_INTERVAL}",
         paths=("agreement.people.*.agreement",),
         neutral=lambda options, _ties: 1 / (options + 1),
         better="high",
@@ -116,7 +123,8 @@ OTHER_JUDGES: Final = declare(
         name="Agreement with other judges",
         question="agreement",
         definition="verdicts equal to those of other judges and prompts in the same order",
-        how="Each verdict is compared with each of theirs on the same answers. " + SHARE_INTERVAL,
+        how="Each verdict is compared with each of theirs on the same answers. Repeats count by "
+        f"their most frequent verdict. {SHARE_INTERVAL}",
         paths=(),
         better="high",
         needs=(SEVERAL_JUDGES,),
@@ -130,7 +138,9 @@ ACCURACY: Final = declare(
         name="Accuracy",
         question="agreement",
         definition="verdicts for the known better answer; a tie counts as wrong",
-        how=f"True ties are left out. Chance level: (1 − share of ties)/N. {SHARE_INTERVAL}",
+        how="True ties are left out; of three options or more, all unbeaten ones are right. Chance "
+        "level: (1 − share of ties)/N, times k if k options are right. "
+        f"{SHARE_INTERVAL}",
         paths=(*position_paths("accuracy"), "grade.*.*.accuracy"),
         neutral=right_share_at_random,
         better="high",
@@ -148,8 +158,9 @@ LEAD: Final = declare(
         question="agreement",
         definition="accuracy minus that of a judge that ties as often and otherwise chooses at "
         "random, in points",
-        how="Chance is (1 − t)/N with the share t of ties; for pairs the lead is half of the share "
-        "of right minus the share of wrong verdicts. Interval: Student's t over items.",
+        how="Chance is (1 − t)/N with the share t of ties, times k if k options are right. For "
+        "pairs the lead is half the difference of the shares of right and wrong verdicts. "
+        "Interval: Student's t over items.",
         paths=position_paths("accuracy_lead"),
         unit="difference of shares",
         style="points",
@@ -172,7 +183,7 @@ UNUSABLE: Final = declare(
         key="unusable",
         name="Unusable replies",
         question="agreement",
-        definition="replies without a verdict: unreadable, empty or failed",
+        definition="calls without a verdict: unreadable, empty, refused, truncated or failed",
         how=f"Repeats for the noise floor count too. {SHARE_INTERVAL}",
         paths=("counts.by_status",),
         better="low",
@@ -187,8 +198,8 @@ declare_measures(
     "agreement",
     "rater",
     (
-        ("people_kappa_decisive", "κ with people, without ties", "κ where neither is a tie",
-         JACKKNIFE_INTERVAL, "agreement.people.*.kappa_decisive"),
+        ("people_kappa_decisive", "κ with people, without ties", "κ with the majority of "
+         "people where neither is a tie", JACKKNIFE_INTERVAL, "agreement.people.*.kappa_decisive"),
     ),
     unit="kappa", style="decimal", neutral=0.0, better="high", needs=(VOTES,),
 )  # fmt: skip
@@ -197,7 +208,7 @@ declare_measures(
     "rater",
     (
         ("people_mae", "Distance from people", "mean absolute difference from the mean of "
-         "people's votes, on levels −2 to 2", T_INTERVAL,
+         "people's votes, on levels −2 to 2", f"{_LEVELS} {T_INTERVAL}",
          "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
     ),
     unit="levels", style="decimal", better="low", needs=(VOTES,),
@@ -207,7 +218,7 @@ declare_measures(
     "rater",
     (
         ("within_one", "Within one level of people", "scores at most one level from the mean of "
-         "people's votes", SHARE_INTERVAL, "agreement.people.*.within_one "
+         "people's votes", f"{_LEVELS} {SHARE_INTERVAL}", "agreement.people.*.within_one "
          "agreement.always_tie.consistency agreement.alignment.*.*.*.consistency"),
     ),
     better="high", needs=(VOTES,),
@@ -218,12 +229,12 @@ declare_measures(
     "rater",
     (
         ("merged_agreement", "Agreement with people, orders merged", "comparisons whose two "
-         "orders together give the verdict of the majority of people", SHARE_INTERVAL,
-         "agreement.merged_orders.*"),
-        ("with_person", "Person with the other people", "votes of a person equal to those of the "
-         "other people", T_INTERVAL, "agreement.annotators.*.with_person"),
-        ("with_judge", "Judge with the other people", "verdicts of the judge equal to the votes "
-         "of the people other than the one it replaces", T_INTERVAL,
+         "orders together give the verdict of the majority of people", "The same winner in both "
+         f"orders is a win, anything else a tie. {SHARE_INTERVAL}", "agreement.merged_orders.*"),
+        ("with_person", "Person with the other people", "other people who gave the same vote as a "
+         "person, mean over people and cases", _REPLACED, "agreement.annotators.*.with_person"),
+        ("with_judge", "Judge with the other people", "people other than the one it replaces who "
+         "gave the same vote as the judge, mean over its verdicts and cases", _REPLACED,
          "agreement.annotators.*.with_judge"),
     ),
     better="high", needs=(VOTES,),
@@ -244,25 +255,31 @@ declare_measures(
     "agreement",
     "study",
     (
-        ("one_person", "Agreement of one person", "comparisons on which a person agrees with the "
-         "majority of the other people; undecided counts half", SHARE_INTERVAL,
+        ("one_person", "Agreement of one person", "votes for the answer that most of the other "
+         "people prefer; a tie counts half", "Most: more than half of at least two other people; "
+         f"cases without such an answer are left out. {SHARE_INTERVAL}",
          "agreement.among_people.one_person"),
     ),
     better="high", needs=(VOTES,),
 )  # fmt: skip
-for _path, _prefix, _who, _need in (
-    ("agreement.pairs.*.*", "pair", "of two raters", SEVERAL_JUDGES),
-    ("agreement.voter_pairs.*.*", "voter_pair", "of two voters", VOTES),
-    ("agreement.among_people.*", "among_people", "among people", VOTES),
-):
+for _path, _prefix, _who, _need, _counted in (
+    ("agreement.pairs.*.*", "pair", "of two raters", SEVERAL_JUDGES, "Judges are compared with "
+     "the same prompt in the same order, repeats by their most frequent verdict; `people` is the "
+     "majority of people."),
+    ("agreement.voter_pairs.*.*", "voter_pair", "of two voters", VOTES, "A person's first vote on "
+     "a case counts."),
+    ("agreement.among_people.*", "among_people", "among people", VOTES, "`pair`: two people, all "
+     "votes weighted equally; `others`: a person and the majority of the others."),
+):  # fmt: skip
     declare_measures(
         "agreement",
         "pair",
         (
             (f"{_prefix}_share", f"Agreement {_who}", f"equal verdicts {_who} on the same answers",
-             SHARE_INTERVAL, f"{_path}.share"),
+             f"{_counted} {SHARE_INTERVAL}", f"{_path}.share"),
             (f"{_prefix}_decisive", f"Agreement {_who}, without ties",
-             f"equal verdicts {_who} where neither is a tie", SHARE_INTERVAL, f"{_path}.decisive"),
+             f"equal verdicts {_who} where neither is a tie", f"{_counted} {SHARE_INTERVAL}",
+             f"{_path}.decisive"),
         ),
         better="high", needs=(_need,),
     )  # fmt: skip
@@ -271,11 +288,12 @@ for _path, _prefix, _who, _need in (
         "pair",
         (
             (f"{_prefix}_kappa", f"κ {_who}", f"agreement {_who} corrected for chance (Cohen)",
-             JACKKNIFE_INTERVAL, f"{_path}.kappa"),
+             f"{_counted} {JACKKNIFE_INTERVAL}", f"{_path}.kappa"),
             (f"{_prefix}_kappa_decisive", f"κ {_who}, without ties",
-             f"κ {_who} where neither is a tie", JACKKNIFE_INTERVAL, f"{_path}.kappa_decisive"),
+             f"κ {_who} where neither is a tie", f"{_counted} {JACKKNIFE_INTERVAL}",
+             f"{_path}.kappa_decisive"),
             (f"{_prefix}_alpha", f"α {_who}", f"agreement {_who} corrected for chance "
-             "(Krippendorff)", JACKKNIFE_INTERVAL, f"{_path}.alpha"),
+             "(Krippendorff)", f"{_counted} {JACKKNIFE_INTERVAL}", f"{_path}.alpha"),
         ),
         unit="kappa", style="decimal", neutral=0.0, better="high", needs=(_need,),
     )  # fmt: skip
@@ -284,7 +302,8 @@ declare_measures(
     "pair",
     (
         ("judge_pair", "Agreement of two judges", "equal verdicts of two judges on the same "
-         "answers in the same order", SHARE_INTERVAL, "agreement.judges.*.*"),
+         "answers with the same prompt and order", "Repeats count by their most frequent verdict; "
+         f"`people` is the majority of people. {SHARE_INTERVAL}", "agreement.judges.*.*"),
     ),
     better="high", needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
@@ -294,8 +313,9 @@ declare_measures(
     (
         ("voter_first", "First-position share of a voter", "decisive votes for the answer shown "
          "first", SHARE_INTERVAL, "agreement.voters.*.first"),
-        ("voter_bias", "Position bias of a voter", "(first − 1/N)/(1 − 1/N) of the voter's "
-         "first-position share", "From the interval of the share.", "agreement.voters.*.bias"),
+        ("voter_bias", "Position bias of a voter", "the way from chance to always first: "
+         "(first − 1/N)/(1 − 1/N), with the voter's first-position share",
+         "From the interval of the share.", "agreement.voters.*.bias"),
         ("voter_steady", "Consistency of a voter", "comparisons seen twice, swapped, with the "
          "same vote", SHARE_INTERVAL, "agreement.voters.*.steady"),
         ("voter_ties", "Ties of a voter", "votes that are ties", SHARE_INTERVAL,
@@ -311,15 +331,16 @@ declare_measures(
     "agreement",
     "rater",
     (
-        ("average_of_orders", "Accuracy, mean of the orders", "verdicts for the known better "
-         "answer, mean of the two orders", SHARE_INTERVAL, "accuracies.*.*.average_of_orders"),
+        ("average_of_orders", "Accuracy, mean of the orders", "calls in either order that name "
+         "the known better answer", _WRONG, "accuracies.*.*.average_of_orders"),
         ("right_in_both_orders", "Accuracy in both orders", "comparisons with the known better "
-         "answer in both orders", SHARE_INTERVAL, "accuracies.*.*.right_in_both_orders"),
-        ("orders_merged", "Accuracy, orders merged", "comparisons whose two orders together name "
-         "the known better answer", SHARE_INTERVAL, "accuracies.*.*.orders_merged"),
-        ("unusable_as_tie", "Accuracy, unusable replies as ties", "verdicts for the known better "
-         "answer, with unusable replies counted as ties", SHARE_INTERVAL,
-         "accuracies.*.*.unusable_as_tie"),
+         "answer in both orders", _WRONG, "accuracies.*.*.right_in_both_orders"),
+        ("orders_merged", "Accuracy, orders merged", "comparisons with more right than wrong "
+         "verdicts in the two orders", "A tie or an unusable reply is neither; repeats are left "
+         f"out. {SHARE_INTERVAL}", "accuracies.*.*.orders_merged"),
+        ("unusable_as_tie", "Accuracy, unusable replies as ties", "calls that name the known "
+         "better answer; a tie or an unusable reply counts half", "Repeats are left out. "
+         f"{SHARE_INTERVAL}", "accuracies.*.*.unusable_as_tie"),
     ),
     better="high", needs=(KNOWN_ANSWERS, BOTH_ORDERS),
 )  # fmt: skip

@@ -18,8 +18,9 @@ declare_measures(
     "position",
     "rater",
     (
-        ("accuracy_by_position", "Accuracy by position among N", "choices among N of the right "
-         "answer, where it is in position k", SHARE_INTERVAL, f"{_PLACES}.accuracy.[]"),
+        ("accuracy_by_position", "Accuracy by position among N", "verdicts among N for the "
+         "right answer, where it is in position k; a tie counts as wrong", SHARE_INTERVAL,
+         f"{_PLACES}.accuracy.[]"),
         ("error_placement", "Placement of errors among N", "wrong choices among N that go to "
          "position k", "The share of all choices in position k mixes accuracy and bias; this one "
          f"counts the errors alone. Unknown below 5 wrong choices. {SHARE_INTERVAL}",
@@ -53,12 +54,14 @@ declare_measures(
     "rater",
     (
         ("certified_share", "Certified share", "comparisons that the judge may decide alone with "
-         "an error of at most 10 %, with confidence 95 %", "The loosest margin in a fixed sequence "
-         "(strictest first) at which the exact upper limit (Clopper–Pearson) of the error is at "
-         "most 10 %; one comparison drawn for each item. Refused below 29 decided items. "
-         f"{SHARE_INTERVAL}", "remedies.certified.*.*.share remedies.juries.*.certified.share"),
-        ("certified_error", "Error of the certified share", "labelled items that the judge decides "
-         "wrongly at the certified margin", "Upper limit: Clopper–Pearson, one-sided 95 %.",
+         "an error of at most 10 %, with confidence 95 %", "Margins of both orders together are "
+         "tried from the strictest on; the last one with an upper limit of the error of at most "
+         "10 % counts. Exact limit (Clopper–Pearson), one comparison drawn for each item. "
+         f"Refused below 29 decided items. {SHARE_INTERVAL}",
+         "remedies.certified.*.*.share remedies.juries.*.certified.share"),
+        ("certified_error", "Error of the certified share", "labelled items decided at the "
+         "certified margin that are decided wrongly, one comparison each",
+         "Upper limit: Clopper–Pearson, one-sided 95 %.",
          "remedies.certified.*.*.error remedies.juries.*.certified.error"),
     ),
     needs=(KNOWN_ANSWERS,),
@@ -99,9 +102,10 @@ declare_measures(
     unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
 _ERRORS: Final = (
-    "P(verdict for a) = p(1 − e) + (1 − p)e, with p from the strengths and e learnt from labelled "
-    "comparisons, for each judge and position of the better answer; a tie is half an error. "
-    "Interval: bootstrap over items; ranks by max-t."
+    "P(verdict for a) = p(1 − e_a) + (1 − p)e_b, with p from the strengths, e_a and e_b the error "
+    "rates if a or b is better. Error rates by judge and position are fitted together with the "
+    "strengths, to labelled and unlabelled verdicts; a tie is half an error. Interval: bootstrap "
+    "over items; ranks by max-t."
 )
 declare_measures(
     "ranking",
@@ -129,8 +133,9 @@ declare_measures(
         ("labelled_error", "Error rate by position", "labelled verdicts that are wrong (a tie is "
          "half an error), with the better answer shown first, and second", SHARE_INTERVAL,
          "corrected_ranking.errors.*.first corrected_ranking.errors.*.second"),
-        ("error_slope", "Share of signal in the verdicts", "right minus wrong labelled verdicts, "
-         "1 − e(first) − e(second)", "Interval: jackknife over items. A judge whose lower limit is "
+        ("error_slope", "Share of signal in the verdicts", "labelled verdicts, right minus "
+         "wrong, mean of both positions: 1 − e(first) − e(second)",
+         "Interval: jackknife over items. A judge whose lower limit is "
          "at most .06 is left out of the corrected ranking; without judges it is refused.",
          "corrected_ranking.errors.*.slope"),
     ),

@@ -21,13 +21,14 @@ SINGLE_ANSWERS: Final = "Single answers"
 _RATES: Final = "pass_fail.*.*"
 
 for _key, _name, _definition, _measure, _needs in (
-    ("point_pass_rate", "Pass rate", "single answers that pass", compared_points.PASS_RATE, SCORES),
+    ("point_pass_rate", "Pass rate", "verdicts on single answers that are passes",
+     compared_points.PASS_RATE, SCORES),
     ("point_right", "Agreement with labels", "pass/fail verdicts equal to the label",
      compared_points.RIGHT_BY_LABEL, LABELS),
     ("point_level", "Mean score, % of the scale", "the scale: 0 is the lowest score, 100 the "
      "highest", compared_points.MEAN_LEVEL, SCORES),
-    ("point_near", "Scores within one step of the label", "scores at most one step from the label",
-     compared_points.NEAR_LABEL, LABELS),
+    ("point_near", "Scores within one step of the label", "scores at most one step of the scale "
+     "from the label", compared_points.NEAR_LABEL, LABELS),
 ):  # fmt: skip
     declare(
         MeasureRecord(
@@ -50,14 +51,18 @@ declare_measures(
         (f"pass_fail.{key}", name, definition, how,
          f"{_RATES}.{key} {_RATES}.by_category.*.{key} {_RATES}.by_contestant.*.{key}")
         for key, name, definition, how in (
-            ("sensitivity", "Sensitivity", "good answers that pass", SHARE_INTERVAL),
-            ("specificity", "Specificity", "bad answers that fail", SHARE_INTERVAL),
-            ("precision", "Precision", "passed answers whose label is good", SHARE_INTERVAL),
+            ("sensitivity", "Sensitivity", "verdicts on good answers that are passes",
+             SHARE_INTERVAL),
+            ("specificity", "Specificity", "verdicts on bad answers that are fails",
+             SHARE_INTERVAL),
+            ("precision", "Precision", "passes of labelled answers whose label is good",
+             SHARE_INTERVAL),
             ("agreement", "Agreement with labels, by verdict", "verdicts equal to the label",
              SHARE_INTERVAL),
-            ("base_rate", "Base rate", "labelled answers that are good", SHARE_INTERVAL),
-            ("observed_pass_rate", "Observed pass rate", "verdicts that are passes",
+            ("base_rate", "Base rate", "verdicts on labelled answers whose label is good",
              SHARE_INTERVAL),
+            ("observed_pass_rate", "Observed pass rate", "verdicts that are passes, on "
+             "answers with and without a label", SHARE_INTERVAL),
         )
     ),
     needs=(LABELS,),
@@ -83,7 +88,7 @@ declare_measures(
     (
         ("true_pass_rate", "True pass rate", "answers that are good: labels where there are some, "
          "elsewhere passes corrected for the judge's errors", "Rogan–Gladen with Lang–Reiczigel "
-         "limits; refused if J is below .2, or its lower limit below .06.",
+         "limits; refused if J is below .2, or its lower limit at most .06.",
          f"{_RATES}.true_pass_rate point_ranking.*.*.models.*.true_pass_rate"),
         ("power_tuned_pass_rate", "True pass rate, power-tuned", "answers that are good, estimated "
          "from all verdicts and the labels (PPI++)", "Interval: clustered by items.",
@@ -97,7 +102,7 @@ declare_measures(
     (
         ("scores.mae", "Distance from labels", "mean absolute difference of score and label",
          T_INTERVAL, "scores.*.*.mae scores.*.*.expected.mae criteria.**.mae"),
-        ("scores.bias", "Scores minus labels", "mean difference of score and label", T_INTERVAL,
+        ("scores.bias", "Scores minus labels", "mean of score minus label", T_INTERVAL,
          "scores.*.*.bias scores.*.*.expected.bias criteria.**.bias"),
     ),
     unit="score", style="decimal", needs=(LABELS,),
@@ -122,20 +127,22 @@ declare_measures(
     "agreement",
     "rater",
     (
-        ("scores.within_one", "Within one step of labels", "scores at most one step from the "
-         "label", SHARE_INTERVAL, "scores.*.*.within_one scores.*.*.expected.within_one "
+        ("scores.within_one", "Within one step of labels", "scores at most one step of the scale "
+         "from the label", SHARE_INTERVAL, "scores.*.*.within_one scores.*.*.expected.within_one "
          "criteria.**.within_one"),
         ("reliability", "Reliability", "good answers (or the mean label) by the judge's "
          "probability of a pass or its score", f"{SHARE_INTERVAL} Of a mean label: Student's t.",
          "reliability.**"),
         ("score_contradictions", "Scores against comparisons", "pairs whose lower-scored answer "
-         "won the judge's own comparison", SHARE_INTERVAL, "score_contradictions.*.share"),
-        ("intransitive_triples", "Circular triples", "triples of models whose comparisons form a "
-         "circle", SHARE_INTERVAL, "score_contradictions.*.triples.share"),
+         "won the judge's own comparison", "Pairs with equal scores or without a winner are left "
+         f"out. {SHARE_INTERVAL}", "score_contradictions.*.share"),
+        ("intransitive_triples", "Circular triples", "triples of answers to one item whose "
+         "comparisons form a circle", "Triples with an undecided pair are left out. "
+         f"{SHARE_INTERVAL}", "score_contradictions.*.triples.share"),
         ("score_share", "Share of a score", "verdicts with this score in this arrangement",
          SHARE_INTERVAL, "score_distribution.*.*.arrangements.*.shares.*"),
-        ("several_scores", "Answers with several scores", "answers whose repeats got more than "
-         "one score", SHARE_INTERVAL, "point_repeats.*.*.several"),
+        ("several_scores", "Answers with several scores", "answers whose repeats in one "
+         "arrangement got more than one score", SHARE_INTERVAL, "point_repeats.*.*.several"),
     ),
     needs=(SCORES,),
 )  # fmt: skip
@@ -146,10 +153,11 @@ declare_measures(
         ("point_value", "Mean score or pass rate of a model", "mean score, or share of passes, of "
          "the model's answers", "Interval: Student's t over items; of a share, Wilson at the "
          "effective number of items.", "point_ranking.*.*.models.*.value"),
-        ("behind_first", "Distance to the first model", "value of the first model minus that of "
-         "this one", "Bonferroni over all pairs of models.",
+        ("behind_first", "Distance to the first model", "value by which models are ranked, of the "
+         "first model minus that of this one", "True pass rates if all are known; otherwise paired "
+         "by item. Only `ranks` are adjusted for all pairs of models (Bonferroni).",
          "point_ranking.*.*.models.*.behind_first"),
-        ("mean_score", "Mean score by arrangement", "mean of all scores, by arrangement",
+        ("mean_score", "Mean score by arrangement", "mean of all scores, in all and by arrangement",
          T_INTERVAL, "score_distribution.*.*.mean score_distribution.*.*.arrangements.*.mean"),
         ("repeat_deviation", "Deviation of repeats", "standard deviation of the scores of one "
          "answer in one arrangement, mean over answers", T_INTERVAL, "point_repeats.*.*.deviation"),
@@ -169,7 +177,7 @@ for _stem, _what, _places in (
              f"answers whose score differs between orders of the {_what}", SHARE_INTERVAL,
              f"{_section}.*.*.changed"),
             (f"{_section}.noise_floor", f"Changed on a repeat, same order of {_what}",
-             "answers whose score changes when the call is repeated", SHARE_INTERVAL,
+             "noise-floor repeats whose score differs from the first verdict", SHARE_INTERVAL,
              f"{_section}.*.*.noise_floor"),
         ),
         needs=(SCORES,),
@@ -179,8 +187,8 @@ for _stem, _what, _places in (
         "rater",
         (
             (f"{_section}.shift", f"Shift by the order of {_what}", "mean score in one "
-             "arrangement, or of a criterion at one place, minus that in the others",
-             T_INTERVAL, f"{_section}.*.*.shift.* {_places}"),
+             "arrangement, or of a criterion at one place, minus that in the others, on the same "
+             "answers", T_INTERVAL, f"{_section}.*.*.shift.* {_places}"),
         ),
         unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
     )  # fmt: skip
@@ -211,10 +219,11 @@ declare_measures(
     "rater",
     (
         ("pass_by_order.rate", "Pass rate by order", "answers that pass with pass, or fail, listed "
-         "first", T_INTERVAL,
+         "first", f"Answers judged in both orders; repeats are averaged. {T_INTERVAL}",
          "pass_by_order.**.pass_first pass_by_order.**.fail_first"),
-        ("pass_by_order.shift", "Shift of the pass rate", "pass rate with pass listed first minus "
-         "with fail listed first", T_INTERVAL, "pass_by_order.**.shift"),
+        ("pass_by_order.shift", "Shift of the pass rate", "answers that pass with pass listed "
+         "first, minus those that pass with fail listed first", T_INTERVAL,
+         "pass_by_order.**.shift"),
     ),
     needs=(SCORES,),
 )  # fmt: skip

@@ -15,6 +15,10 @@ from metrics.catalogue.record import (
 from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
 
 _MEAN: Final = "Mean over items; interval: Student's t over items."
+_GRADED: Final = (
+    f"{_MEAN} Items with a tie or an unusable reply are left out. `_gradelab`, the authors' rule, "
+    "keeps them and divides the entropy by the log of the number of orders."
+)
 
 
 def grade_at_random(options: int, _ties: float) -> float:
@@ -29,7 +33,7 @@ GRADE: Final = declare(
         question="position",
         definition="harmonic mean of an item's position entropy and the share of its choices for "
         "the most chosen answer, mean over items",
-        how=_MEAN,
+        how=_GRADED,
         paths=("grade.*.*.grade", "grade.*.*.grade_gradelab"),
         unit="score",
         style="decimal",
@@ -48,7 +52,7 @@ GRADE_ENTROPY: Final = declare(
         name="Entropy of an item's positions",
         question="position",
         definition="position entropy of one item's choices, mean over items",
-        how=_MEAN,
+        how=_GRADED,
         paths=("grade.*.*.entropy", "grade.*.*.entropy_gradelab"),
         unit="score",
         style="decimal",
@@ -64,7 +68,7 @@ CHOICE: Final = declare(
         name="Choice",
         question="position",
         definition="share of an item's choices that go to its most chosen answer",
-        how=_MEAN,
+        how=_GRADED,
         paths=("grade.*.*.choice", "grade.*.*.choice_gradelab"),
         unit="score",
         style="decimal",
@@ -80,9 +84,10 @@ SLOT_EFFECTS: Final = declare(
         key="place_effect",
         name="Position term among N options",
         question="position",
-        definition="log-odds advantage of a position, or of a label, for equally good answers",
-        how="The γ, or the λ, of the choice model `P(position s) ∝ exp(θ + γ + λ)`. Interval: "
-        "sandwich by items.",
+        definition="log-odds advantage of a position, or of a label, over the mean of all, for "
+        "equally good answers",
+        how="The γ, or the λ, of the choice model `P(position s) ∝ exp(θ + γ + λ)`. Ties are left "
+        "out; in the JSON, all judges and prompts together. Interval: sandwich by items.",
         paths=("places.*.[]", "places.labels.*"),
         unit="logit",
         style="logit",
@@ -96,16 +101,19 @@ declare_measures(
     "position",
     "rater",
     (
-        ("grade_corrected", "Grade above chance", "grade relative to the grade of random choices",
-         _MEAN, "grade.*.*.corrected"),
-        ("grade_contradictions", "Contradictions", "choices of an option that the judge graded "
-         "lower than another one", SHARE_INTERVAL,
+        ("grade_corrected", "Grade above chance", "grade corrected for chance: (grade − "
+         "g)/(1 − g), with g the grade of random choices", "For N options in N orders, N at most "
+         f"10. {_MEAN}", "grade.*.*.corrected"),
+        ("grade_contradictions", "Contradictions", "share of choices for an option that the same "
+         "reply graded lower than another one",
+         f"Ties and replies without all grades are left out. {SHARE_INTERVAL}",
          "grade.*.*.contradictions"),
-        ("unrelated_share", "Choices of the unrelated option", "choices of an answer to another "
-         "item", SHARE_INTERVAL,
-         "grade.*.*.unrelated_share"),
-        ("strength", "Strength among N options", "θ of a model's answers in the choice model",
-         "Interval: sandwich by items.", "strength.*"),
+        ("unrelated_share", "Choices of the unrelated option", "share of choices for an answer to "
+         "another item, where one was shown",
+         f"Ties are left out. Chance level: 1/N. {SHARE_INTERVAL}", "grade.*.*.unrelated_share"),
+        ("strength", "Strength among N options", "log-odds of a model's answers above the mean of "
+         "all models, in the choice model", "The θ of *Position term among N options*. Interval: "
+         "sandwich by items.", "strength.*"),
     ),
     unit="score", style="decimal", options="many", needs=(SEVERAL_OPTIONS,),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from metrics.catalogue.record import (
     BOTH_ORDERS,
     JACKKNIFE_INTERVAL,
     KNOWN_ORDER,
+    PLANNED_REPEATS,
     PROBABILITIES,
     REPEATS,
     SHARE_INTERVAL,
@@ -34,9 +35,10 @@ def position_paths(key: str) -> tuple[str, str]:
     return f"position.*.*.{key}", f"position_pooled.{key}"
 
 
-def chance_consistency(options: int, _ties: float) -> float:
-    """Probability that random choices without ties name the same answer in every order."""
-    return (1 / options) ** (options - 1)
+def chance_consistency(options: int, ties: float) -> float:
+    """Probability that random choices, of which a share `ties` are ties, give the same verdict in
+    as many orders as there are options."""
+    return ties**options + options * ((1 - ties) / options) ** options
 
 
 def even_share(options: int, _ties: float) -> float:
@@ -50,8 +52,10 @@ CONSISTENCY: Final = declare(
         question="position",
         definition="comparisons with the same verdict in every order",
         how="A comparison is consistent if its verdict is the same in all planned orders: always "
-        "the same answer, or always a tie. `Consistency = consistent comparisons / comparisons "
-        f"judged in all orders`. {SHARE_INTERVAL}",
+        "the same answer, or always a tie. Repeats of an order count by their most frequent "
+        "verdict. `Consistency = consistent comparisons / comparisons judged in all orders`. "
+        f"{SHARE_INTERVAL} `consistency_bounds`: lowest and highest value if comparisons with a "
+        "missing verdict are counted too.",
         paths=(*position_paths("consistency"), "position.*.*.consistency_bounds"),
         neutral=chance_consistency,
         better="high",
@@ -70,8 +74,10 @@ FIRST_SHARE: Final = declare(
         short="First",
         question="position",
         definition="verdicts for the answer shown first, ties left out",
-        how="`first / (first + second)` over decisive verdicts of comparisons judged in all "
-        f"orders, so that content cancels out. {SHARE_INTERVAL}",
+        how="`first / decisive verdicts` of comparisons judged in all orders, in which each answer "
+        "is shown first equally often. All decisive verdicts count if no comparison has several "
+        f"orders. {SHARE_INTERVAL} `first_share_bounds`: lowest and highest share that unusable "
+        "replies allow, incomplete comparisons included.",
         paths=(*position_paths("first_share"), "position.*.*.first_share_bounds"),
         neutral=even_share,
         needs=(KNOWN_ORDER,),
@@ -133,7 +139,7 @@ HARD_FLIPS: Final = declare(
         key="hard_flips",
         name="Hard flips",
         question="position",
-        definition="pairs in which the winner reverses when swapped",
+        definition="comparisons that different answers win in different orders",
         paths=position_paths("hard_flips"),
         better="low",
         needs=(BOTH_ORDERS,),
@@ -148,7 +154,7 @@ SOFT_FLIPS: Final = declare(
         key="soft_flips",
         name="Soft flips",
         question="position",
-        definition="pairs with a winner in one order and a tie in the other",
+        definition="comparisons with one winner in some orders and a tie in the others",
         paths=position_paths("soft_flips"),
         better="low",
         needs=(BOTH_ORDERS,),
@@ -184,8 +190,9 @@ ENTROPY: Final = declare(
         question="position",
         definition="entropy of the chosen position divided by log₂ N; 1 means no preferred "
         "position",
-        how="Maximum likelihood from the shares of the positions. The entropy varies little and "
-        "shows no direction (62 % first is 0.96), so read it together with the consistency. "
+        how="Maximum likelihood from the verdicts that the first-position share counts; mean "
+        "weighted by verdicts if N differs. The entropy varies little and shows no direction (62 % "
+        "first is 0.96), so read it together with the consistency. "
         "Interval: jackknife over items; of two positions, from that of the first-position share.",
         paths=(*position_paths("entropy"), "grade.*.*.pooled_entropy"),
         unit="bits/log2 N",
@@ -205,14 +212,14 @@ TIES: Final = declare(
         key="tie_rate",
         name="Ties",
         question="position",
-        definition="all verdicts that are ties",
+        definition="verdicts that are ties",
         paths=position_paths("tie_rate"),
         measure=measures.TIE_RATE,
         outlets=frozenset({"library"}),
         families=(BEHAVIOUR,),
         selection={"slot": -1},
         counts_verdicts=True,
-        how=SHARE_INTERVAL,
+        how=f"Comparisons without a verdict in all planned orders are left out. {SHARE_INTERVAL}",
     )
 )
 NOISE_FLOOR: Final = declare(
@@ -222,7 +229,8 @@ NOISE_FLOOR: Final = declare(
         short="Noise",
         question="position",
         definition="verdicts that change when repeated in the same order",
-        how=f"Repeats made for this purpose enter no other measure. {SHARE_INTERVAL}",
+        how="Share of pairs of repeats that differ, mean over the repeated orders. Repeats made "
+        f"for this purpose enter no win rate, rating or position share. {SHARE_INTERVAL}",
         paths=position_paths("noise_floor"),
         better="low",
         needs=(REPEATS,),
@@ -257,6 +265,7 @@ CHANCE_CONSISTENCY: Final = declare(
         definition="comparisons in which verdicts drawn at random, with the judge's own shares of "
         "positions and ties, are the same in every order",
         how="For a pair: t² + 2·f·s from the shares of ties (t), first (f) and second (s). "
+        "Comparisons of N options in N orders count; if N differs, those of the smallest N. "
         "Interval: jackknife over items.",
         paths=position_paths("chance"),
         needs=(BOTH_ORDERS,),
@@ -277,7 +286,7 @@ CONSISTENCY_KAPPA: Final = declare(
         better="high",
         needs=(BOTH_ORDERS,),
         measure=measures.CONSISTENCY_KAPPA,
-        how=JACKKNIFE_INTERVAL,
+        how=f"On the comparisons of *Chance consistency*. {JACKKNIFE_INTERVAL}",
     )
 )
 STABILITY: Final = declare(
@@ -288,9 +297,9 @@ STABILITY: Final = declare(
         definition="repeats of one order that give its most frequent verdict, mean over orders",
         paths=position_paths("stability"),
         better="high",
-        needs=(REPEATS,),
+        needs=(PLANNED_REPEATS,),
         measure=measures.STABILITY,
-        how=SHARE_INTERVAL,
+        how=f"Noise-floor repeats are left out. {SHARE_INTERVAL}",
         also_known_as=("Repetition Stability (Shi et al. 2024)",),
     )
 )
@@ -367,7 +376,7 @@ SLOT: Final = declare(
         key="slot_effect",
         name="Effect of the position",
         question="position",
-        definition="verdicts for the first position, whatever its label",
+        definition="decisive verdicts for the first position, whatever its label",
         how="With labels crossed: `(f + g)/2`, where f and g are the shares of the first position "
         "labelled A and labelled B. Interval: jackknife over items.",
         paths=("position.*.*.slot_effect",),
@@ -382,7 +391,7 @@ LABEL: Final = declare(
         key="label_effect",
         name="Effect of the label",
         question="position",
-        definition="verdicts for the first label, whatever its position",
+        definition="decisive verdicts for the first label, whatever its position",
         how="With labels crossed: `(f + 1 − g)/2`. Interval: jackknife over items.",
         paths=("position.*.*.label_effect",),
         neutral=0.5,
@@ -391,14 +400,19 @@ LABEL: Final = declare(
         options="pairs",
     )
 )
-for _part, _words in (("position", "of the first position"), ("content", "of the content")):
+for _part, _words, _mean, _term in (
+    ("position", "of the first position", "mean", "(ℓ₁ + ℓ₂)/2"),
+    ("content", "of the content", "mean absolute", "(ℓ₁ − ℓ₂)/2"),
+):
     declare(
         MeasureRecord(
             key=f"logit_{_part}",
             name=f"Log-odds {_words}",
             question="position",
-            definition=f"log-odds {_words}, from the probabilities of the labels in both orders",
-            how=T_INTERVAL,
+            definition=f"{_mean} log-odds {_words}, from the probabilities of the labels in both "
+            "orders",
+            how=f"`{_term}`, with ℓ₁ and ℓ₂ the log-odds of the answer shown first in the two "
+            f"orders. The probability of a tie is left out. {T_INTERVAL}",
             paths=(f"position.*.*.logit_{_part}",),
             unit="logit",
             style="logit",
@@ -417,11 +431,12 @@ for _part, _words in (
             name=f"Entropy of {_words}",
             question="position",
             definition=f"entropy of the {_words}, in bits, for comparisons repeated in every order",
-            how="Total = noise + order. Interval: Student's t over items.",
+            how="Total = noise + order; with few repeats the part of the order is too high. "
+            "Noise-floor repeats are left out. Interval: Student's t over items.",
             paths=(f"position.*.*.entropy_{_part}",),
             unit="bits",
             style="decimal",
             neutral=0.0 if _part == "order" else None,
-            needs=(BOTH_ORDERS, REPEATS),
+            needs=(BOTH_ORDERS, PLANNED_REPEATS),
         )
     )

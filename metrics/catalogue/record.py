@@ -41,6 +41,7 @@ class Need:
 BOTH_ORDERS: Final = Need("verdicts in both orders", "Run the study in both orders.")
 KNOWN_ORDER: Final = Need("the order in which answers were shown", "Record which was shown first.")
 REPEATS: Final = Need("repeated calls in the same order", "Set noise_floor in the study file.")
+PLANNED_REPEATS: Final = Need("several calls in each order", "Set repeats in the study file.")
 KNOWN_ANSWERS: Final = Need("known better answers", "Add gold labels, or collect votes.")
 VOTES: Final = Need("votes by people", "Open Vote, or import votes.")
 VOTES_OR_ANSWERS: Final = Need(
@@ -53,7 +54,6 @@ SEVERAL_JUDGES: Final = Need("several judges", "Add a judge to the study.")
 THREE_JUDGES: Final = Need("at least three judges", "Add judges to the study.")
 LENGTHS: Final = Need("the texts of the answers", "Import the answers with the verdicts.")
 FAMILIES: Final = Need("model families of judge and answers", "Set families in the study file.")
-PRICES: Final = Need("prices of the judges", "Set a price in Study, step Judges.")
 PROBABILITIES: Final = Need("probabilities of the labels", "Set read: probabilities for a judge.")
 PRESET: Final = Need("the protocol's preset", "Set a preset in the study file.")
 

@@ -38,7 +38,7 @@ def text_records(outlet: Outlet) -> list[MeasureRecord]:
     return [one for one in listed(outlet) if one.measure is not None and one.measure.reads_texts]
 
 
-def family_names() -> list[str]:
+def contrast_family_names() -> list[str]:
     """Names of the families of paired differences, in the order of declaration."""
     return list(dict.fromkeys(name for one in RECORDS.values() for name in one.families))
 
@@ -62,7 +62,8 @@ def profile_records() -> list[MeasureRecord]:
 def rater_profile(
     frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Estimate the measures of `profile_records` in every cell of `by`; rows are grouped once."""
+    """Estimate the measures of the section `position` (`profile_records`) in every cell of the
+    columns `by`: cell -> name of the measure -> estimate."""
     measures: list[Measure] = [one.measure for one in profile_records() if one.measure]
     columns = estimate_all(measures, frame, by)
     cells = next(iter(columns.values()))

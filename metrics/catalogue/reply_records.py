@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from metrics.catalogue.record import SHARE_INTERVAL, MeasureRecord, declare
 from metrics.estimation.measures import Measure, fact_tally
-from studies.frames.reply_facts import reply_fact
+from studies.frames.reply_facts import register_reply_fact
 from studies.texts.self_contradiction import LEAST_CHARACTERS, self_contradiction
 
 CONTRADICTS_ITSELF = "contradicts_itself"
 """Column of the frame: 1 for a reply that contradicts itself, nan where the rule does not apply."""
 
-reply_fact(CONTRADICTS_ITSELF, LEAST_CHARACTERS)(self_contradiction)
+register_reply_fact(CONTRADICTS_ITSELF, LEAST_CHARACTERS)(self_contradiction)
 
 SELF_CONTRADICTION = declare(
     MeasureRecord(

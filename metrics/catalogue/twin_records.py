@@ -31,8 +31,8 @@ TWIN_PREFERENCE: Final = declare(
         key="twin_preference",
         name="Preference for twins",
         question="nudges",
-        definition="verdicts for the twin against its original in both orders, a tie counting "
-        "half, minus one half",
+        definition="share of verdicts for the twin against its original in both orders, a tie "
+        "counting half, minus one half",
         how=f"{SHARE_INTERVAL} {_FLOOR}",
         paths=tuple(
             f"{_CELL}.{name}" for name in ("preference", "floor", "beyond_floor", "adjusted")
@@ -62,8 +62,8 @@ declare_measures(
     "nudges",
     "rater",
     (
-        ("twin_accuracy_change", "Change of accuracy by a twin", "comparisons decided for the "
-         "known answer with the twin, minus those without", _PAIRED,
+        ("twin_accuracy_change", "Change of accuracy by a twin", "verdicts for the known "
+         "answer with the twin, minus those without; a tie counts half", _PAIRED,
          f"{_CELL}.accuracy_change"),
     ),
     style="points", neutral=0.0, better="high", needs=(TWINS, KNOWN_ANSWERS),
@@ -87,7 +87,7 @@ declare_measures(
          "Bradley–Terry with four style differences, without a ridge; sandwich by items. It is "
          "correlation; twins of the same feature show the effect.", "style.*.coefficients.*"),
         ("style_share", "Share of the ranking that is style", "covariance of the part that style "
-         "control removes with the strengths, divided by their variance",
+         "control removes with the strengths before it, divided by the variance of these",
          "May be negative. Interval: sandwich by items.", "style.*.style_share"),
     ),
     style="decimal", neutral=0.0, needs=(LENGTHS,),
@@ -106,8 +106,9 @@ declare_measures(
     "nudges",
     "model",
     (
-        ("style_rating", "Rating before and after style control", "strength of a model with and "
-         "without the style differences in the model", "Bradley–Terry; sandwich by items.",
+        ("style_rating", "Rating before and after style control", "rating of a model without "
+         "(before) and with (after) the style differences in the fit",
+         "Bradley–Terry; sandwich by items.",
          "style.*.ranking.*.before style.*.ranking.*.after"),
     ),
     unit="Elo", style="rating", needs=(LENGTHS,),
