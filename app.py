@@ -26,15 +26,15 @@ from starlette.middleware import Middleware
 
 from components.layout.loading_screen import Preview
 from components.layout.theme import appearance_settings
-from components.page.page_opening import compute_overview_ahead, show_preview
+from components.page.page_opening import compute_summary_ahead, loading_screen_content
 from components.page.page_tab import create_page
 from components.server.access import Access, current_access
-from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
+from components.server.allowed_hosts import Hosts, configured_hosts, make_host_check_lifespan
 from components.server.fair_queue_tab import configure_queue
 from components.server.gradio_private import (
     check_private_names,
     refuse_remote_files,
-    start_settings,
+    launch_arguments,
     use_new_upload_folders,
     use_server_settings,
 )
@@ -86,20 +86,22 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether the page is read-only. If a frozen store (of a
-    read-only page) lies in `here`, a temporary copy of it is opened. Else, if there is no store at
-    `path` yet, a seed store (of a published Space) in `here` is copied to `path`."""
-    if (here / FROZEN_STORE).is_file():
+def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store, bool]:
+    """Open the store; return it, and whether the page is read-only. If `app_folder` has a frozen
+    store (of a read-only page), a temporary copy of it is opened. Else the store at `path` (None:
+    the default path) is opened and gets the demo studies; if there is none yet, it is first made
+    from the snapshot on the Hub, if snapshots are configured, else from the seed store (of a
+    published Space) in `app_folder`."""
+    if (app_folder / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
-        shutil.copyfile(here / FROZEN_STORE, copy)
+        shutil.copyfile(app_folder / FROZEN_STORE, copy)
         return ReadOnlyStore(copy), True
     target = path or default_store_path()
     if backup := hub_backup.snapshot_settings():
         hub_backup.restore_snapshot(target, *backup)
-    if (here / SEED_STORE).is_file() and not target.exists():
+    if (app_folder / SEED_STORE).is_file() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(here / SEED_STORE, target)
+        shutil.copyfile(app_folder / SEED_STORE, target)
     _require_writable(target)
     store = Store(target)
     demo_studies.open_demo(store)
@@ -107,7 +109,7 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
 
 
 def _require_writable(path: Path) -> None:
-    """Raise an error for a read-only store before any work is done for the page."""
+    """Raise StoreUnusable if the store file at `path` exists but may not be written."""
     effective = os.access in os.supports_effective_ids
     if path.is_file() and not os.access(path, os.W_OK, effective_ids=effective):
         raise StoreUnusable(
@@ -124,13 +126,14 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
         store,
         most_studies=access.studies or 0,
         open_votes=access.open_votes,
-        has_room=_visitor_space_check(store, access),
+        has_room=_make_visitor_space_check(store, access),
     )
     return visitor_store, PublicEngine(visitor_store, access.run_limits, load_host_key())
 
 
-def _visitor_space_check(store: Store, access: Access) -> Callable[[], bool]:
-    """Return a function that returns whether visitors may store more data."""
+def _make_visitor_space_check(store: Store, access: Access) -> Callable[[], bool]:
+    """Return a function that returns whether visitors may store more data: always True if their
+    data has no limit."""
     most = access.visitor_bytes
     return VisitorSpace(store, most).has_room if most else lambda: True
 
@@ -157,9 +160,11 @@ def page_settings(
     preview: Preview = lambda _: None,
 ) -> dict[str, Any]:
     """Return the arguments of launch() for the page's appearance and for checking the host, route
-    and size of each request."""
+    and size of each request. `quota`: limit of the uploaded files together; `mcp`: whether the
+    routes of MCP tools are open; `home`: whether the page has a Home tab; `preview`: content of the
+    loading screen."""
     settings = appearance_settings(home=home, preview=preview)
-    settings["app_kwargs"]["lifespan"] = serve_only(hosts)
+    settings["app_kwargs"]["lifespan"] = make_host_check_lifespan(hosts)
     limits = Middleware(
         RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
     )
@@ -168,8 +173,8 @@ def page_settings(
 
 
 def _exit_on_signal(*_: object) -> None:
-    """When a signal stops the process, exit as after Ctrl-C, so that replies in flight are stored
-    and the last snapshot of the store is made."""
+    """Handle SIGTERM: exit the process as after Ctrl-C, so that replies in flight are stored and
+    the last snapshot of the store is made."""
     sys.exit(0)
 
 
@@ -201,7 +206,7 @@ def main(arguments: list[str] | None = None) -> int:
     days = None if frozen else access.expiry_days
     expiry_thread = ExpiryThread(store, days) if days else None
     daily_thread = None if frozen else DailyBackupThread(store.path)
-    room = (lambda: True) if frozen else _visitor_space_check(store, access)
+    room = (lambda: True) if frozen else _make_visitor_space_check(store, access)
     quota = TempFileQuota(access.temp_bytes, has_room=room) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
@@ -220,12 +225,12 @@ def main(arguments: list[str] | None = None) -> int:
         refuse_remote_files(blocks)
         use_new_upload_folders(blocks)
         use_server_settings(blocks, limit_connections)
-        settings |= start_settings(blocks)
-        preview = partial(show_preview, page_store, engine)
+        settings |= launch_arguments(blocks)
+        preview = partial(loading_screen_content, page_store, engine)
         shown = page_settings(
             access, quota, hosts, mcp=chosen.mcp, home=not frozen, preview=preview
         )
-        requests = Middleware(PageRequests, on_request=partial(compute_overview_ahead, page_store))
+        requests = Middleware(PageRequests, on_request=partial(compute_summary_ahead, page_store))
         shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown, quiet=True, prevent_thread_lock=True)
         address = f"http://{chosen.host}:{chosen.port}"

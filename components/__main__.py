@@ -16,7 +16,7 @@ from components.share.board.record_tree import (
     records_of_file,
     records_of_store,
 )
-from components.share.publish import freeze, publish, push_space
+from components.share.publish import push_space, write_frozen_page, write_space_folder
 from components.share.report import write_report
 from studies import settings
 from studies.errors import SourceError
@@ -182,7 +182,7 @@ def make_report(store: Store, options: argparse.Namespace) -> None:
 
 
 def make_frozen_page(store: Store, options: argparse.Namespace) -> None:
-    freeze(store, options.study, options.target)
+    write_frozen_page(store, options.study, options.target)
     print(
         f"wrote {options.target}; to start the page, run in that folder: "
         "pip install -r requirements.txt && python app.py"
@@ -191,7 +191,7 @@ def make_frozen_page(store: Store, options: argparse.Namespace) -> None:
 
 
 def make_space(store: Store, options: argparse.Namespace) -> None:
-    publish(store, options.study, options.target)
+    write_space_folder(store, options.study, options.target)
     print(f"wrote {options.target}: a Hugging Face Space, ready to upload")
     _push_space_if_named(options)
 

@@ -23,7 +23,7 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.planning.forecast import make_forecast
 from judges.planning.plan import assign_owner, save_plan
-from metrics.summary.study_inputs import remedy_inputs, stored_styles
+from metrics.summary.study_inputs import read_remedy_inputs, stored_styles
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates.counting_rules import counting_rule
 from studies.errors import AccessDenied, EvenhandError, UnknownStudy
@@ -85,7 +85,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,
             checks=current_checks(store, study),
-            remedies=remedy_inputs(store, study),
+            remedies=read_remedy_inputs(store, study),
             twins=store.frame(study, "only"),
             styles=stored_styles(store, study),
         )

@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy, Value
-from components.filtering.raters import Raters, TruthSource
+from components.filtering.raters import Raters
 from components.html.format import NARROW_SPACE
 from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
-from metrics.remedies.known_winners import TruthSource as WinnerSource
+from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.remedy_study import (
     RemedyStudy,
     add_call_credits,
@@ -26,6 +26,7 @@ from metrics.remedies.remedy_study import (
 )
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
+from studies.frames.known_answers import KnownAnswerSource
 from studies.store.store import Store
 
 
@@ -59,12 +60,12 @@ class UnsavedRaters(Raters):
     design, or from people's votes; `winners` names the source that remedies use, None for the
     default."""
 
-    source: TruthSource = "none"
+    source: KnownAnswerSource = "none"
     winners: WinnerSource | None = None
 
     @cached_property
-    def truth(self) -> TruthSource:
-        return self.source if (self.rows["truth"].to_numpy() >= 0).any() else "none"
+    def known_answer_source(self) -> KnownAnswerSource:
+        return self.source if (self.rows["known_answer"].to_numpy() >= 0).any() else "none"
 
     @cached_property
     def temperatures(self) -> Mapping[str, float | None]:
@@ -91,9 +92,9 @@ class JudgeCard:
 
 
 def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
-    """Yield the card (sentences and measures) of each judge with each prompt that has verdicts."""
+    """Yield the card (sentences and measures) of each judge with each prompt, people left out."""
     filtered = UnsavedStudy(study.name, judgements=study.frame)
-    raters = UnsavedRaters(filtered, study.truth, study.measured.remedies.source)
+    raters = UnsavedRaters(filtered, study.known_answer_source, study.measured.remedies.source)
     for rater in raters.filtered_rater_names:
         card = ReportCard(raters, rater)
         if (card.rows["options"] == 1).all():
@@ -101,7 +102,7 @@ def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
             said, measures = points.sentences, _point_measures(points)
         else:
             said = [one.text for one in card_sentences(card.facts, card.words)]
-            measures = dict(_list_card_measures(card, study.truth))
+            measures = dict(_comparison_measures(card, study.known_answer_source))
         yield JudgeCard(card.judge, card.prompt, tuple(map(_plain_sentence, said)), measures)
 
 
@@ -115,9 +116,14 @@ def _point_measures(card: PointCard) -> dict[str, Estimate]:
     return {label: one for label, _, one, _ in card.measures if one.value is not None}
 
 
-def _list_card_measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
+def _comparison_measures(
+    card: ReportCard, source: KnownAnswerSource
+) -> Iterator[tuple[str, Estimate]]:
+    """Yield (name, estimate) for each measure of the card of a judge of comparisons, if it has a
+    value. Accuracy is left out if the better answers are known from people, because the agreement
+    with people states the same."""
     for record in records.listed("library", card.options):
-        estimate = card.values_of(record).get(card.rater)
-        by_people = record.key == "accuracy" and truth == "people"  # agreement says it
+        estimate = card.measure_by_rater(record).get(card.rater)
+        by_people = record.key == "accuracy" and source == "people"  # agreement says it
         if estimate is not None and estimate.value is not None and not by_people:
             yield record.name, estimate

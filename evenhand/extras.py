@@ -44,7 +44,8 @@ class PackageMissing(EvenhandError):
 
 
 def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
-    """Error that names the extra to install; None if the missing module belongs to no extra."""
+    """Return an error that names the extra to install; None if the missing module belongs to no
+    extra."""
     package = (error.name or "").partition(".")[0]
     extra = EXTRA_OF_PACKAGE.get(package)
     if extra is None:

@@ -125,6 +125,7 @@ def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) ->
 
 
 def _verdict_letter(reply: str) -> str:
+    """Return "A", "B" or "C" (tie), read from a grader's reply; "" if it has no verdict."""
     verdict = parse_verdict("mt-bench", reply).verdict
     if verdict is None:
         return ""
@@ -140,6 +141,9 @@ def _outcome_of_letter(letter: str, order: str) -> str:
 
 
 def _combine_orders(verdicts: Mapping[str, str], asked: list[str], explanation: str) -> Score:
+    """Return the mean of both verdicts as a score: a win counts 1, a tie ½, a loss 0; unscored if
+    one is missing. `verdicts`: order -> outcome; `asked`: orders in which the grader was called.
+    `explanation` has the replies of the grader."""
     found: dict[str, Any] = {order: verdicts[order] for order in ORDERS}
     metadata = {**found, "asked": asked, "flipped": found["first"] != found["second"]}
     if not all(found.values()):

@@ -41,7 +41,7 @@ class JudgeAudit:
 
     @cached_property
     def cards(self) -> tuple[JudgeCard, ...]:
-        """Card of each judge with each prompt: its sentences and measures."""
+        """Card of each judge with each prompt, people left out: its sentences and measures."""
         return tuple(judge_cards(self.study))
 
     def __str__(self) -> str:
@@ -56,8 +56,8 @@ class JudgeAudit:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """Return HTML in which every name and sentence is escaped, so that no text of a study is
-        run as code."""
+        """Return the audit as HTML, in which every name and sentence is escaped, so that no text of
+        a study is run as code."""
         cards = [card_html(_card_title(card), card) for card in self.cards[:MAX_CARDS]]
         more = len(self.cards) - MAX_CARDS
         if more > 0:

@@ -27,13 +27,14 @@ PAGE_HEIGHT: Final = 900
 
 
 class PageNotStarted(EvenhandError):
-    """Raised if the page did not start in time."""
+    """Raised if the page did not start in time, or its process ended before."""
 
 
 @names_missing_extra
 def report(data: Any, path: str | Path) -> Path:
-    """Write a study as one HTML file that opens offline; return its path. For a study from a store
-    this is the full report of the page (needs the extra `page`), for any other study its audit."""
+    """Write a study (or table, or file) as one HTML file that opens offline; return its path. For a
+    study from a store, the HTML file is the full report of the page (needs the extra `page`), for
+    any other study its audit."""
     study, target = as_study(data), Path(path).expanduser()
     if study.store is not None:
         from components.share.report import write_report
@@ -82,9 +83,11 @@ class ShownPage:
 
 @names_missing_extra
 def show(data: Any, *, port: int = 0, height: int = PAGE_HEIGHT) -> ShownPage:
-    """Start the page with a study on this machine, and show it inline (needs the extra `page`)."""
+    """Start the page with a study on this machine (needs the extra `page`) and return it; a
+    notebook shows it inline, `height` pixels high. `data` is a study, a table or a file; `port` 0
+    means any free port."""
     study = as_study(data)
-    store = study.store or _save_copy(study)
+    store = study.store or _save_in_temporary_store(study)
     number = port or _free_port()
     command = [
         sys.executable,
@@ -109,15 +112,17 @@ def show(data: Any, *, port: int = 0, height: int = PAGE_HEIGHT) -> ShownPage:
         f"{home}/?{urlencode({'study': study.name, 'tab': 'results'})}", process, height
     )
     atexit.register(page.close)
-    _wait_until_answers(home, process)
+    _wait_until_page_answers(home, process)
     return page
 
 
-def _wait_until_answers(home: str, process: subprocess.Popen[bytes]) -> None:
+def _wait_until_page_answers(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the page at `address`, served by `process`, answers a request; PageNotStarted if
+    the process ends or START_SECONDS pass before."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(home, timeout=5):
+            with urllib.request.urlopen(address, timeout=5):
                 return
         except OSError:
             time.sleep(0.3)
@@ -133,7 +138,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _save_copy(study: JudgedStudy) -> Path:
+def _save_in_temporary_store(study: JudgedStudy) -> Path:
     """Save a study in a temporary store, for the page; return its path. A study from a log is read
     from the log again, because the frame lacks replies and scores."""
     from studies.exchange.recorded_studies import import_verdicts

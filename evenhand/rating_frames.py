@@ -31,7 +31,8 @@ def elo(
     intervals: bool = True,
 ) -> pd.DataFrame:
     """Compute online Elo ratings, the best contestant first, with intervals from `rounds` bootstrap
-    samples of the items. Each row is a battle, in the order of the rows.
+    samples of the items. Each row is a battle, in the order of the rows; `item` has the item of
+    each row (None: each row is an item of its own), `k` is the largest change by one battle.
 
     Online Elo depends on this order: with `orders` random orders of the items, 95 % of the ratings
     are between `order_low` and `order_high`. `winner` has contestants, or `first`, `second`,
@@ -61,7 +62,9 @@ def bradley_terry(
     item: Iterable[object] | None = None,
 ) -> pd.DataFrame:
     """Compute Bradley–Terry ratings on the Elo scale, the best contestant first, with sandwich
-    intervals clustered by item. `winner`: contestants, or words such as `first`."""
+    intervals clustered by item. Each row is a battle; `winner` has contestants, or `first`,
+    `second`, `left`, `right` or `tie`; `item` has the item of each row (None: each row is an item
+    of its own)."""
     data = _battles_from_columns(first, second, winner, item)
     found = ratings_from_battles(data)
     return _ratings_frame({name: _estimate_columns(got) for name, got in found.items()}, COLUMNS)
@@ -87,14 +90,14 @@ def _battles_from_columns(
         raise SourceError(str(error)) from None
 
 
-def _estimate_columns(got: Estimate) -> dict[str, object]:
+def _estimate_columns(estimate: Estimate) -> dict[str, object]:
     return {
-        "rating": got.value,
-        "low": got.low,
-        "high": got.high,
-        "n": got.n,
-        "items": got.items,
-        "note": got.note,
+        "rating": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "items": estimate.items,
+        "note": estimate.note,
     }
 
 

@@ -1,4 +1,5 @@
-"""Remedies of a study as a table: agreement of each decision rule, its price, and the advice."""
+"""Remedies of a study as a table: agreement of each decision rule, its calls, and the rule that is
+recommended."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ COLUMNS: Final = [
 @dataclass(frozen=True, eq=False)
 class RemedyComparison:
     """Remedies and the single call, compared on the same comparisons: `table` has one row for each
-    judge, prompt and decision rule."""
+    judge, prompt and decision rule, and one for each jury (its judges joined by " + ", without a
+    prompt) and rule."""
 
     section: dict[str, Any]
     table: pd.DataFrame
@@ -52,13 +54,13 @@ class RemedyComparison:
 
 @names_missing_extra
 def remedies(data: Any) -> RemedyComparison:
-    """Compare decision rules on the comparisons whose better answer is known, by design or from
-    people's votes."""
+    """Compare decision rules on the comparisons of a study (or table, or file) whose better answer
+    is known, by design or from people's votes; SourceError if there are none."""
     study = as_study(data)
     section = to_plain_data(remedy_section(study.frame, study.measured.remedies))
     if not section:
         raise SourceError(
-            f"{study.name}: no comparison with a known better answer; add a column of truth, or "
+            f"{study.name}: no comparison with a known better answer; add a column `truth`, or "
             "votes by people"
         )
     table = pd.DataFrame(list(_remedy_rows(section)), columns=COLUMNS)
@@ -81,6 +83,8 @@ def _remedy_rows(section: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _remedy_row(line: dict[str, Any], **keys: str) -> dict[str, Any]:
+    """Row of the table for one rule: its estimates `line`, as in the summary, with their limits;
+    `keys` are the values of the columns judge, prompt, rule and title."""
     found: dict[str, Any] = {**keys, "calls": line["calls"]}
     for name in ESTIMATES:
         found[name] = line[name]["value"]

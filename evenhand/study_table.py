@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pandas as pd
 
@@ -14,9 +14,9 @@ from evenhand.table_input import (
     COLUMN_NAMES,
     as_table,
     find_columns,
-    score_mapping,
-    source_table,
-    use_argument_names,
+    mapping_of_score_table,
+    name_arguments_in_errors,
+    to_source_table,
 )
 from metrics.estimation import row_selection
 from metrics.remedies.known_winners import DESIGN, PEOPLE
@@ -27,11 +27,11 @@ from studies.errors import SourceError
 from studies.exchange.unsaved_study import frame_from_source, has_designed_answers
 from studies.frames.battle_frame import find_item_column, frame_from_battles
 from studies.frames.frame import NO_PICK, TIE
+from studies.frames.known_answers import KnownAnswerSource
 from studies.sources.detection.detect import matching_formats
 from studies.sources.load import LoadedSource, load_source, read_source
 from studies.spec.study import DataSpec
 
-TruthKind = Literal["design", "people", "none"]
 BATTLE_COLUMNS: Final = (("model_a", "model_b"), ("first", "second"))
 """Names of the columns with the contestants in a CSV of battles, in the order shown."""
 _REQUIRED: Final = ("first", "second", "winner")
@@ -39,13 +39,14 @@ _REQUIRED: Final = ("first", "second", "winner")
 
 @dataclass(frozen=True, eq=False)
 class JudgedStudy:
-    """A study with its verdicts, ready to be measured. `store` is the file from which the study was
+    """A study with its verdicts, ready to be measured. `known_answer_source` states how better
+    answers are known: by design, from people, or not. `store` is the file from which the study was
     read, None for tables and logs; `source` is the log. `items` are the questions and answers that
     are known; a study with texts can be run (`evenhand.run`)."""
 
     measured: MeasuredStudy
     name: str
-    truth: TruthKind = "none"
+    known_answer_source: KnownAnswerSource = "none"
     store: Path | None = None
     items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
@@ -84,7 +85,8 @@ def read(
     several studies, `study` names the one to read. Reading a store requires the extra `run`.
 
     `mapping` maps columns (also paths into nested cells) to the fields of docs/formats.md, for a
-    table of no known format; `words` states what a winner means, as in `study`.
+    table of no known format; `words`, for a CSV of battles only, states what a winner means, as in
+    `study`.
     """
     path = Path(source).expanduser()
     if path.is_file() and is_store(path):
@@ -94,11 +96,11 @@ def read(
     if any({*pair, "winner"} <= {*header} for pair in BATTLE_COLUMNS):
         return _study_from_battles(path, words)
     if not mapping and header:
-        mapping = score_mapping(find_columns(pd.DataFrame(columns=[*header])), header)
+        mapping = mapping_of_score_table(find_columns(pd.DataFrame(columns=[*header])), header)
     spec = DataSpec(
         str(path.resolve()) if path.exists() else str(source), format, mapping=dict(mapping or {})
     )
-    with use_argument_names():
+    with name_arguments_in_errors():
         loaded = load_source(spec, Path())
     return replace(_study_from_source(loaded, path.name.split(".")[0]), source=spec)
 
@@ -128,8 +130,9 @@ def study(
     contestant, `first`, `second`, `A`, `B`, `model_a`, `[[A]]` or `tie`; empty for a reply without
     a verdict), the judge, the prompt, the category, the better answer (`truth`, written like the
     winner), and the texts of question and answers. `words` states what other winners mean, such as
-    {0: "first", 1: "second"}. A table without these columns is read as a file with the same
-    columns would be (`verdict` and `label`, for instance), or by `mapping`, as in `read`.
+    {0: "first", 1: "second"}. A table without both contestants and a winner is read as a file with
+    the same columns would be (`verdict` and `label`, for instance), or by `mapping`, as in `read`;
+    `words` then has no effect.
     """
     rows = as_table(table)
     named = {
@@ -155,14 +158,14 @@ def _study_from_rows(
     rows: pd.DataFrame, columns: dict[str, str], words: Mapping[Any, str] | None, name: str
 ) -> JudgedStudy:
     """Build a study from a table with one battle in each row; `columns`: role (a key of
-    COLUMN_NAMES) -> column."""
+    COLUMN_NAMES) -> column. `words` states what other words for the winner mean."""
     roles = {"first": "model_a", "second": "model_b"}
     kept = ("item", "first", "second", "winner", "judge", "prompt", "category", "truth")
     table = pd.DataFrame(
         {roles.get(role, role): rows[columns[role]] for role in kept if role in columns}
     )
     frame = battle_frame(table, words)
-    known = bool((frame["truth"] >= 0).any())
+    known = bool((frame["known_answer"] >= 0).any())
     inputs = RemedyInputs(source=DESIGN if known else None)
     return JudgedStudy(
         MeasuredStudy(frame, name, remedies=inputs),
@@ -174,8 +177,8 @@ def _study_from_rows(
 
 
 def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) -> pd.DataFrame:
-    """Build the judgement frame of battles; `words` maps other words in the column of winners to
-    their meaning."""
+    """Build the judgement frame of a table of battles (see `frame_from_battles`); `words` maps
+    other words in the column of winners to their meaning. SourceError if a cell is invalid."""
     try:
         return frame_from_battles(table, {str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:
@@ -202,11 +205,11 @@ def _study_from_source_columns(
     name: str,
     given: list[str],
 ) -> JudgedStudy:
-    """Read a table as a file with the same columns would be read, by `mapping` if one is given.
-    SourceError if no format fits; `columns` (role -> column) and `given` (roles that the caller
-    named) tell what is missing."""
-    table = source_table(rows, name)
-    mapping = mapping or score_mapping(columns, table.columns)
+    """Build a study from a table, read as a file with the same columns would be, by `mapping`
+    (column -> field) if it is given. SourceError if no format fits; `columns` (role -> column) and
+    `given` (roles that the caller named) tell what is missing."""
+    table = to_source_table(rows, name)
+    mapping = mapping or mapping_of_score_table(columns, table.columns)
     missing = [role for role in _REQUIRED if role not in columns]
     if not mapping and (given or not matching_formats(table, Path(name))):
         raise SourceError(
@@ -215,7 +218,7 @@ def _study_from_source_columns(
             f"(docs/formats.md). Its columns: {', '.join(table.columns)}"
         )
     spec = DataSpec(name, mapping=dict(mapping))
-    with use_argument_names():
+    with name_arguments_in_errors():
         loaded = read_source(spec, Path(name), Path(), table)
     return _study_from_source(loaded, name)
 
@@ -223,8 +226,8 @@ def _study_from_source_columns(
 def _list_items(
     table: pd.DataFrame, columns: dict[str, str], frame: pd.DataFrame
 ) -> Iterable[Item]:
-    """Yield the items of the table; none unless it has columns for item, question, contestants and
-    answers."""
+    """Yield the items of a table; none unless `columns` (role -> column) has item, question and
+    both answers. `frame` is the judgement frame of the same rows."""
     wanted = ("question", "first_answer", "second_answer")
     if not all(role in columns for role in ("item", *wanted)):
         return
@@ -233,7 +236,7 @@ def _list_items(
     questions: dict[str, str] = {}
     texts = [table[columns[role]].fillna("").astype(str) for role in wanted]
     names = [frame[role].astype(str) for role in ("item", "first", "second")]
-    rows = zip(*names, frame["truth"], *texts, strict=True)
+    rows = zip(*names, frame["known_answer"], *texts, strict=True)
     for item, first, second, slot, question, *pair in rows:
         questions.setdefault(item, question)
         answers.setdefault(item, {}).update(dict(zip((first, second), pair, strict=True)))
@@ -261,20 +264,21 @@ def _csv_header(path: Path) -> tuple[str, ...]:
 
 def _study_from_store(path: Path, name: str | None) -> JudgedStudy:
     measured = read_results(path, name)
-    truth: TruthKind = "people" if measured.remedies.source == PEOPLE else "design"
-    known = bool((measured.frame["truth"] >= 0).any())
-    return JudgedStudy(measured, measured.name, truth if known else "none", path.resolve())
+    source: KnownAnswerSource = "people" if measured.remedies.source == PEOPLE else "design"
+    known = bool((measured.frame["known_answer"] >= 0).any())
+    return JudgedStudy(measured, measured.name, source if known else "none", path.resolve())
 
 
 def _study_from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedStudy:
-    """Read a CSV of battles; the study has the same numbers as `python -m metrics FILE`."""
+    """Read a CSV of battles; the study has the same numbers as `python -m metrics FILE`. `words`
+    states what other words for the winner mean."""
     try:
         measured = read_results(path, words={str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:
         raise SourceError(str(error)) from None
     column = find_item_column(pd.read_csv(path, nrows=0))
-    truth: TruthKind = "design" if measured.remedies.source else "none"
-    return JudgedStudy(measured, path.stem, truth, notes=_item_notes(measured.frame, column))
+    source: KnownAnswerSource = "design" if measured.remedies.source else "none"
+    return JudgedStudy(measured, path.stem, source, notes=_item_notes(measured.frame, column))
 
 
 def _study_from_source(loaded: LoadedSource, name: str) -> JudgedStudy:
@@ -287,8 +291,8 @@ def _study_from_source(loaded: LoadedSource, name: str) -> JudgedStudy:
     if not len(frame):
         raise SourceError(f"{name}: {len(loaded.items):,} items without verdicts; run a judge")
     designed = has_designed_answers(loaded.items)
-    known = bool((frame["truth"] >= 0).any())
+    known = bool((frame["known_answer"] >= 0).any())
     inputs = RemedyInputs(source=(DESIGN if designed else PEOPLE) if known else None)
     measured = MeasuredStudy.from_rows(frame, name, loaded.items, inputs)
-    truth: TruthKind = ("design" if designed else "people") if known else "none"
-    return JudgedStudy(measured, name, truth, items=tuple(loaded.items), notes=loaded.notes)
+    source: KnownAnswerSource = ("design" if designed else "people") if known else "none"
+    return JudgedStudy(measured, name, source, items=tuple(loaded.items), notes=loaded.notes)

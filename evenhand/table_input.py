@@ -87,7 +87,9 @@ def _index_as_item_column(table: pd.DataFrame) -> pd.DataFrame:
 def find_columns(
     table: pd.DataFrame, named: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
-    """Return role -> column, as named by the caller or found under one of COLUMN_NAMES."""
+    """Return role -> column: as in `named` (role -> column or None), else the column with one of
+    the role's COLUMN_NAMES. Roles without a column are left out; a named column that the table
+    lacks raises SourceError."""
     found = {}
     for role, given in (named or dict.fromkeys(COLUMN_NAMES)).items():
         if given is not None and given not in table.columns:
@@ -99,18 +101,22 @@ def find_columns(
     return found
 
 
-def score_mapping(columns: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """Mapping of a table that has the scores of two named contestants in each row instead of a
-    winner; empty for any other table. `columns`: role -> column."""
-    scores = next((pair for pair in SCORE_COLUMNS if {*pair} <= {*names}), None)
+def mapping_of_score_table(
+    columns: Mapping[str, str], all_columns: Sequence[str]
+) -> dict[str, str]:
+    """Return column -> field (as in `data.mapping`) for a table that has the scores of two named
+    contestants in each row instead of a winner; empty for any other table. `columns`: role ->
+    column."""
+    scores = next((pair for pair in SCORE_COLUMNS if {*pair} <= {*all_columns}), None)
     if scores is None or not {"first", "second"} <= columns.keys():
         return {}
     found = {columns[role]: field for role, field in _ROLE_FIELDS.items() if role in columns}
     return {**found, scores[0]: "score_first", scores[1]: "score_second"}
 
 
-def source_table(rows: pd.DataFrame, name: str) -> SourceTable:
-    """Convert a DataFrame to the rows that a file with the same columns would have."""
+def to_source_table(rows: pd.DataFrame, name: str) -> SourceTable:
+    """Convert a DataFrame to the table that a file `name` with the same columns would give; missing
+    values become None."""
     plain = rows.astype(object).where(rows.notna(), None)
     columns = tuple(str(column) for column in plain.columns)
     made = [dict(zip(columns, row, strict=True)) for row in plain.itertuples(index=False)]
@@ -118,9 +124,9 @@ def source_table(rows: pd.DataFrame, name: str) -> SourceTable:
 
 
 @contextmanager
-def use_argument_names() -> Iterator[None]:
-    """Context in which errors name the arguments of a Python call (`mapping=`) instead of keys of a
-    study file."""
+def name_arguments_in_errors() -> Iterator[None]:
+    """Context in which Evenhand's errors become SourceErrors that name the arguments of a Python
+    call (`mapping=`) instead of keys of a study file."""
     try:
         yield
     except EvenhandError as error:

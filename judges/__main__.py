@@ -21,7 +21,7 @@ from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.align_command import add_align_command
-from judges.operations.check_judge import check_judge, reread
+from judges.operations.check_judge import check_judge, reread_replies
 from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_models import add_model_commands, add_providers_command
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
@@ -102,7 +102,7 @@ def _build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", type=Path, help="file of JSON lines; default: the terminal")
     sub.set_defaults(command=write_twins)
     _add_describe_command(commands)
-    add_align_command(commands, _report_alignment)
+    add_align_command(commands, _alignment_report)
     batch_commands.add_batch_commands(commands)
     key_consents.add_allow_command(commands)
     add_providers_command(commands)
@@ -134,7 +134,7 @@ def _add_describe_command(commands: Any) -> None:
     sub.set_defaults(command=describe_images)
 
 
-def _report_alignment(store: Store, study: str, judge: str, prompt: str) -> str:
+def _alignment_report(store: Store, study: str, judge: str, prompt: str) -> str:
     from metrics.summary.alignment.alignment_text import alignment_text  # measures need pandas
 
     return alignment_text(store, study, judge, prompt)
@@ -150,12 +150,13 @@ def run_study(options: argparse.Namespace) -> int:
     _print_plan_change(save_plan(made, store))
     if cluster is not None:
         return ray_commands.run_on_cluster(made, store, cluster)
-    return _run_to_end(made, store, RunSettings())
+    return _run_and_print_summary(made, store, RunSettings())
 
 
 def retry_failed(options: argparse.Namespace) -> int:
     """Make calls again whose status is one of RETRYABLE_STATUSES, such as error, empty or
-    truncated. A stored reply is replaced only by a new reply, never by a failure."""
+    truncated. A stored reply is replaced only by a new reply, never by a failure. Returns exit code
+    0 only if no call is pending and none has the status `error`."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
         key_consents.confirm_study_keys(made.study, options)
@@ -164,36 +165,38 @@ def retry_failed(options: argparse.Namespace) -> int:
         name, store = _study_name(options), open_existing_store(options.store)
         made = load_stored_plan(store, name)
         key_consents.confirm_study_keys(made.study, options)
-    return _run_to_end(made, store, RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)))
+    return _run_and_print_summary(
+        made, store, RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES))
+    )
 
 
-def _run_to_end(made: Plan, store: Store, settings: RunSettings) -> int:
+def _run_and_print_summary(made: Plan, store: Store, settings: RunSettings) -> int:
     engine = Engine()
     try:
         snapshot = follow_run(engine.start(made, store, settings=settings))
     finally:
         engine.close()
     name = made.study.name
-    print(run_summary(snapshot, store.tokens(name), attempt_totals(store, name)))
+    print(run_summary(snapshot, store.token_totals(name), attempt_totals(store, name)))
     store.close()
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
     return 1 if left else 0
 
 
 def reread_study(options: argparse.Namespace) -> int:
-    """Parse the stored replies again with the reading rule of the given study file; without a file,
-    with the rule of the stored study."""
+    """Parse the stored replies of a study again and store the verdicts; print how many changed. The
+    reading rule is that of the given study file; without a file, that of the stored study."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
     store = open_existing_store(options.store)
     study = given or store.study(name)
-    done = reread(store, study.name, study.reading)
+    done = reread_replies(store, study.name, study.reading)
     changed = sum(done.changed.values())
     print(f"{study.name}: {done.read:,} replies parsed again, {changed:,} changed")
     for what, count in done.changed.most_common():
         print(f"  {what} {count:,}")
-    if done.unchanged_count:
-        print(f"  {done.unchanged_count:,} not parsed: their log-probabilities are not stored")
+    if done.not_parsed:
+        print(f"  {done.not_parsed:,} not parsed: their log-probabilities are not stored")
     store.close()
     return 0
 
@@ -227,7 +230,8 @@ def print_plan(options: argparse.Namespace) -> int:
 
 
 def write_twins(options: argparse.Namespace) -> int:
-    """Write the twins of a study beside their originals, and the numbers made and skipped."""
+    """Write each twin of a study with its original as a line of JSON, to the file `--out` or to the
+    terminal; print the numbers of twins made and skipped to standard error."""
     made = _load_plan(options.study)
     if made.study.twins is None:
         raise PlanError(f"{options.study}: no key twins; add for example 'twins: quick'")
@@ -272,8 +276,8 @@ def _describe_verdict(verdict: Verdict) -> str:
 
 
 def import_prompts(options: argparse.Namespace) -> int:
-    """Import the prompts of MT-Bench's judge_prompts.jsonl; return exit code 1 if no line could be
-    imported."""
+    """Save the prompts of MT-Bench's judge_prompts.jsonl as prompt files in a folder, and print
+    each; return exit code 1 if no line could be imported."""
     found = import_judge_prompts(options.file)
     for prompt in found.prompts:
         saved = save_prompt(prompt.yaml, options.folder)
@@ -285,7 +289,8 @@ def import_prompts(options: argparse.Namespace) -> int:
 
 
 def describe_images(options: argparse.Namespace) -> int:
-    """Describe the images of a study; return exit code 0 only if no description failed."""
+    """Describe the images of a study with a judge and write the items with their descriptions to a
+    new file; return exit code 0 only if no description failed."""
     study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
     key_consents.confirm_study_keys(study, options)

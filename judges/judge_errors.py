@@ -6,33 +6,36 @@ from studies.errors import EvenhandError
 
 
 class PromptError(EvenhandError):
-    """A prompt, or criteria for it, that cannot be read, used or saved, for example because of an
-    unknown variable."""
+    """Raised for a prompt, or criteria for it, that cannot be read, used or saved, for example
+    because of an unknown variable."""
 
 
 class UnknownFormat(PromptError):
-    """A verdict format that does not exist."""
+    """Raised for a verdict format that does not exist."""
 
 
 class PlanError(EvenhandError):
-    """A study that cannot be run as it is; raised before money is spent."""
+    """Raised for a study, or a command on it, that cannot be carried out as it is; the message
+    states what to change."""
 
 
 class EndpointRefused(PlanError):
-    """A base URL that must not be called from here."""
+    """Raised for a base URL that must not be called from here, or whose host has an address that
+    must not be called."""
 
 
 class KeyRefused(PlanError):
-    """A typed key that is malformed, or was typed for another host."""
+    """Raised for a typed key that is malformed, or was typed for another host."""
 
 
 class ConsentNeeded(PlanError):
-    """A variable that the user has not yet allowed for an endpoint."""
+    """Raised if the user has not yet allowed an environment variable to be sent to an endpoint."""
 
 
 class KeyExpired(EvenhandError):
-    """A typed key that was deleted after a period without use."""
+    """Raised for a typed key that was deleted after a period without use."""
 
 
 class JudgeStopped(EvenhandError):
-    """A judge that cannot continue: wrong key, no such model, no quota."""
+    """Raised if a judge cannot continue: wrong key, no such model, no quota, or too many failures
+    without a success."""

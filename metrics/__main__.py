@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_results(options: argparse.Namespace) -> int:
     by = [name.strip() for name in options.by.split(",") if name.strip()]
     juries = [tuple(name.strip() for name in jury.split(",")) for jury in options.jury]
-    result = _measure_file(options.results, options.study, by, options.quick, juries)
+    result = _summarise_file(options.results, options.study, by, options.quick, juries)
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measure_file(
+def _summarise_file(
     results: Path,
     study: str | None,
     by: Sequence[str],
@@ -87,30 +87,31 @@ def _measure_file(
 MINUS, THIN_SPACE = "−", "\u2009"
 
 
-def format_estimate(got: dict[str, Any]) -> str:
-    """Format an estimate as value, interval, n and note; without a value, as a dash and the note,
-    which then gives the reason."""
-    if got["value"] is None:
-        return f"– ({got['note']})" if got["note"] else "–"
-    digits = 0 if got["unit"] == "Elo" else 3
-    shown = _sign_of_one_sided_interval(got) + _format_number(got["value"], digits)
-    if got["low"] is not None and got["high"] is not None:
-        shown += f" [{_format_number(got['low'], digits)}, {_format_number(got['high'], digits)}]"
-    return f"{shown}  n {got['n']:,}" + (f"  ({got['note']})" if got["note"] else "")
+def format_estimate(estimate: dict[str, Any]) -> str:
+    """Format an estimate (dictionary: value, low, high, n, unit, note) as value, interval, n and
+    note; without a value, as a dash and the note, which then gives the reason."""
+    value, low, high, note = (estimate[name] for name in ("value", "low", "high", "note"))
+    if value is None:
+        return f"– ({note})" if note else "–"
+    digits = 0 if estimate["unit"] == "Elo" else 3
+    shown = _sign_of_one_sided_interval(estimate) + _format_number(value, digits)
+    if low is not None and high is not None:
+        shown += f" [{_format_number(low, digits)}, {_format_number(high, digits)}]"
+    return f"{shown}  n {estimate['n']:,}" + (f"  ({note})" if note else "")
 
 
-def _sign_of_one_sided_interval(got: dict[str, Any]) -> str:
-    """Return the sign ≥ or ≤ if the interval has only one limit, else an empty text."""
-    if (got["low"] is None) == (got["high"] is None):
+def _sign_of_one_sided_interval(estimate: dict[str, Any]) -> str:
+    """Return "≥ " if the interval has only a lower limit, "≤ " if only an upper limit, else ""."""
+    if (estimate["low"] is None) == (estimate["high"] is None):
         return ""
-    return "≥ " if got["high"] is None else "≤ "
+    return "≥ " if estimate["high"] is None else "≤ "
 
 
 def _format_number(value: float, digits: int) -> str:
     return f"{value:,.{digits}f}".replace("-", MINUS)
 
 
-def _format_p(p: float | None) -> str:
+def _format_p_value(p: float | None) -> str:
     if p is None:
         return ""
     return f"p {p:.4f}" if p >= MIN_PRINTED_P else f"p < {MIN_PRINTED_P:.4f}"
@@ -122,8 +123,9 @@ def is_estimate(value: object) -> bool:
 
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
-    """Yield the lines of the printed tables: a heading for each section, then a line for each
-    value. Sections without any number come last."""
+    """Yield the lines of the printed tables of a summary (`result`: section name -> values): a
+    heading for each section, after `title` if there is one, then a line for each value. Sections
+    without any number come last, those in JSON_ONLY are left out."""
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         if name in JSON_ONLY:
             continue
@@ -143,19 +145,21 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
 
 def _lacks_numbers(part: Any) -> bool:
     """Whether a section is empty, or has estimates of which none has a value."""
-    estimates = list(_list_estimates(part))
+    estimates = list(_estimates_inside(part))
     return part in ({}, []) or (bool(estimates) and all(e["value"] is None for e in estimates))
 
 
-def _list_estimates(value: Any) -> Iterable[dict[str, Any]]:
+def _estimates_inside(value: Any) -> Iterable[dict[str, Any]]:
     if is_estimate(value):
         yield value
     elif isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _list_estimates(inner)
+            yield from _estimates_inside(inner)
 
 
 def _render_cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:
+    """Yield the tables of each cell of a summary that is split by columns: `nested` is value ->
+    value of the next column -> … -> summary, and `path` has the values above `nested`."""
     for key, value in nested.items():
         if "counts" in value and "elo" in value:
             yield from render_tables(value, " / ".join((*path, key)))
@@ -164,12 +168,14 @@ def _render_cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str
 
 
 def _render_lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
+    """Yield a line for each estimate, test or other value inside `value`, labelled with the keys
+    that lead to it, after those in `path`."""
     label = "  ".join(path)
     if is_estimate(value):
         yield f"{label:<48} {format_estimate(value)}"
     elif isinstance(value, dict):
         if "p" in value and "statistic" in value:
-            yield f"{label:<48} {_format_p(value['p']) or '– (' + value['note'] + ')'}"
+            yield f"{label:<48} {_format_p_value(value['p']) or '– (' + value['note'] + ')'}"
             return
         for key, one in value.items():
             yield from _render_lines(one, (*path, str(key)))

@@ -20,8 +20,8 @@ from studies.exchange.recorded_studies import (
     name_from_source,
     save_recorded_study,
 )
-from studies.sources.detection.detect import use_option_names
-from studies.sources.folder_tables import find_files
+from studies.sources.detection.detect import name_options_in_message
+from studies.sources.folder_tables import find_files_by_pattern
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import BUILT_IN_SOURCES, load_source
@@ -112,7 +112,7 @@ def _add_import_parser(commands: Any) -> None:
 
 def import_file(options: argparse.Namespace) -> None:
     """Import a source as a study; it is read before the store is opened, so that a file with an
-    error creates nothing."""
+    error creates no store."""
     path = Path(options.store) if options.store is not None else default_store_path()
     folder = path.parent
     with suppress(OSError):  # the store says what is wrong with its folder
@@ -132,12 +132,12 @@ def import_file(options: argparse.Namespace) -> None:
     name = options.name or name_from_source(first)
     try:
         loaded = load_source(spec, folder)
-        print(escape_control(use_option_names("\n".join(loaded.summary_lines()))))
+        print(escape_control(name_options_in_message("\n".join(loaded.summary_lines()))))
         check_has_verdicts(name, spec, loaded)
         store = Store(path)
         save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:
-        raise type(error)(use_option_names(str(error))) from None
+        raise type(error)(name_options_in_message(str(error))) from None
     store.frame(name)  # builds the frame file, so that the page opens a large study at once
     counts = store.counts(name, recorded=True)
     store.close()
@@ -150,7 +150,11 @@ def _expand_patterns(names: list[str]) -> list[str]:
     one of the names is an existing file or a Hub dataset, none is taken for a pattern."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
         return names
-    return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
+    return [
+        str(path)
+        for name in names
+        for path in (find_files_by_pattern(name, Path()) or [Path(name)])
+    ]
 
 
 def _relative_to_store_folder(folder: Path, path: str) -> str:

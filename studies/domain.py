@@ -48,7 +48,7 @@ FAIL: Final = "fail"
 PASS_FAIL_OPTIONS: Final = (FAIL, PASS)
 """`Ask.labels` of a pass/fail judgement. Its verdict has one score: 1 for pass, 0 for fail."""
 GOLD: Final = "gold"
-"""Source name of labels that count as the truth and take precedence over labels by people."""
+"""Source name of labels that count as known answers and take precedence over labels by people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts reported by the provider; None if not reported."""
+    """Token counts reported by the provider; counts that are not reported are None (prompt and
+    completion) or 0."""
 
     prompt: int | None = None
     completion: int | None = None
@@ -352,7 +353,9 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated value with its interval, sample size and unit."""
+    """An estimated value with its interval from `low` to `high` (at `level`), sample size and unit;
+    `n` counts verdicts or comparisons, `items` the items they are about. The value is None if it
+    cannot be estimated."""
 
     value: float | None
     low: float | None = None

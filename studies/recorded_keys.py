@@ -11,7 +11,8 @@ from studies.domain import Ask, Judgement
 
 
 def recorded_key(source: str, ask: Ask) -> str:
-    """Compute the key of a recorded verdict, which never equals the key of a call.
+    """Compute the key of a recorded verdict of the study `source`; it never equals the key of a
+    call.
 
     A recorded verdict is therefore never reused as the result of a call.
     """

@@ -33,7 +33,8 @@ class Setting(Generic[T]):
 
     def read(self, environment: Mapping[str, str] | None = None) -> T:
         """Return the value of the variable, or the fallback if it is unset or blank; raise
-        SettingError if it is invalid."""
+        SettingError if it is invalid. `environment`: variable -> text (None: the environment of the
+        process)."""
         text = (os.environ if environment is None else environment).get(self.name, "").strip()
         if not text:
             return self.fallback
@@ -53,10 +54,14 @@ def _split_entries(text: str) -> tuple[str, ...]:
 
 
 def _parse_switch(text: str) -> bool:
+    """Return False for "0", True for any other text."""
     return text != "0"
 
 
 def _make_number_parser(convert: Callable[[str], T], low: float, high: float) -> Callable[[str], T]:
+    """Return a function that converts a text to a number with `convert`; it raises ValueError for a
+    number below `low` or above `high`."""
+
     def parse(text: str) -> T:
         value = convert(text)
         if not low <= float(str(value)) <= high:  # nan fails this comparison too

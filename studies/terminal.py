@@ -22,8 +22,9 @@ def run_command(work: Callable[[], int], *known: type[Exception]) -> int:
     """Run a command and return its exit code.
 
     Errors that the user can correct (those of Evenhand, of files and of SQLite, and the further
-    types `known`) are printed as one line and give exit code 2; Ctrl-C gives INTERRUPTED_CODE. Any
-    other exception is a bug and is raised with its traceback.
+    types `known`) are printed as one line and give exit code 2; Ctrl-C gives INTERRUPTED_CODE, an
+    output that its reader has closed (`… | head`) gives 0. Any other exception is a bug and is
+    raised with its traceback.
     """
     expected: tuple[type[Exception], ...] = (EvenhandError, *known)
     gc.set_threshold(*GARBAGE_COLLECTION)

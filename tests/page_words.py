@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from html import unescape
 from typing import Final
 
 MAX_GAP: Final = 90
@@ -31,3 +32,8 @@ def says(text: str | Iterable[str], *pieces: str) -> bool:
     """Whether the text, or one of several texts, holds the pieces in this order and close."""
     texts = [text] if isinstance(text, str) else text
     return any(re.search(pattern(*pieces), one) is not None for one in texts)
+
+
+def text_of(html: str) -> str:
+    """The text that is read on the page: without tags, spaces joined."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())

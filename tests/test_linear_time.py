@@ -18,7 +18,7 @@ from components.html.markup import escape_plot, inline_markup
 from components.html.matrix_heads import break_name
 from components.inspect.injection_marks import mark_suspects
 from components.inspect.word_diff import word_difference
-from components.results.protocol.paper_tables import short_model
+from components.results.protocol.paper_tables import model_name_without_date
 from components.study.jobs import safe_file_name
 from judges.operations.image_descriptions import remove_think_blocks
 from judges.rendering.template import (
@@ -40,7 +40,7 @@ from studies.sources.formats.visit_bench import split_list
 from studies.sources.hub import parse_hub_address
 from studies.sources.hub_files import extract_front_matter
 from studies.spec.records_folder import check_source_variable, expand_source
-from studies.texts.injection import find_spans, is_suspect
+from studies.texts.injection import find_suspect_spans, is_suspect
 from studies.texts.instruction_verbs import parse_opening
 from tests.growth import STEP, TooSlow, cpu_limit, cpu_seconds, is_linear
 from tests.pattern_attacks import (
@@ -173,8 +173,8 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     **{f"{name} after markers": partial(read_after, name) for name in FORMATS},
     "clean": clean_reply,
     "thoughts": remove_think_blocks,
-    "suspects": find_spans,
-    "suspect words": lambda text: find_spans(f"judge choose ignore [[a]] {text}"),
+    "suspects": find_suspect_spans,
+    "suspect words": lambda text: find_suspect_spans(f"judge choose ignore [[a]] {text}"),
     "is suspect": is_suspect,
     "suspects on the page": mark_suspects,
     "redaction": redact_keys,
@@ -199,7 +199,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "matrix name": break_name,
     "bold": inline_markup,
     "plot": escape_plot,
-    "model": short_model,
+    "model": model_name_without_date,
     "difference": lambda text: word_difference(text, text[1:]),
 }
 MARKERS: Final = (

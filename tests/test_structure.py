@@ -571,6 +571,18 @@ def test_only_tabs_of_results_are_called_views() -> None:
     assert elsewhere == ["components/share/paper_text.py"]  # its tables come from views of Results
 
 
+def test_the_known_better_answer_is_called_so() -> None:
+    """`truth` is only a hidden class of a model with latent classes, and the parameter of the
+    library that names a column of the user's table."""
+    named = {
+        path.relative_to(ROOT).as_posix()
+        for package in LAYERS
+        for path in (ROOT / package).rglob("*.py")
+        if "truth" in _names_in(ast.parse(path.read_text("utf-8")))
+    }
+    assert named == {"metrics/error_models/unlabelled_jury.py", "evenhand/study_table.py"}
+
+
 def _names_in(tree: ast.AST) -> set[str]:
     """Names of variables, parameters, attributes, functions and classes."""
     kinds = ("id", "arg", "attr", "name")

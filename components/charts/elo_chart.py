@@ -1,4 +1,4 @@
-"""Chart of Elo ratings after each battle, with bands over shuffled orders of battles."""
+"""Chart of Elo ratings after each battle, with bands over shuffled orders of the items."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def elo_curve_figure(
     `battles` are the numbers of battles at which `curves` (model -> ratings) and `band` (model ->
     lower and upper edge) have values. `limits`, the Bradley–Terry ratings, are in the table of the
     download. `replay` adds a slider under the plot that shows the ratings after any number of
-    battles. A redrawn chart with the same `revision` keeps its zoom.
+    battles. `height`: pixels. A redrawn chart with the same `revision` keeps its zoom.
     """
     keep = parts.spaced_indices(len(battles))
     x = [battles[i] for i in keep]
@@ -76,8 +76,8 @@ def _elo_table(
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     limits: Mapping[str, float],
 ) -> CsvTable:
-    """CSV table of every point of every line, with the band at that point and the Bradley–Terry
-    rating of the model."""
+    """CSV table with one row per point of a curve: model, number of battles (`x`), Elo, ends of the
+    model's band there, and its Bradley–Terry rating (`limits`)."""
     rows: list[list[CsvCell]] = []
     for name, values in curves.items():
         low, high = bands.get(name, ((), ()))
@@ -112,8 +112,9 @@ def _curve_trace(x: list[int], y: list[float], name: str, index: int) -> dict[st
 def _end_labels(
     curves: Mapping[str, Sequence[float]], end: float, extent: tuple[float, float], height: int
 ) -> list[dict[str, Any]]:
-    """Labels at the right ends of the first PALETTE_SIZE lines: a dot in the line's colour, then
-    the model's name in black, since coloured text has too little contrast."""
+    """Plotly annotations at `end`, the right end of the lines, for the first PALETTE_SIZE models: a
+    dot in the line's colour, then the model's name in black, since coloured text has too little
+    contrast. `extent`: range of the y axis; `height`: pixels of the figure."""
     labels = []
     for index, (name, values) in enumerate(curves.items()):
         if values and index < PALETTE_SIZE:

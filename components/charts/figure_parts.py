@@ -67,7 +67,7 @@ def make_layout(
 
 
 def empty_figure(text: str, height: int) -> Figure:
-    """A figure without data; `text` gives the reason on the page."""
+    """A figure without data, `height` pixels high; `text` gives the reason on the page."""
     words = annotation(text, "var(--ink-3)", xref="paper", yref="paper", x=0.5, y=0.5)
     hidden = {"visible": False, "fixedrange": True}
     axes: dict[str, Any] = {"xaxis": hidden, "yaxis": dict(hidden)}
@@ -104,13 +104,13 @@ def annotation(
 
 
 def right_edge_annotation(y: float, text: str, colour: str, size: int = 14) -> dict[str, Any]:
-    """Text that begins at the plot's right edge."""
+    """Plotly annotation: a text that begins at the plot's right edge, at the value `y`."""
     return annotation(text, colour, size, xref="paper", x=1, xanchor="left", xshift=6, y=y)
 
 
 def right_aligned_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
-    """Text in the margin right of the plot that ends 52 px from the plot's edge, so that the
-    numbers of several rows are aligned."""
+    """Plotly annotation: a text in the margin right of the plot, at the height of `row`. It ends
+    52 px from the plot's edge, so that the numbers of several rows are aligned."""
     return annotation(text, colour, xref="paper", x=1, xanchor="right", xshift=52, y=row)
 
 
@@ -178,7 +178,8 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
 
 
 def hover_texts(texts: Sequence[str]) -> dict[str, Any]:
-    """Part of a trace: one hover card for each point."""
+    """Fields of a Plotly trace that give each point its hover card, from `texts` in the order of
+    the points."""
     return {"hovertext": list(texts), "hovertemplate": PlotText("%{hovertext}<extra></extra>")}
 
 
@@ -189,8 +190,9 @@ def hover_card(value: str, name: str, details: str) -> str:
 
 
 def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], height: int) -> None:
-    """Shift labels vertically, in place, until they are LABEL_GAP pixels apart; the points that
-    they label do not move."""
+    """Set `yshift` of each label, in place, so that labels are LABEL_GAP pixels apart; the points
+    that they label do not move. `extent`: lowest and highest y value of the plot; `height`: pixels
+    of the figure."""
     inner = height - TOP_MARGIN - BOTTOM_MARGIN
     low, high = extent
     pixels = {id(label): inner * (label["y"] - low) / ((high - low) or 1) for label in labels}

@@ -17,8 +17,9 @@ _Row = tuple[int, str, Estimate]
 
 
 def win_rate_figure(estimates: Mapping[str, Estimate], *, height: int | None = None) -> Figure:
-    """Figure of win rates with intervals, one row for each model. An estimate from fewer than five
-    items is a hollow dot without an interval."""
+    """Figure of win rates (`estimates`: model -> win rate) with intervals, one row for each model.
+    An estimate from fewer than five items is a hollow dot without an interval. `height`: pixels;
+    None: by the number of models."""
     rows = [(place, name, one) for place, (name, one) in enumerate(estimates.items())]
     margin, notes, narrow = parts.add_name_labels(
         list(estimates), [_value_annotation(row) for row in rows]
@@ -172,8 +173,8 @@ def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Fig
 
 
 def _lean_colour(last: SharePoint | None, even: float) -> str:
-    """Colour of the first position if the interval lies above `even`, of the second if below; grey
-    if it contains `even` or is unknown."""
+    """Colour of the first position if the interval of the latest share lies above `even`, of the
+    second if below; grey if it contains `even` or is unknown."""
     if last is None or last.low is None or last.high is None:
         return "var(--tie)"
     if last.low > even:

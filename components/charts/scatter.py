@@ -30,8 +30,8 @@ class ScatterPlot:
 
 
 def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
-    """Figure of all scatter plots, up to three in each row (on a phone, one); a click on a point
-    opens the model's judgements."""
+    """Figure of all scatter plots with points, up to three in each row (on a phone, one); a click
+    on a point opens the model's judgements. Without points, a figure with a message."""
     shown = [plot for plot in plots if plot.points]
     if not shown:
         return parts.empty_figure("No benchmark contains a model of this study.", 120)
@@ -65,7 +65,8 @@ def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
 def _plot_domains(
     index: int, across: int, rows: int, height: int
 ) -> tuple[list[float], list[float]]:
-    """Rectangle of one plot, [left, right] and [bottom, top], as shares of the figure's size."""
+    """Rectangle of the plot `index`, [left, right] and [bottom, top], as shares of the figure's
+    size; `across`: plots in a row, `rows`: number of rows, `height`: pixels of one row."""
     column, row = index % across, index // across
     wide = (1 - _COLUMN_GAP * (across - 1)) / across
     row_gap = 70 / (height * rows)
@@ -99,8 +100,8 @@ def _plot_traces(plot: ScatterPlot, axis_suffix: str) -> list[dict[str, Any]]:
 
 
 def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
-    """The least-squares line over the range of x; None if x is constant, there are fewer than three
-    points, or the fitted line is not finite."""
+    """Plotly trace of the least-squares line of y on x, over the range of x; None if x is constant,
+    there are fewer than three points, or the fitted line is not finite."""
     if len(x) < 3 or np.ptp(x) == 0:
         return None
     slope, start = np.polyfit(x, y, 1)

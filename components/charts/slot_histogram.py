@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,13 @@ from studies.domain import Estimate
 @dataclass(frozen=True, slots=True)
 class SlotRow:
     """Share of each position among one judge's decisive verdicts, and the judge's share of ties.
-    `select`: the filters that a click on a bar sends, by default the judge's name and the
-    position."""
+    `select`: the filters that a click on a bar sends together with the position, by default the
+    judge's name."""
 
     name: str
     shares: Sequence[Estimate]
     ties: Estimate | None = None
-    select: Any = None
+    select: Mapping[str, str] | None = None
 
 
 def slot_colour(slot: int) -> str:
@@ -35,8 +35,8 @@ def slot_histogram_figure(rows: Sequence[SlotRow]) -> Figure:
     all judges.
 
     One judge and more than two positions: vertical bars, the first blue, the second orange, the
-    others grey. Otherwise horizontal bars, one per position, in a row for each judge; ties in a
-    column at the right.
+    others grey. Otherwise horizontal bars, one per position, in a row for each judge; ties, where a
+    row has them, in a column at the right.
     """
     slots = max((len(row.shares) for row in rows), default=2)
     if slots > 2 and len(rows) == 1:
@@ -86,6 +86,10 @@ def _horizontal_bars_figure(rows: Sequence[SlotRow], slots: int, chance: float) 
     return parts.make_figure(data, layout, _slot_summary(rows), narrow, _slot_table(rows))
 
 
+def _click_filters(row: SlotRow, slot: int) -> dict[str, Any]:
+    return {**(row.select or {"judge": row.name}), "slot": slot}
+
+
 def _slot_bars(
     rows: Sequence[SlotRow], slot: int, places: Sequence[float], step: float
 ) -> dict[str, Any]:
@@ -98,7 +102,7 @@ def _slot_bars(
         "width": step * 0.82,
         "marker": {"color": slot_colour(slot), "cornerradius": 3},
         "error_x": parts.error_bars(estimates, 2),
-        "customdata": [row.select or {"judge": row.name, "slot": slot} for row in rows],
+        "customdata": [_click_filters(row, slot) for row in rows],
         **parts.hover_texts(
             [
                 _hover_text(row, slot, one, f"of {count(one.n, 'verdict')} other than ties")
@@ -120,7 +124,7 @@ def _vertical_bars_figure(row: SlotRow, chance: float) -> Figure:
         "width": 0.76,
         "marker": {"color": [slot_colour(slot) for slot in slots], "cornerradius": 3},
         "error_y": parts.error_bars(estimates, 2),
-        "customdata": [row.select or {"judge": row.name, "slot": slot} for slot in slots],
+        "customdata": [_click_filters(row, slot) for slot in slots],
         **parts.hover_texts(
             [_hover_text(row, i, e, f"n {count(e.n)}") for i, e in enumerate(estimates)]
         ),

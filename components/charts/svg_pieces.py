@@ -72,15 +72,11 @@ def svg_text(x: float, y: float, text: str, kind: str = "m", anchor: str = "midd
     )
 
 
-def axes(
-    canvas: Canvas,
-    rows: Sequence[float],
-    y: Scale,
-    columns: Sequence[tuple[float, str]],
-    name: str,
+def svg_axes(
+    canvas: Canvas, rows: Sequence[float], y: Scale, columns: Sequence[tuple[float, str]], name: str
 ) -> list[Markup]:
-    """SVG of horizontal gridlines at the shares `rows`, labelled in per cent, and of the horizontal
-    axis with its labels (x, text) and its name."""
+    """SVG of horizontal gridlines at the shares `rows` (on the scale `y`), labelled in per cent,
+    and of the horizontal axis with its labels `columns` (x coordinate, text) and its name."""
     parts = []
     for tick in rows:
         parts.append(svg_line(LEFT, y(tick), canvas.width - RIGHT, y(tick)))

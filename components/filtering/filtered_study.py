@@ -12,7 +12,7 @@ import pandas as pd
 from components.filtering.filters import (
     COUNTING_RULES,
     Filter,
-    combine_text,
+    combine_rule_text,
     machine_rows,
     people_as_judge,
 )
@@ -44,7 +44,7 @@ class FilteredStudy:
 
     @cached_property
     def shared_values(self) -> dict[tuple[Any, ...], Any]:
-        """Cache of `memo.share_in_drawing`: function and arguments -> result."""
+        """Cache of `memo.share_within_filtered_study`: function and arguments -> result."""
         return {}
 
     @cached_property
@@ -64,7 +64,8 @@ class FilteredStudy:
 
     @cached_property
     def stored_frame(self) -> pd.DataFrame:
-        """Every judgement of the study, with each person as a separate judge."""
+        """Every judgement of the study except those of comparisons with a twin; each person is a
+        separate judge."""
         _ = self.version  # read first, so that it is not newer than the judgements
         return self.store.frame(self.name)
 
@@ -82,13 +83,14 @@ class FilteredStudy:
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:
-        """Every judgement of the study; in a study without model judges, all people are treated as
-        one judge."""
+        """Every judgement of the study except those of comparisons with a twin; in a study without
+        model judges, all people are treated as one judge."""
         return people_as_judge(self.stored_frame)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The judgements that pass the filters, including those of people."""
+        """The judgements that pass the filters, including those of people, without those on
+        twins."""
         return self.filter.apply(self.unfiltered_frame)
 
     @cached_property
@@ -96,8 +98,9 @@ class FilteredStudy:
         return machine_rows(self.frame)
 
     @cached_property
-    def failed(self) -> int:
-        """Number of unusable replies of model judges, after filtering."""
+    def unusable_count(self) -> int:
+        """Number of unusable replies of model judges (in a study of people only, of people), after
+        filtering."""
         return int((~self.measured_judge_rows["status"].isin(list(USABLE_STATUSES))).sum())
 
     @cached_property
@@ -117,10 +120,11 @@ class FilteredStudy:
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
-        """The model judges' verdicts that enter ratings and win rates under `rule`."""
+        """The model judges' verdicts (in a study of people only, people's) that enter ratings and
+        win rates under `rule`."""
         return outcome_rows(self.measured_judge_rows, *self.rule)
 
 
-def rule_clause(filtered: FilteredStudy) -> str:
+def counting_rule_clause(filtered: FilteredStudy) -> str:
     """End of a subtitle that names the counting rule; empty if each order counts separately."""
-    return "" if filtered.rule[0] == "pooled" else f"; {combine_text(filtered.rule[0])}"
+    return "" if filtered.rule[0] == "pooled" else f"; {combine_rule_text(filtered.rule[0])}"

@@ -35,13 +35,13 @@ COMBINE_TEXTS: Final = {
 _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 
-def rule_text(combine: str, unreadable: str) -> str:
+def counting_rule_text(combine: str, unreadable: str) -> str:
     """Sentences on the page that explain a counting rule, given its two values in a study file."""
-    orders = f"In ratings and win rates, {combine_text(combine)}."
+    orders = f"In ratings and win rates, {combine_rule_text(combine)}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 
-def combine_text(combine: str) -> str:
+def combine_rule_text(combine: str) -> str:
     """Text that explains a rule for combining two orders; `combine` may also name a remedy."""
     return COMBINE_TEXTS.get(combine) or remedy_text(combine)
 
@@ -114,17 +114,18 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
     return human[judge.codes.to_numpy()] if len(human) else np.zeros(len(frame), bool)
 
 
-def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """Map each (judge, prompt) of a frame to its short name: judge, prompt, or "judge, prompt"."""
+def rater_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
+    """Map each rater, a (judge, prompt) of the frame, to its short name: judge, prompt, or "judge,
+    prompt"."""
     judge, prompt = frame["judge"].cat, frame["prompt"].cat
     one, two = (column.codes.to_numpy().astype(np.int64) for column in (judge, prompt))
     named, prompts = (one >= 0) & (two >= 0), len(prompt.categories)
     counts = np.bincount(one[named] * prompts + two[named])
     raters = [divmod(int(code), prompts) for code in np.flatnonzero(counts)]
-    return short_names([(judge.categories[j], prompt.categories[p]) for j, p in raters])
+    return short_rater_names([(judge.categories[j], prompt.categories[p]) for j, p in raters])
 
 
-def short_names(raters: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+def short_rater_names(raters: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """Name each (judge, prompt): by its judge if there is only one prompt, by its prompt if there
     is only one judge with several prompts, else as "judge, prompt"."""
     judges = {judge for judge, _ in raters}

@@ -26,7 +26,7 @@ def memoise_by_study(
     return cached
 
 
-def share_in_drawing(
+def share_within_filtered_study(
     function: Callable[Concatenate[FilteredStudy, Parameters], Result],
 ) -> Callable[Concatenate[FilteredStudy, Parameters], Result]:
     """Decorate a function so that all panels drawn from the same FilteredStudy share one result.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, row_names
+from components.filtering.filters import ALL_CHOICE, rater_names
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
 from metrics.remedies.remedy_study import (
@@ -21,11 +21,11 @@ from metrics.remedies.remedy_study import (
     estimate_call_agreement,
 )
 from metrics.summary.remedy_section import RemedyInputs
-from metrics.summary.study_inputs import remedy_inputs
+from metrics.summary.study_inputs import read_remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
+from studies.frames.known_answers import KnownAnswerSource
 
 NO_VOTES: Final = "No votes by people yet."
-TruthSource = Literal["design", "people", "none"]
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,13 @@ class Raters:
         valid when filters change."""
         return {
             name: (judge, prompt)
-            for (judge, prompt), name in row_names(self._model_judge_rows).items()
+            for (judge, prompt), name in rater_names(self._model_judge_rows).items()
         }
 
     @cached_property
     def _model_judge_rows(self) -> pd.DataFrame:
         return row_selection.select_rows(
-            self.filtered.stored_frame,
-            ~row_selection.people_mask(self.filtered.stored_frame),
+            self.filtered.stored_frame, ~row_selection.people_mask(self.filtered.stored_frame)
         )
 
     @cached_property
@@ -90,7 +89,8 @@ class Raters:
 
     @cached_property
     def filtered_rater_names(self) -> list[str]:
-        """Names of the raters with rows that pass the filters, in the order of `names`."""
+        """Names of the raters, people left out, with rows that pass the filters, in the order of
+        `names`."""
         present = set(self.rows_of_model_judges["judge"].astype(str).unique())
         return [name for name in self.names if name in present]
 
@@ -99,12 +99,12 @@ class Raters:
         return bool(row_selection.people_mask(self.rows).any())
 
     @cached_property
-    def truth(self) -> TruthSource:
+    def known_answer_source(self) -> KnownAnswerSource:
         """Source of the better answers: "design" of the data, "people" (votes), or "none"."""
-        known = self.rows["truth"].to_numpy() >= 0
+        known = self.rows["known_answer"].to_numpy() >= 0
         if not known.any():
             return "none"
-        return truth_source(self.filtered)
+        return known_answer_source(self.filtered)
 
     @cached_property
     def temperatures(self) -> Mapping[str, float | None]:
@@ -113,7 +113,8 @@ class Raters:
 
     @property
     def remedies(self) -> RemedyStudy:
-        """The remedies of the study, compared over all judges and prompts."""
+        """The remedies of the study, compared over all judges and prompts; the other filters
+        apply."""
         return load_remedy_study(self.filtered)[0]
 
     @property
@@ -127,7 +128,7 @@ class Raters:
 
 @memoise_by_study
 def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
-    return remedy_inputs(whole.store, whole.name)
+    return read_remedy_inputs(whole.store, whole.name)
 
 
 @memoise_by_study
@@ -144,9 +145,9 @@ def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInput
     return _remedy_study(FilteredStudy(filtered.store, filtered.name, whole))
 
 
-def credited_rows(filtered: FilteredStudy) -> pd.DataFrame:
+def rows_with_call_credits(filtered: FilteredStudy) -> pd.DataFrame:
     """The rows that pass all filters except judge and prompt, with the credit of each call: 1 for
-    the better answer, ½ for a tie, 0 for the other answer."""
+    the better answer, ½ for a tie, 0 for the other answer, nan if no credit can be given."""
     whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     frame = whole.apply(filtered.stored_frame)
     return add_call_credits(frame, load_remedy_study(filtered)[0])
@@ -156,11 +157,11 @@ def credited_rows(filtered: FilteredStudy) -> pd.DataFrame:
 def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge, prompt) -> agreement of one call with the majority of people, or with the known
     better answers; an undecided verdict counts half. All views quote this number."""
-    return estimate_call_agreement(credited_rows(filtered))
+    return estimate_call_agreement(rows_with_call_credits(filtered))
 
 
 @memoise_by_study
-def truth_source(filtered: FilteredStudy) -> TruthSource:
+def known_answer_source(filtered: FilteredStudy) -> KnownAnswerSource:
     """Source of the better answers: "people" if they are known by votes only, else "design". The
     page calls a verdict "correct" only with "design"."""
     items = filtered.store.item_facts(filtered.name).values()
@@ -168,7 +169,8 @@ def truth_source(filtered: FilteredStudy) -> TruthSource:
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
 
 
-def rater_selection(raters: Raters, rater: str) -> dict[str, str]:
-    """The filters {"judge": …, "prompt": …} that a click on a rater's point or bar sends."""
+def rater_filters(raters: Raters, rater: str) -> dict[str, str]:
+    """The filters {"judge": …, "prompt": …} that a click on a rater's point or bar sends; empty
+    texts for people."""
     judge, prompt = raters.names.get(rater, ("", ""))
     return {"judge": judge, "prompt": prompt}

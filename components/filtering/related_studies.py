@@ -11,10 +11,10 @@ from studies.store.store import Store
 StudyVersion = tuple[str, tuple[str, int]]
 
 
-def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
+def studies_with_same_data_source(store: Store, name: str) -> tuple[StudyVersion, ...]:
     """Return (name, version) of every other study with the same data source. The control "Compare
     with" and the view Paper offer these studies."""
-    sources = {one: _data_source(text) for one, text in store.study_files().items()}
+    sources = {one: _data_source_of_file(text) for one, text in store.study_files().items()}
     mine = sources.pop(name, None)
     if mine is None:
         return ()
@@ -24,7 +24,7 @@ def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _data_source(text: str) -> str | None:
+def _data_source_of_file(text: str) -> str | None:
     """Data source of a study file; None if the file cannot be read."""
     try:
         return parse_study(text).data.source

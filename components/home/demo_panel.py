@@ -53,7 +53,8 @@ def _demo_headline_and_lead(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 OrderPair = tuple[int | None, int | None]
-"""Position picked in each of the two orders of a pair; None while the reply is missing."""
+"""Position picked in each of the two orders of a pair: 0 first, 1 second, -1 tie, None without a
+usable reply."""
 
 
 def recorded_squares_html(frame: pd.DataFrame) -> Markup:
@@ -80,10 +81,7 @@ def order_squares_html(pairs: Sequence[OrderPair], told: str) -> Markup:
     finding in words, also for screen readers."""
     colours: dict[int | None, str] = {None: "waiting", 0: "first", 1: "second"}
     rows = [[colours.get(pair[at], "tie") for pair in pairs] for at in (0, 1)]
-    keys = [
-        legend_key("first", "picked the first"),
-        legend_key("second", "picked the second"),
-    ]
+    keys = [legend_key("first", "picked the first"), legend_key("second", "picked the second")]
     if any(None in pair for pair in pairs):
         keys.append(legend_key("waiting", "no verdict"))
     return html.squares(rows, keys, told)
@@ -99,7 +97,7 @@ def live_demo_name(store: Store) -> str:
 
 def live_demo_parts(store: Store, engine: Engine) -> list[Markup]:
     """HTML of the demo while it runs and after its end: headline, and squares of which those
-    without a reply yet are hatched."""
+    without a usable reply are hatched."""
     name = live_demo_name(store)
     pairs, counts = _picked_positions(store, name), store.counts(name)
     planned = counts.get("planned", 0)
@@ -125,8 +123,8 @@ def live_demo_parts(store: Store, engine: Engine) -> list[Markup]:
 
 
 def _picked_positions(store: Store, name: str) -> list[OrderPair]:
-    """Position picked in the two orders of each item, in the order of the plan; None without a
-    usable reply."""
+    """Position picked in the two orders of each item, coded as in OrderPair, in the order of the
+    plan; None without a usable reply."""
     first, _ = store.study(name).contestants
     found: dict[str, list[int | None]] = {item: [None, None] for item in store.item_facts(name)}
     picks = select_picks(store.frame(name))

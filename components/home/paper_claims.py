@@ -27,7 +27,7 @@ from metrics.estimation.intervals import wilson_bounds
 from metrics.position.order_tables import build_order_tables, pool_order_tables
 from metrics.position.position_measures import consistency
 from metrics.protocols.grade_score import RANDOM_GRADE
-from metrics.remedies.decision_rules import both_orders_agree, single_call
+from metrics.remedies.decision_rules import both_orders_agree, single_call_in_random_order
 from metrics.remedies.order_grid import build_order_grid
 from studies.store.store import Store
 
@@ -79,11 +79,13 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
-    known = grid.select(grid.truth != 0)
-    rules = [(both_orders_agree(cell), single_call(cell)) for cell in known.verdicts]
+    known = grid.select(grid.known_winner != 0)
+    rules = [
+        (both_orders_agree(cell), single_call_in_random_order(cell)) for cell in known.verdicts
+    ]
     decided = np.concatenate([both.decided for both, _ in rules])
-    right = np.concatenate([both.right(known.truth) for both, _ in rules])
-    one = np.concatenate([call.right(known.truth) for _, call in rules])
+    right = np.concatenate([both.right(known.known_winner) for both, _ in rules])
+    one = np.concatenate([call.right(known.known_winner) for _, call in rules])
     return RecordedRates(
         float(np.nanmean(one)),
         int(table.counts[0, 0] + table.counts[2, 2]) / max(1, table.pairs),
@@ -171,7 +173,8 @@ def _entropy_differences() -> list[float]:
 
 
 def _changed_share_in_demo(store: Store, prompt: str) -> float | None:
-    """Share of the demo's comparisons with this prompt whose verdict changes with the order."""
+    """Share of the demo's comparisons with this prompt whose verdict changes with the order; None
+    if no comparison has a verdict in both orders."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> float | None:

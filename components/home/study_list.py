@@ -89,8 +89,9 @@ def _count_unusable(store: Store, line: StudySummary) -> tuple[int, int]:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
-    """HTML list of the studies. The row of the study `asked` contains, for `question` "rename", a
-    field for its new name; for "delete", the question whether to delete it."""
+    """HTML list of the studies; `running` are the names of those with an active run. The row of the
+    study `asked` contains, for `question` "rename", a field for its new name; for "delete", the
+    question whether to delete it."""
     lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     if not lines:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
@@ -164,11 +165,12 @@ def active_studies(store: Store, engine: Engine) -> list[str]:
 
 def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
     """Rename a study to the typed name `wanted`. Return the new name: its spaces are tidied, and on
-    a public page it gets a suffix for its owner."""
+    a public page it gets a suffix for its owner. Raise an error if the name is too long or empty,
+    or if the study is of another visitor, part of the demo or running."""
     other = " ".join(wanted.split())
     if other == name:
         return name
-    _check_changeable(store, engine, name)
+    _require_changeable_study(store, engine, name)
     if not other or len(other) > MAX_NAME:
         raise StudyError(f"A name has 1 to {MAX_NAME} characters.")
     other = store.name_for_owner(other)
@@ -178,12 +180,13 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
 
 
 def delete_study(store: Store, engine: Engine, name: str) -> int:
-    """Delete a study and the replies that only it uses; return the number of deleted replies."""
-    _check_changeable(store, engine, name)
+    """Delete a study and the replies that only it uses; return the number of deleted replies. Raise
+    an error if the study is of another visitor, part of the demo or running."""
+    _require_changeable_study(store, engine, name)
     return store.delete_study(name)
 
 
-def _check_changeable(store: Store, engine: Engine, name: str) -> None:
+def _require_changeable_study(store: Store, engine: Engine, name: str) -> None:
     if not store.owns(name):
         raise AccessDenied(f"{name!r} belongs to another visitor.")
     if is_demo(name):

@@ -98,7 +98,7 @@ def build() -> HomeTab:
     return tab
 
 
-def opening_outputs(tab: HomeTab) -> list[Any]:
+def show_home_outputs(tab: HomeTab) -> list[Any]:
     """The Gradio outputs of `show_home`, in the order of its return values."""
     return [tab.finding, tab.squares, tab.studies, tab.examples]
 
@@ -139,7 +139,7 @@ def bind(
 
     # A voter's page shows no Home tab, and is sent no names of studies and judges.
     fresh = gr.Button("Show the studies", visible="hidden", elem_id="eh-show-studies")
-    fresh.click(show_home_or_running_demo, None, [tab.timer, *opening_outputs(tab)], **QUIET)
+    fresh.click(show_home_or_running_demo, None, [tab.timer, *show_home_outputs(tab)], **QUIET)
     on_tab.select(None, None, None, js=SHOW_HOME)
 
 

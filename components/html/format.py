@@ -25,8 +25,8 @@ def is_known(value: float | None) -> bool:
 
 
 def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> str:
-    """Format a number such as 1,276 or −0.15: thousands comma, true minus sign, no minus zero; a
-    dash if it is unknown."""
+    """Format a number such as 1,276 or −0.15: thousands comma, true minus sign, no minus zero; with
+    `signed`, a plus sign before positive numbers. A dash if it is unknown."""
     if value is None or not math.isfinite(value):
         return DASH
     digits = f"{abs(value):,.{decimals}f}"
@@ -48,7 +48,8 @@ def _plural(noun: str) -> str:
 
 
 def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> str:
-    """Format a proportion as per cent, such as "69.1 %"; a dash if it is unknown."""
+    """Format a proportion as per cent: 0.691 gives "69.1 %"; with `signed`, a plus sign before
+    positive ones. A dash if it is unknown."""
     if value is None or not math.isfinite(value):
         return DASH
     return f"{number(100 * value, decimals, signed=signed)}{NARROW_SPACE}%"
@@ -62,7 +63,8 @@ def even_share(options: Collection[int]) -> str:
 
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
-    """Format an interval, such as "[65.5, 72.9]"; empty if the estimate has none."""
+    """Format the interval of an estimate, both ends multiplied by `scale`, such as "[65.5, 72.9]";
+    empty if an end is missing."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
     ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
@@ -92,25 +94,29 @@ def _with_interval(value: str, bounds: str, n: int | None) -> str:
 
 
 def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True, signed: bool = False) -> str:
-    """Format a share with its interval, such as "69.1 % [65.5, 72.9], n 800"."""
+    """Format a share with its interval and, with `n`, its sample size, such as "69.1 % [65.5,
+    72.9], n 800". A share with only one bound begins with ≥ or ≤; an unknown one is a dash."""
     value = _bound_sign(estimate) + share(estimate.value, decimals, signed=signed)
     bounds = interval(estimate, decimals, scale=100)
     return _with_interval(value, bounds, estimate.n if n else None)
 
 
 def decimal(estimate: Estimate, decimals: int = 2, *, n: bool = True) -> str:
-    """Format a decimal estimate (entropy, kappa, score), such as "0.96 [0.94, 0.97], n 800"."""
+    """Format a decimal estimate (entropy, kappa, score) with its interval and, with `n`, its sample
+    size: "0.96 [0.94, 0.97], n 800"; a dash if it is unknown."""
     value = _bound_sign(estimate) + number(estimate.value, decimals)
     return _with_interval(value, interval(estimate, decimals), estimate.n if n else None)
 
 
 def rating(estimate: Estimate, *, n: bool = False) -> str:
-    """Format a rating without decimals, with its interval, such as "1,276 [1,231, 1,330]"."""
+    """Format a rating without decimals, with its interval and, with `n`, its number of battles:
+    "1,276 [1,231, 1,330]"."""
     return decimal(estimate, 0, n=n)
 
 
 def dollars(value: float | None) -> str:
-    """Format an amount, such as "$1.28"; None gives "price unknown", 0 gives "free"."""
+    """Format an amount, such as "$1.28" or, below half a cent, "under $0.01"; None gives "price
+    unknown", 0 gives "free"."""
     if value is None or not math.isfinite(value):
         return "price unknown"
     if value == 0:
@@ -119,7 +125,8 @@ def dollars(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Format a duration, such as "0.4 s", "38 s", "1 min 16 s" or "2 h 5 min"."""
+    """Format a duration, such as "0.4 s", "38 s", "1 min 16 s" or "2 h 5 min"; a dash if it is
+    unknown."""
     if seconds is None or not math.isfinite(seconds):
         return DASH
     if seconds < 9.95:
@@ -149,7 +156,8 @@ def slot_name(slot: int) -> str:
 
 
 def tokens(value: float | None) -> str:
-    """Format a forecast number of tokens, rounded: "9,340", "147,000", "1.72 million"."""
+    """Format a forecast number of tokens, rounded: "9,340", "147,000", "1.72 million"; a dash if it
+    is unknown."""
     if value is None or not math.isfinite(value):
         return DASH
     if value >= 999_500:
@@ -165,9 +173,10 @@ def approximate_count(value: int) -> str:
 
 
 def more_items_text(battles: int, gap: Estimate) -> str:
-    """Text on the further items, and their battles, that would make a gap of two ratings
-    significant: "1,000 more items, 2,400 battles". More battles on the same items would not, since
-    the verdicts on an item have common errors. Only battles if `gap` has no number of items."""
+    """Text on how much more data would make the gap between two ratings significant: "1,000 more
+    items, 2,400 battles". `battles`: number of further battles needed, on new items; `gap`: the
+    present gap, whose battles per item give the number of items. Without them: "2,400 more
+    battles"."""
     if not gap.items or not gap.n:
         return f"{approximate_count(battles)} more battles"
     items = approximate_count(max(1, round(battles * gap.items / gap.n)))

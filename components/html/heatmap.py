@@ -86,7 +86,8 @@ def matrix_html(
     further lines of a hover card. `beside`: a small line in the cell itself. Cells with fewer than
     MIN_COLOURED_ITEMS items or `least` verdicts are hatched. `aside`: text after the colour scale.
     `strengths`: colour strength of a cell, 0 to 1, instead of that of its value. `end`: a last
-    column without colour. `intervals` False: intervals on hover only.
+    column without colour. `intervals` False: intervals on hover only. `label_width`: pixels of the
+    row names. `click`: last line of a hover card, on the effect of a click.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -149,7 +150,8 @@ class _MatrixOptions:
 def _download_data(
     rows: Sequence[str], columns: Sequence[MatrixColumn], options: _MatrixOptions, aside: str
 ) -> dict[str, Any]:
-    """The matrix as JSON; the page's script makes the PNG, SVG and CSV downloads from it."""
+    """The matrix as a dict for JSON, from which the page's script makes the PNG, SVG and CSV
+    downloads; `aside`: text after the colour scale."""
     scale = options.scale
     cells = []
     for row in rows:
@@ -161,10 +163,7 @@ def _download_data(
         "name": scale.name,
         "kind": scale.kind,
         "unit": scale.unit,
-        "legend": [
-            *([text for _, text in scale.marks] or scale.ends),
-            *([aside] if aside else []),
-        ],
+        "legend": [*([text for _, text in scale.marks] or scale.ends), *([aside] if aside else [])],
         "keys": options.keys,
         "rows": list(rows),
         "columns": [column.name for column in columns],

@@ -30,7 +30,7 @@ __all__ = [
     "link",
     "link_button",
     "markdown_html",
-    "measured",
+    "measure_attribute",
     "program_file",
     "tag",
 ]
@@ -76,7 +76,8 @@ def fill(template: LiteralString, *values: object) -> Markup:
 
 
 def join(parts: Iterable[object], separator: str = "") -> Markup:
-    """Join parts to one piece of HTML; every part that is not Markup is escaped."""
+    """Join parts to one piece of HTML, with `separator` between them; each of these that is not
+    Markup is escaped."""
     return _mark_safe(str(escape(separator)).join(map(escape, parts)))
 
 
@@ -100,15 +101,16 @@ def attributes(values: Mapping[str, object]) -> Markup:
     )
 
 
-def measured(key: str, *of: str) -> Markup:
-    """HTML attribute of an element that prints a number: the key of the measure in the catalogue,
-    then the judge and prompt (or whatever else) it is of. A test collects these attributes and
-    compares the numbers that different places print for one key."""
-    return attributes({"data-measure": json.dumps([key, *of], ensure_ascii=False)})
+def measure_attribute(key: str, *names: str) -> Markup:
+    """HTML attribute `data-measure` for an element that prints a number: the measure's key in the
+    catalogue, then `names`, usually judge and prompt. A test collects these attributes and checks
+    that all places print the same number for one measure."""
+    return attributes({"data-measure": json.dumps([key, *names], ensure_ascii=False)})
 
 
 def link(text: str, select: Any) -> Markup:
-    """HTML link to the judgements that match the filters `select`; plain text without `select`."""
+    """HTML button that looks like a link and opens the judgements that match the filters `select`;
+    with `select` None, only the escaped text."""
     return (
         escape(text) if select is None else link_button(text, {"data-select": json.dumps(select)})
     )
@@ -165,7 +167,8 @@ def program_file(path: Path) -> Markup:
 
 
 def json_script(name: str, value: Any) -> Markup:
-    """Script tag that contains JSON, with every "<" escaped, so that no text can close the tag."""
+    """Script tag with the id `name` that contains `value` as JSON, with every "<" escaped, so that
+    no text can close the tag."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     data = _mark_safe(text.replace("<", "\\u003c"))
     return fill('<script type="application/json" id="{}">{}</script>', name, data)

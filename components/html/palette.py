@@ -13,6 +13,6 @@ def contestant_colour(index: int) -> str:
 
 
 def contestant_dash(index: int) -> str:
-    """Dash pattern of a model's line: dashed for the sixth and seventh colour, which colour-blind
-    readers may confuse with the first five."""
+    """Dash pattern ("solid" or "dash") of the line of the model with this index from 0: dashed for
+    the sixth and seventh colour, which colour-blind readers may confuse with the first five."""
     return "solid" if index < 5 else "dash" if index < PALETTE_SIZE else "solid"

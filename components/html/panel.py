@@ -26,17 +26,8 @@ from components.html.pieces import (
     verdict_chip,
     wrap,
 )
-from components.html.run_progress import (
-    ReplyRow,
-    last_replies_html,
-    progress_bar,
-)
-from components.html.tables.forest_cells import (
-    Axis,
-    axis_html,
-    forest_html,
-    value_html,
-)
+from components.html.run_progress import ReplyRow, last_replies_html, progress_bar
+from components.html.tables.forest_cells import Axis, axis_html, forest_html, value_html
 from components.html.tables.forest_tables import (
     FlipRow,
     LeaderRow,

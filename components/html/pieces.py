@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from components.html.format import DASH, count, interval, share
+from components.html.format import DASH, count, interval, share, slot_name
 from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
 from components.html.templates import macros
 from studies.domain import Estimate, Status
@@ -62,8 +62,8 @@ class Kpi:
 def share_kpi(
     label: str, estimate: Estimate, *, before: str = "", after: str = "", beside: str = ""
 ) -> Kpi:
-    """Key figure of a share, with a note: `before`, interval, n, `beside` (the level to compare the
-    share with, such as "chance 50 %"), `after`."""
+    """Key figure of a share, with a note: `before`; interval, n and `beside` (the level to compare
+    the share with, such as "chance 50 %") or, without a value, the reason; `after`."""
     if estimate.value is None:
         note = estimate.note or "not measured"
     else:
@@ -75,7 +75,8 @@ def share_kpi(
 def unusable_replies_kpi(
     failed: int, replies: int, note: str = "unreadable, empty or failed"
 ) -> Kpi:
-    """Key figure of the replies without a usable verdict, with a link that opens them."""
+    """Key figure of the replies without a usable verdict, `failed` of `replies`, with the text
+    `note` and, if there are any, a link that opens them."""
     link, select = ("Open", {"status": "failures"}) if failed else ("", None)
     return Kpi("Unusable replies", count(failed), f"of {count(replies)}", note, link, select)
 
@@ -115,7 +116,8 @@ def legend_key(mark: LegendMark, text: str) -> Markup:
 def panel_heading(
     title: str, subtitle: str = "", keys: Sequence[tuple[LegendMark, str]] = ()
 ) -> Markup:
-    """HTML of a panel's head: title; subtitle with unit, n and interval; legend."""
+    """HTML of a panel's head: title; subtitle with unit, n and interval; legend (`keys`: pairs of
+    mark and text)."""
     return wrap(panel_head(title, subtitle, keys))
 
 
@@ -127,7 +129,8 @@ def panel_html(
     keys: Sequence[tuple[LegendMark, str]] = (),
     how_text: str = "",
 ) -> Markup:
-    """HTML of a whole panel; `body` is finished HTML."""
+    """HTML of a whole panel: head as in `panel_heading`, `body` (finished HTML), and the expandable
+    part "How is this computed?" with `how_text` if it is not empty."""
     foot = how_computed_details(how_text) if how_text else ""
     head = panel_head(title, subtitle, keys)
     return wrap(fill('<section class="eh-panel">{}{}{}</section>', head, body, foot))
@@ -140,7 +143,7 @@ def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]
 
 
 def kpi_strip(kpis: Sequence[Kpi]) -> Markup:
-    """HTML of a row of at most five key figures."""
+    """HTML of a row of key figures; ValueError for more than five."""
     if len(kpis) > 5:
         raise ValueError(f"at most five key figures fit in a row, got {len(kpis)}")
     return macros(TEMPLATE).kpi_strip(kpis)
@@ -194,20 +197,21 @@ def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
     if pick == "tie":
         return Markup('<span class="eh-slot">tie</span>')
     name = ("first", "second")[pick] if pick < 2 else "later"
-    suffix = ("st", "nd", "rd")[pick] if pick < 3 else "th"
-    return fill('<span class="eh-slot {}">{}{}</span>', name, pick + 1, suffix)
+    return fill('<span class="eh-slot {}">{}</span>', name, slot_name(pick))
 
 
 def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
 ) -> Markup:
-    """HTML of a notice: what happened, how often, effect on the numbers, at most one action."""
+    """HTML of a notice of a kind (warning, error or information): `title` in bold, then `text` on
+    how often and with what effect on the numbers, and the button of `action`."""
     button = button_html(action) if action else ""
     return macros(TEMPLATE).notice(kind, title, text, button)
 
 
 def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
-    """HTML shown in place of missing data: what is missing, why, and a button to get it."""
+    """HTML shown in place of missing data: `title` names what is missing, `why` the reason; then
+    the button of `action`."""
     button = button_html(action) if action else ""
     return macros(TEMPLATE).empty_state(title, why, button)
 

@@ -31,8 +31,9 @@ class ReplyRow:
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
-    """HTML bar of calls by status: usable black, unusable coloured, `waiting` calls hatched. A
-    failed call counts as not done: it has no reply, and is made again."""
+    """HTML of a run's progress: a bar of its calls by status (usable black, unusable coloured,
+    `waiting` calls hatched), the share done of the `planned` calls in words, and a badge for each
+    status. A failed call counts as not done: it has no reply, and is made again."""
     failed = counts.get("error", 0)
     done = sum(counts.values()) - failed
     whole = max(planned, done + failed + waiting, 1)
@@ -65,13 +66,14 @@ def _reply_html(row: ReplyRow) -> Markup:
     mark = verdict_chip(row.pick) if read else status_badge(row.status)
     question = " ".join(row.question[:MAX_QUESTION].split())
     opens = link("Open", row.select) if row.select is not None else ""
-    return macros(TEMPLATE).reply(row, mark, question, _reply_ending(row.text), opens)
+    return macros(TEMPLATE).reply(row, mark, question, reply_ending(row.text), opens)
 
 
-def _reply_ending(text: str, max_chars: int = 140) -> str:
+def reply_ending(text: str, max_chars: int = 140) -> str:
     """The end of a reply, where a verdict usually stands: at most `max_chars` characters, cut at a
-    space."""
+    space if there is one."""
     words = " ".join(text.split())
     if len(words) <= max_chars:
         return words
-    return "\u2026 " + words[-max_chars:].partition(" ")[2]
+    end = words[-max_chars:]
+    return f"\u2026 {end.partition(' ')[2] or end}"

@@ -43,8 +43,8 @@ class ColourScale:
     """Legend instead of `ends`: place on the scale from 0 to 1, and text."""
 
     def css_class(self, value: float) -> str:
-        """CSS class of a value: `kind` and a step from 0 to 20. b0 has no colour, b20 the
-        strongest; f0 is the second position, f20 the first; r0 is worse, r20 better."""
+        """CSS class of a value: `kind` and a step from 0 to 20. b0 and w0 have no colour, b20 and
+        w20 the strongest; f0 is the second position, f20 the first; r0 is worse, r20 better."""
         strength = self._strength(value)
         if self.is_two_sided:
             strength = abs(strength)
@@ -130,8 +130,8 @@ WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
 def fit_scale(scale: ColourScale, values: Iterable[float], chance: float | None) -> ColourScale:
     """Fit the one-coloured scale of a measure whose best value is its highest to the cells of a
     study: no colour at the best cell, MIDDLE_STRENGTH at chance, full colour at the lowest cell if
-    it is below chance or `chance` is None. Unchanged if all cells are equal, or for a scale with
-    two colours or sides."""
+    it is below chance, or if `chance` is None or not below the best cell. Unchanged if all cells
+    are equal, or for a scale with two colours or sides."""
     known = sorted(values)
     if not known or known[0] == known[-1] or scale.kind != "b" or scale.is_two_sided:
         return scale

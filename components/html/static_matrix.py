@@ -43,8 +43,9 @@ def static_matrix(
     small: bool = True,
     label_width: int = 132,
 ) -> Markup:
-    """HTML of a matrix without clicks; `columns` are pairs (name, note). Hover cards open on hover
-    and on keyboard focus."""
+    """HTML of a matrix without clicks, under the optional `title`. `columns`: pairs (name, note);
+    `cells`: (row, column name) -> cell, a dash if None or missing; `small`: small cells;
+    `label_width`: pixels of the row names. Hover cards open on hover and on keyboard focus."""
     heads = [fill('<th scope="col">{}<small>{}</small></th>', text, note) for text, note in columns]
     lines = [
         (row, [_static_cell_html(cells.get((row, column)), scale) for column, _ in columns])

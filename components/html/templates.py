@@ -24,7 +24,7 @@ from components.html.markup import (
     inline_markup,
     join,
     link,
-    measured,
+    measure_attribute,
 )
 from studies.domain import Estimate
 
@@ -34,7 +34,8 @@ _INTERVAL: Final = re.compile(r"\[[+−-]?[\d.,]+, [+−-]?[\d.,]+\]")
 
 
 def percent_number(value: float | None, decimals: int = 1, signed: bool = False) -> str:
-    """A share as a percentage without the sign %; a dash if it is unknown."""
+    """Format a share as a percentage without the sign %: 0.691 gives "69.1"; a dash if it is
+    unknown."""
     return formats.number(None if value is None else 100 * value, decimals, signed=signed)
 
 
@@ -88,7 +89,7 @@ ENVIRONMENT.filters |= {
     "tokens": formats.tokens,
     "attributes": attributes,
     "link": link,
-    "measured": measured,
+    "measured": measure_attribute,
 }
 
 

@@ -30,7 +30,7 @@ from components.inspect.load_comparison import (
     SentMessages,
 )
 from components.inspect.replies_html import replies_html
-from components.inspect.verification_filter import checks_html
+from components.inspect.verification_filter import verifications_html
 from components.inspect.word_diff import MIN_SHARED_WORDS, WordDifference, word_difference
 from studies.domain import REFERENCE, USABLE_STATUSES, Item, Judgement, Status, Usage
 
@@ -148,7 +148,7 @@ def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterable[str]:
         ("Ground truth", item.ground_truth),
     ):
         if text.strip():
-            checks = checks_html(opened.checks, REFERENCE) if title == _REFERENCE else ""
+            checks = verifications_html(opened.checks, REFERENCE) if title == _REFERENCE else ""
             body = fill('<div class="eh-txt" dir="auto">{}</div>{}', text_html(text), checks)
             yield drawer(title, body, "soft")
 
@@ -189,15 +189,11 @@ def _shared_words_note(found: WordDifference) -> Markup:
             '<span class="eh-row"><mark>only in this answer</mark><span>{}</span></span>', shared
         )
     least = share(MIN_SHARED_WORDS, 0)
-    return fill(
-        "<span>{}. The differences are marked only from {} on.</span>",
-        shared,
-        least,
-    )
+    return fill("<span>{}. The differences are marked only from {} on.</span>", shared, least)
 
 
 def _answer_card(
-    opened: ComparisonDetail, who: str, text: str | None, marked: str | None, words: int | None
+    opened: ComparisonDetail, model: str, text: str | None, marked: str | None, words: int | None
 ) -> Markup:
     n = len((text or "").split()) if words is None else words
     size = fill('<span class="eh-mute eh-small">{}</span>', count(n, "word")) if text else ""
@@ -210,11 +206,11 @@ def _answer_card(
         '<article class="eh-card"><header><b>{}</b>{}</header>'
         '<div class="eh-txt" dir="auto">{}{}</div>'
         "{}</article>",
-        who,
+        model,
         size,
         body,
         more,
-        checks_html(opened.checks, who),
+        verifications_html(opened.checks, model),
     )
 
 
@@ -266,7 +262,7 @@ def _details_section(opened: ComparisonDetail) -> Markup:
 
 
 def _order_table(opened: ComparisonDetail) -> Markup:
-    rows = [_order_facts(order.reply.judgement, opened.recorded) for order in opened.orders]
+    rows = [_call_details(order.reply.judgement, opened.recorded) for order in opened.orders]
     if not rows:
         return EMPTY
     heads = ["", *(f"Order {i}" for i in range(1, len(rows) + 1))]
@@ -274,7 +270,7 @@ def _order_table(opened: ComparisonDetail) -> Markup:
     return Table(heads, lines, box="eh-orders", data={"style": f"--orders: {len(rows)}"}).html()
 
 
-def _order_facts(judgement: Judgement, recorded: bool) -> dict[str, str]:
+def _call_details(judgement: Judgement, recorded: bool) -> dict[str, str]:
     unknown = fill('<span class="eh-mute">{}</span>', NOT_RECORDED)
     cost = dollars(judgement.cost)
     at = datetime.fromtimestamp(judgement.time, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,4 +1,4 @@
-"""Index of a study's comparisons: filters, number of matches per filter, sorting and pages.
+"""Index of a study's comparisons: filters, number of matches per filter, and pages.
 
 A comparison is a set of answers to one item, judged by one judge with one prompt. Flips are
 computed by `metrics`, so a link "Open 249" in Results lists exactly 249 comparisons.
@@ -46,8 +46,9 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict in one order: the position picked most often over its repeats; or, without a usable
-    reply, the status of the failure."""
+    """Verdict in one order: the position picked most often over its repeats (a tie if two are
+    equally frequent, None if there are only scores); or, without a usable reply, the status of the
+    failure."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -125,7 +126,8 @@ def _number_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
 
 
 def _noisy_repeats_mask(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
-    """Mask of the comparisons in which repeats of the same order got different verdicts."""
+    """Mask of the `n` comparisons: those in which repeats of the same order got different verdicts.
+    `of_row`: number of the comparison for each row."""
     read = usable_status_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     order, orders = group_codes(frame, ORDER_KEY)
     low, high = np.full(orders, 127), np.full(orders, -127)
@@ -163,7 +165,8 @@ def count_by_filter(
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
     """Filter button -> number of comparisons that it would list, given the menus, the search and
-    the filters that only a link from Results sets, such as the chosen position."""
+    the filters that only a link from Results sets, such as the chosen position. Parameters as for
+    `filter_comparisons`."""
     base = _mask_without_button_filters(index, selection, matching, verified)
     found = {
         "all": base,
@@ -185,7 +188,8 @@ def count_by_verification(
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
     """Kind of verification (such as "does not follow the instruction") -> number of comparisons
-    with it, given all other menus and the search text."""
+    with it, given all other menus and the search text; {} without verifications. Parameters as for
+    `filter_comparisons`."""
     if not verified:
         return {}
     base = _mask_without_button_filters(index, replace(selection, verified=""), matching, verified)
@@ -339,7 +343,7 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
     """Most frequent verdict among repeats, as in `metrics`: a tie if two are equally frequent, None
-    without any."""
+    without any. `picks`: positions from 0, -1 for a tie, -2 without a verdict."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
     if not most:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from components.filtering.filters import machine_rows, row_names
+from components.filtering.filters import machine_rows, rater_names
 from metrics.agreement.pairwise_agreement import PEOPLE, build_verdict_grid
 from metrics.estimation.row_selection import Ints, Mask, group_codes, modal_verdicts, select_picks
 
@@ -13,11 +13,12 @@ _ASK_COLUMNS = ("item", "comparison", "shown")
 
 
 def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> Mask:
-    """Mask of the comparisons in which `rater` and the comparison's judge gave different verdicts
-    in at least one order that both judged. `rater`: a judge with a prompt, named as on the page,
-    or "people" for their majority. `of_row`: the comparison's number for each row."""
+    """Mask of the `n` comparisons: those in which `rater` and the comparison's judge gave different
+    verdicts in at least one order that both judged. `rater`: a judge with a prompt, named as on the
+    page, or "people" for their majority. `of_row`: for each row of `frame`, its comparison's
+    number."""
     rows = select_picks(frame.assign(at=of_row))
-    theirs = _verdicts_of(frame, rater)
+    theirs = _rater_verdicts(frame, rater)
     if theirs is None or rows.empty:
         return np.zeros(n, bool)
     rows = modal_verdicts(rows)
@@ -31,12 +32,12 @@ def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> 
     return np.bincount(rows["at"].to_numpy()[differs], minlength=n) > 0
 
 
-def _verdicts_of(frame: pd.DataFrame, rater: str) -> pd.DataFrame | None:
+def _rater_verdicts(frame: pd.DataFrame, rater: str) -> pd.DataFrame | None:
     """The verdicts of `rater`, one row per (item, comparison, shown order) with the column `pick`;
     None if the study has no such rater."""
     if rater == PEOPLE:
         return _majority_verdicts(frame)
-    by_name = {name: rater for rater, name in row_names(machine_rows(frame)).items()}
+    by_name = {name: rater for rater, name in rater_names(machine_rows(frame)).items()}
     if rater not in by_name:
         return None
     judge, prompt = by_name[rater]

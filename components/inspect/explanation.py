@@ -1,4 +1,4 @@
-"""One-sentence finding on a comparison: flipped, unusable, scored, in one order, or consistent."""
+"""Short finding on a comparison: flipped, unusable, scored, in one order, or consistent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from components.html.format import count, slot_name
 from components.inspect.comparison_index import OrderVerdict
 from components.inspect.load_comparison import ComparisonDetail
 from studies.domain import BY_DESIGN, USABLE_STATUSES, Item
-from studies.frames.truth import best_answer, best_answers, better_answer
+from studies.frames.known_answers import best_answer, best_answers, better_answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ _MORE_FILTERS: Final = fill('<label class="eh-fpill eh-more">{}All filters</labe
 
 
 def filter_bar(inspected: InspectedStudy) -> Markup:
-    """HTML of the filter bar; an active filter button has a dark edge and a × to remove it."""
+    """HTML of the filter bar; an active filter button has a dark edge and a × to remove it. Empty
+    if the study does not exist, or has no comparison and no filter is set."""
     if inspected.choices is None or not (inspected.selection.has_filters or inspected.total):
         return EMPTY
     pills = join(_filter_buttons(inspected.selection, inspected.counts or {}))
@@ -153,8 +154,8 @@ def _select_element(name: str, label: str, value: str, offered: Mapping[str, str
 
 
 def _verified_menu(inspected: InspectedStudy) -> Markup:
-    """HTML menu of the kinds of people's verifications that match at least one comparison; empty if
-    none does."""
+    """HTML menu of the kinds of people's verifications that match at least one comparison, and of
+    the kind now selected; empty if nothing matches and none is selected."""
     value, left = inspected.selection.verified, inspected.verified or {}
     if not left.get(ANY_CHECK) and not value:
         return EMPTY

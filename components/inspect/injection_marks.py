@@ -16,7 +16,7 @@ from studies.texts.injection import (
     RULE_DESCRIPTIONS,
     InjectionSuspect,
     find_echoes,
-    find_spans,
+    find_suspect_spans,
     find_suspects,
 )
 
@@ -84,7 +84,7 @@ def describe_rules(rules: Sequence[str]) -> str:
 
 def mark_suspects(text: str) -> Markup:
     """Escaped text with its suspicious passages highlighted; "" if it has none."""
-    found = find_spans(text)
+    found = find_suspect_spans(text)
     return mark_spans(text, [(one.start, one.end, describe_rules(one.rules)) for one in found])
 
 

@@ -27,7 +27,8 @@ _MAX_QUESTION: Final = 160
 
 
 def list_html(inspected: InspectedStudy) -> Markup:
-    """HTML list: one row per comparison (question, verdict per order, models), page buttons."""
+    """HTML list: one row per comparison (question, verdict per order, models), page buttons. Empty
+    if no comparison matches."""
     if not inspected.total:
         return EMPTY
     several = _varying_fields(inspected)

@@ -96,7 +96,7 @@ class ComparisonDetail:
     recorded: bool
     simulated: bool
     checks: tuple[AnswerCheck, ...] = ()
-    """People's verifications of the answers of this comparison."""
+    """People's verifications of the answers to this item, also of models not compared here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _add_list_and_opened(
         place=place,
         previous=keys.get(int(matching[place - 1]), "") if place else "",
         next=keys.get(int(matching[place + 1]), "") if place + 1 < len(matching) else "",
-        opened=_load_detail(store, index, selection.study, opened),
+        opened=_load_comparison_detail(store, index, selection.study, opened),
     )
 
 
@@ -190,7 +190,7 @@ def _first_call_keys(store: Store, index: ComparisonIndex, wanted: Sequence[int]
     return {at: keys[seq] for at, seq in seqs.items() if seq in keys}
 
 
-def _load_detail(
+def _load_comparison_detail(
     store: Store, index: ComparisonIndex, name: str, line: ComparisonRow
 ) -> ComparisonDetail:
     keys = store.keys_by_seq(line.seqs)
@@ -232,7 +232,7 @@ def _load_order(
         shown=first.ask.shown,
         reply=InspectedReply(first, _verdict_span(first, prompt, study.reading)),
         again=tuple(InspectedReply(one, _verdict_span(one, prompt, study.reading)) for one in rest),
-        sent=_render_messages(store, study, first.ask, prompt, items),
+        sent=_rebuild_sent_messages(store, study, first.ask, prompt, items),
     )
 
 
@@ -256,7 +256,7 @@ def _verdict_span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tup
     )
 
 
-def _render_messages(
+def _rebuild_sent_messages(
     store: Store, study: Study, ask: Ask, prompt: Prompt | None, items: Mapping[str, Item]
 ) -> SentMessages:
     request = store.request(ask.key)

@@ -64,9 +64,7 @@ class Selection:
     def as_mapping(self) -> dict[str, str]:
         """Fields that differ from their default, with their values as text."""
         values = ((name, getattr(self, name)) for name in _FIELDS)
-        return {
-            name: _query_text(value) for name, value in values if value != _FIELDS[name].default
-        }
+        return {name: _url_value(value) for name, value in values if value != _FIELDS[name].default}
 
     @property
     def has_filters(self) -> bool:
@@ -84,7 +82,9 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
     """Read a selection from a URL query, or from the data of a clicked point or bar. Unknown keys
     are ignored; unknown values, such as a deleted judge, are kept and match nothing."""
     known = {
-        name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None
+        name: _parse_field_value(name, values[name])
+        for name in _FIELDS
+        if values.get(name) is not None
     }
     return Selection(**known)
 
@@ -104,12 +104,12 @@ def apply_click(selection: Selection, event: object) -> Selection:
     wanted = event.get("set")
     if not isinstance(wanted, Mapping):
         return selection
-    new = {name: _parse_value(name, wanted[name]) for name in FILTERS if name in wanted}
+    new = {name: _parse_field_value(name, wanted[name]) for name in FILTERS if name in wanted}
     changed = replace(selection, page=0, key="", **new)
     return changed if changed.flipped else replace(changed, toward="")
 
 
-def _parse_value(name: str, value: object) -> Any:
+def _parse_field_value(name: str, value: object) -> Any:
     default = _FIELDS[name].default
     if isinstance(default, bool):
         return value is True or str(value).strip().lower() in _TRUE_WORDS
@@ -127,5 +127,5 @@ def _parse_integer(value: object) -> int | None:
         return None
 
 
-def _query_text(value: object) -> str:
+def _url_value(value: object) -> str:
     return "1" if value is True else str(value)

@@ -45,11 +45,12 @@ def verification_masks(
     index: ComparisonIndex, checks: ChecksByItem, contestant: str = ""
 ) -> dict[str, Mask]:
     """Kind of verification (such as "harmful") -> mask of the comparisons with an answer that got
-    it; {} if there are no verifications. With a `contestant`, only that model's answers count.
+    it; {} without verifications or comparisons. With a `contestant`, only verifications of that
+    model's answers count.
 
-    The last two kinds are about readable verdicts on pairs in which one answer follows the
-    instruction and the other does not: ONE_FOLLOWS selects comparisons with such a verdict,
-    PREFERRED_FAILS those in which one of these verdicts prefers the answer that does not follow it.
+    Two more kinds, for which `contestant` has no effect, are about readable verdicts on mixed
+    pairs: ONE_FOLLOWS selects the comparisons with such a verdict, PREFERRED_FAILS those in which a
+    verdict prefers the answer that does not follow the instruction.
     """
     if not checks or not len(index):
         return {}
@@ -63,7 +64,8 @@ def verification_masks(
 
 
 def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: str) -> Ints:
-    """For each comparison, the outcomes of all its answers' verifications as one bit set."""
+    """For each comparison, the outcomes of all its answers' verifications as one bit set (see
+    CHECK_OUTCOMES); with a `contestant`, only of that model's answers."""
     firsts = index.frame.iloc[index.first]
     item, names = firsts["item"].astype("category"), contestants(firsts)
     place = {name: code for code, name in enumerate(names) if contestant in ("", name)}
@@ -73,13 +75,13 @@ def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: s
     for name, item_checks in checks.items():
         for check in item_checks:
             if name in row and check.contestant in place:
-                table[row[name], place[check.contestant]] |= check_bits(check)
+                table[row[name], place[check.contestant]] |= verification_bits(check)
     shown = table[item.cat.codes.to_numpy()[:, None], slot_contestants(firsts, names)]
     found: NDArray[np.int64] = np.bitwise_or.reduce(shown, axis=1).astype(np.int64)
     return found
 
 
-def check_bits(check: AnswerCheck) -> int:
+def verification_bits(check: AnswerCheck) -> int:
     """The outcomes of one verification as a bit set (see CHECK_OUTCOMES)."""
     return _outcome_bits(check.follows, check.fault, check.harmful)
 
@@ -100,7 +102,7 @@ def _outcome_bits(follows: bool, fault: str | None, harmful: bool) -> int:
 # ------------------------------------------------------------------------------ on an answer
 
 
-def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
+def verifications_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
     """HTML of one answer's verifications: how many state that the answer follows the instruction,
     then each verification."""
     mine = [check for check in checks if check.contestant == contestant]
@@ -112,11 +114,11 @@ def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
     )
     if len(mine) == 1:
         summary = "follows the instruction" if yes else "does not follow the instruction"
-    words = join(fill("<li><b>{}</b> {}</li>", one.judge, _check_text(one)) for one in mine)
+    words = join(fill("<li><b>{}</b> {}</li>", one.judge, _verification_text(one)) for one in mine)
     return fill('<div class="eh-checks"><p>Verified: {}</p><ul>{}</ul></div>', summary, words)
 
 
-def _check_text(check: AnswerCheck) -> str:
+def _verification_text(check: AnswerCheck) -> str:
     text = "yes" if check.follows else "no"
     if not check.follows:
         text += f", the {check.fault}'s fault" if check.fault in FAULTS else ", for another reason"

@@ -47,7 +47,7 @@ def word_difference(first: str, second: str) -> WordDifference:
 def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """For each word of `a`, and for each word of `b`, whether it is part of their longest common
     subsequence. The algorithm of Hyyrö (2004) takes milliseconds for thousands of words."""
-    rows = _lcs_rows(a, b)
+    rows = _common_subsequence_rows(a, b)
     shared_a, shared_b = [False] * len(a), [False] * len(b)
     i, j = len(a), len(b)
     while i and j:
@@ -61,7 +61,7 @@ def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[b
     return shared_a, shared_b
 
 
-def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
+def _common_subsequence_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
     """Row i is an integer: bit j is 0 if the longest common subsequence of a[:i + 1] and b[:j + 1]
     is longer than that of a[:i + 1] and b[:j]."""
     places: dict[str, int] = {}

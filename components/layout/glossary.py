@@ -19,9 +19,9 @@ GLOSSARY: Final = Path(__file__).resolve().parents[2] / "docs" / "GLOSSARY.md"
 UNMARKED: Final = frozenset({
     "accuracy", "answer", "attempt", "ballot", "call", "case", "cell", "chance", "comparison",
     "decisive", "family", "frame", "item", "judge", "key of a call", "label",
-    "label of an answer", "lease", "live call", "margin", "model", "options of a verdict",
+    "label of an answer", "lease", "live call", "look", "margin", "model", "options of a verdict",
     "order", "origin", "owner", "pilot", "plan", "position", "preset", "prompt", "repeat",
-    "reply", "run", "share link", "slice", "space", "store", "study", "swap", "truth", "verdict",
+    "reply", "run", "share link", "slice", "space", "store", "study", "swap", "verdict",
     "verdict on one answer", "visitor", "voter",
 })  # fmt: skip
 """Glossary terms that are not marked in labels, because the page also uses the word otherwise."""

@@ -11,7 +11,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import brand_html, run_pill, wrap
 from components.layout.widgets import ClickableHTML
 from judges.engine.snapshot import RunSnapshot
-from studies.store.queries.plan_queries import count_parts
+from studies.store.queries.plan_queries import count_items_judges_people_prompts
 from studies.store.store import Store
 
 
@@ -42,10 +42,11 @@ def build() -> Header:
     return Header(study, note, pill, share_button)
 
 
-def show_study_size(store: Store, name: str) -> Markup:
-    """HTML line on the size of a study: items, judges, prompts, people."""
+def study_size_html(store: Store, name: str) -> Markup:
+    """HTML line on the size of a study: items, judges, prompts, people; "not run yet" for a study
+    without items and calls."""
     line = next(line for line in store.studies() if line.name == name)
-    items, judges, people, prompts = count_parts(store, name)
+    items, judges, people, prompts = count_items_judges_people_prompts(store, name)
     if not items and not line.planned:
         return wrap("not run yet")
     counts = [count(items, "item")]
@@ -54,7 +55,7 @@ def show_study_size(store: Store, name: str) -> Markup:
     return wrap(" × ".join(counts) + (", recorded" if line.recorded else ""))
 
 
-def show_run_pill(snapshot: RunSnapshot | None) -> Markup:
+def run_pill_html(snapshot: RunSnapshot | None) -> Markup:
     if snapshot is None or snapshot.state not in ("running", "paused"):
         return EMPTY
     planned = max(1, snapshot.counts.get("planned", 1))

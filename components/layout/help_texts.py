@@ -68,14 +68,7 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
     ),
     ("Home", (("/", "search my studies"),)),
     ("Run", (("p", "pause or continue"),)),
-    (
-        "Inspect",
-        (
-            ("j →", "next comparison"),
-            ("k ←", "previous comparison"),
-            ("/", "search"),
-        ),
-    ),
+    ("Inspect", (("j →", "next comparison"), ("k ←", "previous comparison"), ("/", "search"))),
     (
         "Vote",
         (

@@ -104,8 +104,8 @@ def link_card(scope: Scope) -> Markup:
 def loading_html(
     query: Mapping[str, str], *, home: bool = True, content: Markup | None = None
 ) -> Markup:
-    """HTML of the loading screen for a page address with these query parameters; `content` replaces
-    the empty cards."""
+    """HTML of the loading screen for a page address with these query parameters. `home`: whether
+    the page has a Home tab; `content` replaces the empty cards."""
     theme, tab = query.get("__theme", ""), query.get("tab", "")
     # Gradio shows the first tab until the page has opened the tab of the address. The address of
     # Home may name a study too: that of the header.

@@ -18,9 +18,9 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.store.store import Store
 
 
-def compute_overview_ahead(store: Store, requested: Mapping[str, str]) -> None:
-    """Start computing the overview of a study's results if a page with these query parameters opens
-    with it.
+def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
+    """Start computing the view Summary of a study's results if a page with the query parameters
+    `requested` opens with it.
 
     This runs in two threads while the browser loads the page's code. In public mode nothing is
     computed ahead, because the store needs the visitor of a request.
@@ -30,17 +30,17 @@ def compute_overview_ahead(store: Store, requested: Mapping[str, str]) -> None:
         return
     whole = FilteredStudy(store, name)
 
-    def opens_with_overview() -> bool:
+    def opens_with_summary() -> bool:
         return results_tab.choose_first_view(whole, requested) == overview_tab.NAME
 
     def draw() -> None:
-        if opens_with_overview():
+        if opens_with_summary():
             render_view(store, name, overview_tab.NAME, whole.filter, {})
 
     def draw_last_cards() -> None:
         """Compute the ranking and the remedies while `draw` still computes the position bias."""
         store.prepare_frame(name)
-        if opens_with_overview():
+        if opens_with_summary():
             overview_tab.draw_ranking(whole)
             overview_tab.draw_advice(whole)
 
@@ -50,12 +50,12 @@ def compute_overview_ahead(store: Store, requested: Mapping[str, str]) -> None:
         ).start()
 
 
-def show_preview(
+def loading_screen_content(
     store: Store, engine: Engine | None, requested: Mapping[str, str]
 ) -> Markup | None:
-    """Content of the loading screen: Home, or the overview of a study's results, if the page opens
-    with it and it is already drawn; else None. Also None during a run of the study and in public
-    mode."""
+    """Content of the loading screen of a page with the query parameters `requested`: Home, or the
+    Summary of a study's results if it is already drawn and no run of the study is active. None for
+    a page that opens with neither, and in public mode."""
     if isinstance(store, VisitorStore):
         return None
     if engine is not None and home_tab.opens_home(requested):

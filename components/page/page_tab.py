@@ -189,7 +189,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
         if interactive:
             # Home and the form of Study are drawn when they are opened: counting the calls of large
             # studies takes seconds, and every output of an event costs time in the browser.
-            home = [gr.skip()] * len(home_tab.opening_outputs(interactive.home))
+            home = [gr.skip()] * len(home_tab.show_home_outputs(interactive.home))
             if opened == "home":
                 home = home_tab.show_home(store, interactive.engine)
             first = home
@@ -202,7 +202,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
 
     outputs = [page.requested_address, page.header.study, page.tabs]
     if interactive:
-        outputs += home_tab.opening_outputs(interactive.home)
+        outputs += home_tab.show_home_outputs(interactive.home)
     blocks.load(open_page, None, outputs, **QUIET).then(
         None, page.header.study, None, js="(study) => evenhand.followStudy(study)"
     )
@@ -222,14 +222,14 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
     def show_run_and_size(name: str) -> list[Any]:
         """Outputs that show the run and the size of a study; the size is included because a new
         study gets its items only when its run starts."""
-        return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
+        return [*show_run(name), header.study_size_html(store, name) if name else gr.skip()]
 
     def show_run_after_results(name: str, requested: dict[str, str]) -> list[Any]:
-        """Outputs that are shown after the results, because counting the calls of a large study
-        takes a second."""
+        """Outputs of `show_run_and_size`, or of the size only on a voter's page. They come after
+        the results, because counting the calls of a large study takes a second."""
         if name and not (interactive and is_voter_page(requested)):
             return show_run_and_size(name)
-        size = header.show_study_size(store, name) if name else gr.skip()
+        size = header.study_size_html(store, name) if name else gr.skip()
         return [*[gr.skip()] * len(run_outputs), size]
 
     def show_study(name: str, requested: dict[str, str], selection: Selection) -> list[Any]:
@@ -297,7 +297,8 @@ def is_voter_page(parameters: Mapping[str, str]) -> bool:
 
 
 def _bind_mark_clicks(page: PageParts, store: Store) -> None:
-    """Open in Inspect the replies counted in a point or bar of a chart that is clicked."""
+    """Bind the clicks on numbers, cells, points and bars of Results, and on numbers and replies of
+    Run: open the judgements behind them in Inspect."""
     results, study = page.results, page.header.study
 
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
@@ -314,7 +315,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
     asked = [study, results.request_text]
     opened = [results.marks.select(open_marked, asked, shown, **QUIET)]
     if page.interactive:
-        marks = page.interactive.run.components_with_marks
+        marks = page.interactive.run.components_opening_judgements
         opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)

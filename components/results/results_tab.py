@@ -46,7 +46,7 @@ from components.results.view.address_choices import (
     pick_choice,
 )
 from components.results.view_drawing import VIEWS, offered_views, render_view
-from components.server.gradio_private import set_scripts
+from components.server.gradio_private import set_event_scripts
 from judges.engine.engine import Engine
 from studies.store.store import Store
 
@@ -94,13 +94,20 @@ def build() -> ResultsTab:
 
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, since an unopened tab has no content."""
-    for part in (tab.draw, tab.settings, tab.request_text, tab.marks, *tab.follower.hidden):
+    for part in (
+        tab.draw,
+        tab.settings,
+        tab.request_text,
+        tab.marks,
+        *tab.follower.hidden_components,
+    ):
         part.render()
 
 
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
-    """Connect events: a view, filter or control draws the view. With an engine, views are also
-    redrawn during its active runs."""
+    """Connect the events of the tab: a change of the view, a filter, a control or the uploaded file
+    redraws the page's view. With an engine, the view and the filters' choices are also renewed
+    during its active runs."""
     _bind_draw(tab, header, store, engine)
     if engine:
         _bind_refresh(tab, header, store, engine)
@@ -176,14 +183,14 @@ def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
         first = f"({before})(...values); " if before else ""
         return f"(...values) => {{ {first}return values.with({place}, evenhand.asked ?? ''); }}"
 
-    set_scripts(blocks, tab.request_text, script)
+    set_event_scripts(blocks, tab.request_text, script)
 
 
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> dict[str, Any]:
     """Name -> Gradio update of the view, the filters and the settings for a study, set to values of
-    the page address where they exist; in the order of `tab.inputs`."""
+    the page address (`wanted`) where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
     wanted = update_former_address(whole, wanted)
     compared = comparison.compare_menu_state(whole, wanted.get(comparison.CONTROL))
@@ -203,21 +210,23 @@ def initial_controls(
 
 
 def _view_switch(filtered: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The switch of views, set to the view named in the page address."""
+    """The switch of views, set to the view that the page address names (parameters `wanted`), else
+    to the first."""
     names = offered_views(filtered, wanted.get("view"))
     return gr.Radio(choices=names, value=choose_first_view(filtered, wanted))
 
 
 def choose_first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
-    """Name of the view with which a page with these address parameters opens."""
+    """Name of the view with which a page with these address parameters opens: the view that they
+    name, else the first."""
     asked = update_former_address(filtered, wanted).get("view")
     return pick_choice(asked, offered_views(filtered, asked))
 
 
 def update_former_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Translate the parameters of an older address: a former view into the view that now has its
-    panels, two compared sides into filters and the control "Compare with", a card into the judge's
-    Summary."""
+    """Translate the parameters `wanted` of an older address: a former view into the view that now
+    has its panels, two compared sides into filters and the control "Compare with", a card into the
+    judge's Summary."""
     view, given = wanted.get("view", ""), dict(wanted)
     if not view and ("measure" in wanted or "columns" in wanted):
         given["view"] = bias_tab.NAME

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, rule_text
-from components.filtering.related_studies import related_studies
+from components.filtering.filters import Filter, counting_rule_text
+from components.filtering.related_studies import studies_with_same_data_source
 from components.html.markup import EMPTY, Markup
 from components.html.panel import data_note, finding_html, how_computed, simulated_note
 from components.html.templates import macros
@@ -81,14 +81,17 @@ def find_stored_view(store: Store, name: str, view: str) -> dict[str, Any] | Non
 def _view_key(
     store: Store, name: str, view: str, chosen: Filter, serialised: str
 ) -> tuple[Hashable, ...]:
-    """Cache key of a drawn view; it differs between the owner of a study, who is offered more
-    actions, and its readers."""
+    """Cache key of a drawn view with these filters and control values (`serialised`, as JSON); it
+    differs between the owner of a study, who is offered more actions, and its readers."""
     return ("view", view, chosen, serialised, store.owns(name))
 
 
 def _view_version(store: Store, name: str) -> Hashable:
     """Value that changes with everything that a view of a study depends on."""
-    context = (related_studies(store, name), verification_stamp(store.read_connection, name))
+    context = (
+        studies_with_same_data_source(store, name),
+        verification_stamp(store.read_connection, name),
+    )
     saved = prompts_folder(store.folder / "store").glob("*.yaml")  # an adopted prompt is a new file
     return store.version(name), context, tuple(sorted(path.name for path in saved))
 
@@ -96,8 +99,8 @@ def _view_version(store: Store, name: str) -> Hashable:
 def render_panels(
     filtered: FilteredStudy, view: str, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Draw a whole view without the cache: output name -> content of headline, key numbers, each
-    panel, list of absent panels, and data note."""
+    """Draw the view named `view` without the cache: output name -> content of headline, key
+    numbers, each panel, list of absent panels, and data note. `controls`: control name -> value."""
     one, other = VIEWS[view], controls.get(comparison.CONTROL)
     panels = one.render(filtered, controls)
     whole = FilteredStudy(filtered.store, filtered.name)
@@ -116,7 +119,7 @@ def render_panels(
         "kpis": suspects_notice(filtered) + top,
         **panels,
         "panels": view_html(one, panels, states),
-        "absent": VIEW_PARTS.missing(one.missing(panels)),
+        "absent": VIEW_PARTS.missing(one.missing_panels(panels)),
         "data": show_data_note(filtered, [*one.json_keys, *_keys_without_explanation(one, panels)]),
     }
 
@@ -154,9 +157,9 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
 
 def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML note on the data: number of judgements, real and simulated judges, and the counting rule
-    if it is not the default; then, folded, `json_keys` (where `python -m metrics --json` has the
-    same numbers)."""
+    """HTML note on the data: numbers of judgements and of further ones on twins, real and simulated
+    judges, and the counting rule if it is not the default; then, folded, `json_keys` (where
+    `python -m metrics --json` has the same numbers)."""
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     parts = [f"{load_bias(filtered).calls:,} judgements of the study “{filtered.name}”."]
@@ -167,6 +170,6 @@ def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Ma
     if simulated:
         parts.append(simulated_note(simulated))
     if filtered.rule != ("pooled", "exclude"):
-        parts.append(rule_text(*filtered.rule))
+        parts.append(counting_rule_text(*filtered.rule))
     keys = how_computed("", json_keys) if json_keys else EMPTY
     return data_note(" ".join(parts)) + keys

@@ -10,15 +10,10 @@ from typing import Any
 import gradio as gr
 
 from components.html.markup import EMPTY, Markup, escape
-from components.layout.header import show_run_pill
+from components.layout.header import run_pill_html
 from components.run.failed_replies import show_failures
 from components.run.live_figures import LiveStudies
-from components.run.notices import (
-    key_notice,
-    parse_notice_click,
-    show_notices,
-    show_store_notices,
-)
+from components.run.notices import key_notice, parse_notice_click, show_notices, show_store_notices
 from components.run.partial_results import partial_results_html
 from components.run.past_runs import show_run, show_runs
 from components.run.run_facts import RunFacts, called_judges, load_run_facts
@@ -41,15 +36,16 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.planning.plan import load_stored_plan
-from judges.security.key_consents import Pair, TypedKey, TypedKeys, typed_keys_of_judges
+from judges.security.key_consents import KeyDestination, TypedKey, TypedKeys, typed_keys_of_judges
 from studies.errors import EvenhandError
 from studies.settings import secret_value
 from studies.store.store import Store
 
 
 class RunActions:
-    """Event handlers of the Run tab; each returns the outputs of the redrawn tab. `which`: whether
-    the tab lists all latest replies or only unusable ones (a value of REPLY_SCOPES)."""
+    """Event handlers of the Run tab; all but `draw_past_runs` return the outputs of the redrawn
+    tab, and those that may use a typed key also the key field. `which`: whether the tab lists all
+    latest replies or only unusable ones (a value of REPLY_SCOPES)."""
 
     def __init__(self, store: Store, engine: Engine, live: LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
@@ -58,21 +54,19 @@ class RunActions:
         shown = render(self._store, self._engine, self._live, name, which)
         return [*shown, show_study_pill(self._engine, name)]
 
-    def tick(self, name: str, which: str) -> list[Any]:
-        """Redraw the tab when the timer fires. Only this handler may deactivate the timer."""
+    def redraw_on_timer(self, name: str, which: str) -> list[Any]:
+        """Redraw the tab when the timer fires, and deactivate the timer once no run is active; no
+        other handler deactivates it."""
         shown = self(name, which)
         if not name or isinstance(shown[0], gr.Timer) or self._engine.active_run(name) is not None:
             return shown
         return [gr.Timer(active=False), *shown[1:]]
 
-    def runs(self, name: str, scope: str, opened: str) -> list[Any]:
+    def draw_past_runs(self, name: str, scope: str, opened: str) -> list[Any]:
         """HTML of the list of runs, and of the run `opened` (an id)."""
         if not name:
             return ["", ""]
-        return [
-            show_runs(self._store, name, scope, opened),
-            show_run(self._store, opened, name),
-        ]
+        return [show_runs(self._store, name, scope, opened), show_run(self._store, opened, name)]
 
     def start(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
         return self._start_with_key(name, which, key, origin)
@@ -85,8 +79,9 @@ class RunActions:
         self, name: str, which: str, key: str, origin: str, settings: RunSettings | None = None
     ) -> list[Any]:
         """Start a run. A typed key is first tested with one call to each judge that lacks a key,
-        and is used if no judge refuses it; if a key is missing and none was typed, a warning asks
-        for it. `origin`: the only origin to which the key may be sent."""
+        and is used if none of these calls fails. If a key is missing, also in the environment, and
+        none was typed, a warning asks for it. `origin`: the only origin to which the key may be
+        sent."""
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         lacking = known.judges_without_key
         typed = dict.fromkeys(lacking, TypedKey(key, origin)) if key.strip() else {}
@@ -129,7 +124,7 @@ class RunActions:
         do: dict[str, Callable[[], object]] = {
             "allow": lambda: self._allow_key_for_origin(asked.get("variable"), asked.get("origin")),
             "go": lambda: self._apply_to_active_run(name, resume),
-            "raise": lambda: self._raise_budget(name, asked.get("budget")),
+            "raise": lambda: self._start_with_budget(name, asked.get("budget")),
             "leave_out": lambda: self._apply_to_active_run(
                 name, lambda run: run.leave_out(str(asked.get("judge")))
             ),
@@ -148,14 +143,14 @@ class RunActions:
         if run is not None:
             act(run)
 
-    def _raise_budget(self, name: str, budget: object) -> None:
+    def _start_with_budget(self, name: str, budget: object) -> None:
         if isinstance(budget, (int, float)) and budget > 0:
             start_run(self._store, self._engine, name, budget=float(budget))
 
     def _allow_key_for_origin(self, variable: object, origin: object) -> None:
         try:
             consents = self._engine.consents(self._store)
-            consents.allow(Pair(str(variable), str(origin)))
+            consents.allow(KeyDestination(str(variable), str(origin)))
         except (PlanError, OSError) as error:
             gr.Warning(escape(error))
 
@@ -214,14 +209,16 @@ def start_run(
 
 def show_study_pill(engine: Engine, name: str) -> Markup:
     run = engine.latest_run(name)
-    return EMPTY if run is None else show_run_pill(run.snapshot())
+    return EMPTY if run is None else run_pill_html(run.snapshot())
 
 
 def render(
     store: Store, engine: Engine, live: LiveStudies, name: str, which: str = REPLY_SCOPES[0]
 ) -> list[Any]:
-    """All outputs of the tab for a study. They may activate the timer that redraws the tab, but
-    never deactivate it: outputs made before a run started may reach the page after the start."""
+    """All outputs of the tab for a study; `which` (a value of REPLY_SCOPES) says whether all latest
+    replies are listed or only unusable ones. The outputs may activate the timer that redraws the
+    tab, but never deactivate it: outputs made before a run started may reach the page after the
+    start."""
     if not name:
         return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)

@@ -31,7 +31,8 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 
 def show_failures(store: Store, facts: RunFacts) -> Markup:
     """HTML list of unusable replies by status, each status with its number of calls, an example and
-    a link; then of failed attempts that were retried. Empty if there are neither."""
+    a link; then of the failed attempts of the run, by judge and reason. Empty if there are
+    neither."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
@@ -63,8 +64,8 @@ def failure_row(
     all_too: bool = True,
 ) -> Markup:
     """HTML of one status of unusable replies: badge with the number of calls (`asks`); judge,
-    prompt and end of the reply of an example. `opens`: add a link to the example in Inspect and,
-    with `all_too`, a link to all replies of this status."""
+    prompt, detail and end of the reply of an example. `opens`: add a link to the example in Inspect
+    and, with `all_too`, a link to all replies of this status."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -111,8 +112,9 @@ def _failed_attempts_html(failures: tuple[FailureSummary, ...]) -> Markup:
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
-    """HTML notice if more than 5 % of the replies are unusable: their number, their effect on the
-    consistency, and a link to them. Empty otherwise."""
+    """HTML notice if more than 5 % of the calls made got a reply without a verdict (failed calls do
+    not count as such): the number of these replies, their effect on the consistency, and a link.
+    Empty otherwise."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
     if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.tried):
         return EMPTY

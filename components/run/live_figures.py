@@ -23,12 +23,7 @@ from components.run.run_facts import QuoteCache, no_forecast
 from judges.engine.pending_asks import CostQuote
 from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
-from metrics.position.position_measures import (
-    consistency,
-    first_share,
-    noise_floor,
-    slot_shares,
-)
+from metrics.position.position_measures import consistency, first_share, noise_floor, slot_shares
 from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
@@ -77,7 +72,8 @@ repeat; with more, only the Results tab does."""
 
 @dataclass(slots=True)
 class LiveStudy:
-    """Live figures of one study; each update processes only the new rows."""
+    """Live figures of one study; each update reads only the new rows. All rows are read again if a
+    counted call got a new verdict, or if a judge's first verdict follows people's votes."""
 
     store: Store
     study: str
@@ -157,7 +153,7 @@ class LiveStudy:
         self.elo, curve = advance_elo(self.elo, pairs)
         for name in curve.names:
             line = self._curves.setdefault(name, [1000.0] * len(self._battles))
-            line.extend(float(value) for value in curve.of(name)[1:])
+            line.extend(float(value) for value in curve.ratings_of(name)[1:])
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:

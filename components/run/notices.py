@@ -74,8 +74,8 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store: that its file was restored, and that a Space loses its files at a
-    restart."""
+    """HTML notices on the store: that its file was restored, if it was; and, on a Space, that files
+    are lost at a restart. Empty without either."""
     if store.file_watch.notice:
         cause = _end_with_full_stop(store.file_watch.notice)
         text = f"{cause} Find out which program deletes the store."
@@ -84,7 +84,8 @@ def show_store_notices(store: Store) -> Markup:
 
 
 def _disk_notice() -> Markup:
-    """HTML notice that a Space loses its files at a restart, and whether the store has a backup."""
+    """HTML notice that a Space loses its files at a restart, and whether the store has a backup;
+    empty elsewhere."""
     if not settings.is_space():
         return EMPTY
     text = "A Hugging Face Space loses its files at every restart."
@@ -261,8 +262,8 @@ def _end_with_full_stop(text: str) -> str:
 
 
 def key_notice(facts: RunFacts) -> Markup:
-    """HTML request to type a key again after a restart or its expiry, because keys are kept in
-    memory only."""
+    """HTML request to type a key that is missing, was refused or has expired; typed keys are kept
+    in memory only."""
     who = " and ".join(facts.judges_without_key)
     text = (
         f"Keys are held in memory only, so type the key again. {count(facts.missing.asks)} calls "

@@ -112,8 +112,9 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
 
 
 def show_run(store: Store, run_id: str, study: str) -> Markup:
-    """HTML details of one run: state, reason, calls by outcome, failures; empty without an id.
-    `study`: the study now shown; only its judgements can be opened in Inspect."""
+    """HTML details of one run: state, reason, calls by outcome, failures; empty without an id, a
+    notice if the store has no such run. `study`: the study now shown; only its judgements can be
+    opened in Inspect."""
     if not run_id:
         return EMPTY
     run = find_past_run(store, run_id)
@@ -132,9 +133,9 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
     return wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
-def _run_totals_text(run: PastRun, mine: list[AttemptTotals]) -> str:
-    calls = sum(account.calls for account in mine)
-    cost = RunSpending(calls, sum(a.cost for a in mine), sum(a.unknown for a in mine))
+def _run_totals_text(run: PastRun, totals: list[AttemptTotals]) -> str:
+    calls = sum(account.calls for account in totals)
+    cost = RunSpending(calls, sum(a.cost for a in totals), sum(a.unknown for a in totals))
     took = duration(run.ended - run.started) if run.ended is not None else "end not recorded"
     return f"{run.state}, {took}, {count(calls, 'attempt')}" + (
         f", {_cost_text(cost, run)}" if calls else ""
@@ -158,12 +159,12 @@ def _reason_notice(run: PastRun, study: str) -> Markup:
     return notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
-def _calls_by_judge_table(mine: list[AttemptTotals], run: PastRun) -> Markup:
-    if not mine:
+def _calls_by_judge_table(totals: list[AttemptTotals], run: PastRun) -> Markup:
+    if not totals:
         return wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
     rows = []
-    for judge in dict.fromkeys(account.judge for account in mine):
-        own = [account for account in mine if account.judge == judge]
+    for judge in dict.fromkeys(account.judge for account in totals):
+        own = [account for account in totals if account.judge == judge]
         whole = RunSpending(
             *(sum(getattr(a, f) for a in own) for f in ("calls", "cost", "unknown"))
         )
@@ -179,13 +180,13 @@ def _calls_by_judge_table(mine: list[AttemptTotals], run: PastRun) -> Markup:
     return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
 
 
-def _token_text(own: list[AttemptTotals]) -> str:
+def _token_text(totals: list[AttemptTotals]) -> str:
     """Text on the tokens of one judge's calls: input (with cached) and output (with reasoning)."""
     sent, cached, received, thought = (
         sum(values)
         for values in zip(
             *((a.prompt_tokens, a.cached_tokens, a.completion_tokens, a.reasoning_tokens)
-              for a in own),
+              for a in totals),
             strict=True,
         )
     )  # fmt: skip
@@ -195,12 +196,12 @@ def _token_text(own: list[AttemptTotals]) -> str:
     )
 
 
-def _outcome_badge(account: AttemptTotals) -> Markup:
-    if account.outcome in STATUSES:
-        return status_badge(account.outcome, account.calls)
-    words = "without an outcome" if account.outcome == "unknown" else account.outcome
+def _outcome_badge(totals: AttemptTotals) -> Markup:
+    if totals.outcome in STATUSES:
+        return status_badge(totals.outcome, totals.calls)
+    words = "without an outcome" if totals.outcome == "unknown" else totals.outcome
     return fill(
-        '<span class="eh-badge s-truncated">{} <b>{}</b></span>', words, count(account.calls)
+        '<span class="eh-badge s-truncated">{} <b>{}</b></span>', words, count(totals.calls)
     )
 
 

@@ -10,7 +10,7 @@ from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, retry_statuses
 from judges.engine.run import Run
 from judges.engine.snapshot import RunSnapshot, count_stored_replies
-from judges.security.key_consents import Pair, origin_of
+from judges.security.key_consents import KeyDestination, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
 from studies import settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec, Status
@@ -54,7 +54,7 @@ class RunFacts:
     judges_without_key: tuple[str, ...] = ()
     key_origins: tuple[str, ...] = ()
     """Origins to which the missing keys would be sent."""
-    unconfirmed: tuple[Pair, ...] = ()
+    unconfirmed: tuple[KeyDestination, ...] = ()
     """Pairs (environment variable, origin): keys that may not be sent until the user consents."""
     owned: bool = True
     """Whether the current visitor may run and control the study."""
@@ -69,7 +69,8 @@ class RunFacts:
 
     @property
     def done(self) -> int:
-        """Number of calls with a stored reply; a failed call has none and is made again."""
+        """Number of calls with a stored reply; a failed call has none and is made again by the next
+        run."""
         return count_stored_replies(self.counts)
 
     @property
@@ -129,7 +130,7 @@ class QuoteCache:
     ) -> None:
         self._store, self._forecast = store, forecast
 
-    def whole_study(self, study: str) -> CostQuote | None:
+    def whole_study_quote(self, study: str) -> CostQuote | None:
         """Number and cost of all calls of a study, as if none had been made; None if unknown."""
         return self._store.memoised(
             study, ("forecast",), lambda: self._try_forecast(study), self._store.plan_sha(study)
@@ -141,7 +142,7 @@ class QuoteCache:
         except EvenhandError:  # a prompt or an item is missing
             return None
 
-    def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
+    def run_and_retry_quotes(self, study: str) -> tuple[CostQuote, CostQuote]:
         """Number and cost of the calls that Run would make, and of those that Retry would make."""
         return self._store.memoised(
             study,
@@ -163,7 +164,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
     if run is not None and snapshot is not None and not run.finished.is_set():
         return replace(_live_run_facts(run, snapshot), owned=store.owns(name))
     study, owned = store.study(name), store.owns(name)
-    missing, failed = quotes.for_study(name)
+    missing, failed = quotes.run_and_retry_quotes(name)
     runs = store.runs(name)
     last = next(iter(runs), None)
     asks = bool(missing.asks or failed.asks) and owned
@@ -183,11 +184,13 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         failed=failed,
         judges_without_key=tuple(judge.name for judge in keyless),
         key_origins=tuple(dict.fromkeys(origin_of(judge.endpoint) for judge in keyless)),
-        unconfirmed=engine.consents(store).missing(called_judges(study)) if asks else (),
+        unconfirmed=engine.consents(store).missing_destinations(called_judges(study))
+        if asks
+        else (),
         owned=owned,
         made=made,
     )
-    return replace(facts, forecast=quotes.whole_study(name)) if facts.complete else facts
+    return replace(facts, forecast=quotes.whole_study_quote(name)) if facts.complete else facts
 
 
 def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:

@@ -122,7 +122,8 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
-    """HTML note, for large studies, that this tab counts only replies since it was opened."""
+    """HTML note for large studies: this tab counts only replies since it was opened; recorded
+    verdicts are not drawn at all. Empty for other studies."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return EMPTY
     told = (
@@ -135,8 +136,8 @@ def _large_study_note(facts: RunFacts) -> Markup:
 
 
 def _speed_or_flips_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
-    """Key figure: the speed of the run; once all calls were made, the share of comparisons that
-    change with the order."""
+    """Key figure: the speed of the run (a dash without an active run or a measured speed); once all
+    calls were made, the share of comparisons that change with the order, if it is known."""
     snapshot = facts.snapshot
     if facts.complete and picture.changed.value is not None:
         return share_kpi(FLIPS.name, picture.changed)
@@ -153,7 +154,8 @@ def _speed_or_flips_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def _time_left_kpi(facts: RunFacts) -> Kpi:
-    """Key figure: the time left of the active run; without one, the last run."""
+    """Key figure: the time left of the active run (a dash if it is unknown); without an active run,
+    the duration of the last one."""
     snapshot = facts.snapshot
     if snapshot is None or not facts.running:
         return _last_run_kpi(facts)
@@ -166,7 +168,8 @@ def _time_left_kpi(facts: RunFacts) -> Kpi:
 
 
 def _last_run_kpi(facts: RunFacts) -> Kpi:
-    """Key figure on the duration and end of the last run, shown while no run is active."""
+    """Key figure on the duration and end of the last run, shown while no run is active; a dash if
+    there was none or its end is not recorded."""
     last = facts.last
     if last is None:
         return Kpi("Last run", "–", note="not started")
@@ -228,11 +231,13 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Dollars spent. If that is 0: "unknown" if a price is unknown, "free" if nothing will be spent
-    and no budget is set, else "$0"."""
+    """Dollars spent. If that is 0: "unknown" if a price is unknown or, during a run, the expected
+    cost or the token counts of a call; "free" during a run, or if the missing calls cost nothing,
+    without a budget; else "$0"."""
     unpriced = facts.unpriced or (facts.missing.asks and facts.missing.dollars is None)
     if facts.running and facts.snapshot is not None:
-        unpriced = unpriced or facts.snapshot.expected_dollars is None
+        snapshot = facts.snapshot
+        unpriced = unpriced or snapshot.expected_dollars is None or snapshot.unknown_usage
     if unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget

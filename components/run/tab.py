@@ -73,7 +73,7 @@ class RunTab:
         ]  # fmt: skip
 
     @property
-    def components_with_marks(self) -> list[gr.HTML]:
+    def components_opening_judgements(self) -> list[gr.HTML]:
         """Components whose clicks open judgements in Inspect."""
         return [self.kpis, self.outcome, self.failures, self.replies]
 
@@ -161,10 +161,10 @@ def bind(
     look = RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
     past: dict[str, Any] = {
-        "fn": look.runs, "inputs": [header.study, tab.scope, tab.run_id],
+        "fn": look.draw_past_runs, "inputs": [header.study, tab.scope, tab.run_id],
         "outputs": [tab.runs, tab.opened], **QUIET,
     }  # fmt: skip
-    tab.timer.tick(look.tick, inputs, outputs, trigger_mode="once", **QUIET)
+    tab.timer.tick(look.redraw_on_timer, inputs, outputs, trigger_mode="once", **QUIET)
     tab.see.click(None, None, None, js="() => evenhand.openTab('results')")
     tab.notify.click(None, None, None, js="() => evenhand.toggleNotify()")
     tab.which.change(look, inputs, outputs, **QUIET)

@@ -69,7 +69,8 @@ class Access:
 
     @property
     def run_limits(self) -> RunLimits:
-        """The limits that the engine enforces; 10⁹ stands for no limit."""
+        """The limits that the engine enforces; 10⁹ stands for no limit (of the longest pause:
+        None)."""
         unlimited = 10**9
         return RunLimits(
             self.asks or unlimited,

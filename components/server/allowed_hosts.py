@@ -143,7 +143,8 @@ def configured_hosts(
     bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
     """Hosts of a server that listens on `bound`: loopback, `bound`, those in SPACE_HOST (several if
-    the Space has a custom domain) and those in EVENHAND_HOSTS."""
+    the Space has a custom domain) and those in EVENHAND_HOSTS; in public mode also every IP
+    address. `environment` replaces the environment variables of the process."""
     space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
     extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)
@@ -210,13 +211,14 @@ def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
     own = _canonical_address(str(server[0])) if server else ""
     if not hosts.serves(host, own):
         return RequestRefusal(403, _unknown_host_message(host))
-    return _find_foreign_page(scope, sent, lambda origin: hosts.trusts(origin, host, own))
+    return _find_page_refusal(scope, sent, lambda origin: hosts.trusts(origin, host, own))
 
 
-def _find_foreign_page(
+def _find_page_refusal(
     scope: Scope, sent: Mapping[bytes, bytes], trusts: Callable[[Host], bool]
 ) -> RequestRefusal | None:
-    """Reason to refuse a request because of the page that sent it; None if it is accepted.
+    """Reason to refuse a request because of the page that sent it; None if it is accepted. `sent`:
+    header -> value; `trusts`: function that says whether pages of an origin may send requests.
 
     Pages of other sites may open this page by a link or in a frame, as huggingface.co does with a
     Space; their other requests are refused. The sending page is found by the Origin header, else by
@@ -259,7 +261,9 @@ def _foreign_origin_message(origin: Host | None) -> str:
     )
 
 
-def serve_only(hosts: Hosts) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+def make_host_check_lifespan(
+    hosts: Hosts,
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     """Return a lifespan handler that puts AllowedHosts before all other middleware of an app.
 
     Middleware given to launch() comes after Gradio's CORS middleware, which would answer some

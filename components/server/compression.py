@@ -26,8 +26,8 @@ CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 
 
 class CompressionMiddleware:
-    """Middleware that compresses the responses of PAGE_PATHS and plotly.js, and lets browsers
-    cache plotly.js."""
+    """Middleware that compresses the responses of PAGE_PATHS and plotly.js for browsers that accept
+    this, and lets browsers cache plotly.js."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -37,7 +37,7 @@ class CompressionMiddleware:
         if scope["type"] != "http" or scope.get("method") != "GET":
             await self._app(scope, receive, send)
         elif path.endswith(f"/file={PLOTLY_JS.as_posix()}"):
-            await script_response(Headers(scope=scope))(scope, receive, send)
+            await plotly_response(Headers(scope=scope))(scope, receive, send)
         elif path in PAGE_PATHS:
             packs = "gzip" in Headers(scope=scope).get("Accept-Encoding", "")
             await self._app(scope, receive, _PackedResponse(send).send if packs else send)
@@ -75,19 +75,21 @@ def _compress_page(body: bytes) -> bytes:
     return gzip.compress(body, 9)
 
 
-def script_response(headers: Headers) -> Response:
-    """Response with plotly.js in the best encoding that the browser accepts."""
+def plotly_response(headers: Headers) -> Response:
+    """Response with plotly.js in the best encoding that the browser accepts; `headers` are those of
+    the request."""
     accepted = headers.get("Accept-Encoding", "")
     encoding = next((name for name in ("br", "gzip") if name in accepted), "")
     sent = {"Cache-Control": CACHE_FOREVER, "Vary": "Accept-Encoding"}
     if encoding:
         sent["Content-Encoding"] = encoding
-    return Response(_compress_script(encoding), headers=sent, media_type="text/javascript")
+    return Response(_compress_plotly(encoding), headers=sent, media_type="text/javascript")
 
 
 @cache
-def _compress_script(encoding: str) -> bytes:
-    """Compress plotly.js, once for all visitors."""
+def _compress_plotly(encoding: str) -> bytes:
+    """Return plotly.js compressed by `encoding` ("br", "gzip", or "" for none), computed once for
+    all visitors."""
     plain = PLOTLY_JS.read_bytes()
     if encoding == "br":
         return bytes(brotli.compress(plain, mode=brotli.MODE_TEXT, quality=6))

@@ -78,9 +78,9 @@ class FairTurns:
     def pick_next(
         self, waiting: Iterable[QueueClient], running: Iterable[QueueClient]
     ) -> int | None:
-        """Index in `waiting` (in order of arrival) of the event to handle next; None if all waiting
-        clients have reached their limit of running events."""
-        sessions, addresses = _count_events(running)
+        """Index in `waiting` (in order of arrival) of the event to handle next; None if none waits,
+        or all waiting clients have reached their limit of running events."""
+        sessions, addresses = _count_by_session_and_address(running)
         best: tuple[tuple[int, ...], int] | None = None
         for index, client in enumerate(waiting):
             of_session, of_address = sessions[client.session], addresses[client.address]
@@ -111,11 +111,13 @@ class FairTurns:
     def _last_turn(self, key: str) -> int:
         return self._last_turns.get(key, 0)
 
-    def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
+    def refusal_reason(
+        self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int
+    ) -> str:
         """Reason to refuse a further event of `client`; "" if it is accepted. `unfinished`: the
         client of each waiting or running event. `unread`: number of messages that the client has
         not read."""
-        sessions, addresses = _count_events(unfinished)
+        sessions, addresses = _count_by_session_and_address(unfinished)
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:
             return (
@@ -136,7 +138,9 @@ class FairTurns:
         return ""
 
 
-def _count_events(clients: Iterable[QueueClient]) -> tuple[Counter[str], Counter[str]]:
+def _count_by_session_and_address(
+    clients: Iterable[QueueClient],
+) -> tuple[Counter[str], Counter[str]]:
     known = list(clients)
     return Counter(one.session for one in known), Counter(one.address for one in known)
 

@@ -52,7 +52,7 @@ def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> 
 
 
 def _does_private_name_work(name: str, blocks: gradio.Blocks) -> bool:
-    return next(one for one in PRIVATE_NAMES if one.name == name).holds(blocks, gradio)
+    return next(one for one in PRIVATE_NAMES if one.name == name).is_working(blocks, gradio)
 
 
 # ---- events ---------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def disable_status_updates(blocks: gradio.Blocks) -> None:
             event.show_progress_on = []
 
 
-def set_scripts(
+def set_event_scripts(
     blocks: gradio.Blocks, component: object, make_script: Callable[[int, str], str]
 ) -> None:
     """For each event with `component` among its inputs, replace its browser script by
@@ -94,7 +94,7 @@ def set_scripts(
             event.js = make_script(list(event.inputs).index(component), former)
 
 
-def guard_handlers(
+def wrap_handlers(
     blocks: gradio.Blocks,
     added: Mapping[str, Any],
     wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
@@ -167,13 +167,13 @@ def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
     if _does_private_name_work("Queue", blocks) and limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, limits)
     elif _does_private_name_work("Queue.sleep_when_free", blocks):
-        blocks._queue = QuietQueue.from_queue(blocks._queue)
+        blocks._queue = IdleAwareQueue.from_queue(blocks._queue)
     if _does_private_name_work("Queue.ANAYLTICS_CACHE_FREQUENCY", blocks):
         blocks._queue.ANALYTICS_MAX_EVENTS = 1
         blocks._queue.ANAYLTICS_CACHE_FREQUENCY = 10**12
 
 
-class QuietQueue(Queue):
+class IdleAwareQueue(Queue):
     """Gradio's queue, changed to check for new events less often while it is idle."""
 
     last_event_time: float
@@ -195,11 +195,12 @@ class QuietQueue(Queue):
         return IDLE_POLL_SECONDS if is_idle(self.last_event_time) else BUSY_PROGRESS_SECONDS
 
     async def push(self, body: Any, request: Request, username: str | None) -> Any:
+        """Add an event as Gradio does, and record its time: the queue then polls often again."""
         self.last_event_time = time.monotonic()
         return await super().push(body, request, username)
 
 
-class FairQueue(QuietQueue):
+class FairQueue(IdleAwareQueue):
     """Event queue that enforces `QueueLimits` and serves all clients in turn."""
 
     @classmethod
@@ -220,7 +221,7 @@ class FairQueue(QuietQueue):
         others = [
             _event_client(event) for event in (*self._waiting_events(), *self._running_events())
         ]
-        reason = self.turns.refusal(client, others, self._count_unread_messages(session))
+        reason = self.turns.refusal_reason(client, others, self._count_unread_messages(session))
         if reason:
             raise HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, reason)
         self._drop_unread_answers()
@@ -258,6 +259,8 @@ class FairQueue(QuietQueue):
         return 0 if messages is None else messages.qsize()
 
     def send_message(self, event: Event, event_message: EventMessage) -> None:
+        """Send a message to a session; messages of sessions whose unread messages were deleted are
+        dropped."""
         self.last_message_times[event.session_hash] = time.monotonic()
         if event.session_hash in self.pending_messages_per_session:  # else dropped as unread
             super().send_message(event, event_message)
@@ -359,7 +362,7 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
     gradio.http_server.Server = ConfiguredServer
 
 
-def start_settings(blocks: gradio.Blocks) -> dict[str, Any]:
+def launch_arguments(blocks: gradio.Blocks) -> dict[str, Any]:
     """Arguments of launch() that turn off Gradio's test request to its own page, because the app
     would end if that request took more than three seconds."""
     return (
@@ -374,13 +377,13 @@ def _has_attributes(thing: object, names: str) -> bool:
     return all(hasattr(thing, name) for name in names.split())
 
 
-def _check_handlers(package: Any, blocks: Any) -> bool:
+def _has_expected_handlers(package: Any, blocks: Any) -> bool:
     return bool(blocks.fns) and all(
         _has_attributes(event, f"{_HANDLER_FIELDS} show_progress") for event in blocks.fns.values()
     )
 
 
-def _check_queue(package: Any, blocks: Any) -> bool:
+def _has_expected_queue(package: Any, blocks: Any) -> bool:
     methods = {"push", "get_events", "send_message"}
     return (
         isinstance(blocks._queue, package.queueing.Queue)
@@ -392,7 +395,7 @@ def _check_queue(package: Any, blocks: Any) -> bool:
     )
 
 
-def _check_state_holder(package: Any, blocks: Any) -> bool:
+def _is_state_holder_used(package: Any, blocks: Any) -> bool:
     """Whether Gradio uses the class in `routes.StateHolder` for the sessions of a new app."""
     before = package.routes.StateHolder
     package.routes.StateHolder = probe = type("Probe", (before,), {})
@@ -402,7 +405,7 @@ def _check_state_holder(package: Any, blocks: Any) -> bool:
         package.routes.StateHolder = before
 
 
-def _check_session(package: Any, blocks: Any) -> bool:
+def _has_expected_session(package: Any, blocks: Any) -> bool:
     """Whether Gradio's sessions still have the same attributes as MinimalSessionState, and the
     methods that it replaces."""
     plain, minimal = package.state_holder.SessionState, MinimalSessionState(blocks)
@@ -416,12 +419,12 @@ def _check_session(package: Any, blocks: Any) -> bool:
     )
 
 
-def _check_server(package: Any, blocks: Any) -> bool:
+def _is_server_class_used(package: Any, blocks: Any) -> bool:
     starts = package.http_server.start_server.__code__.co_names
     return "Server" in starts and _has_attributes(package.http_server.Server, "run_in_thread")
 
 
-def _check_process(package: Any, blocks: Any) -> bool:
+def _is_process_api_used(package: Any, blocks: Any) -> bool:
     """Whether every event is processed by the page's method `process_api`."""
     parameters = inspect.signature(package.Blocks.process_api).parameters
     return "process_api" in package.route_utils.call_process_api.__code__.co_names and {
@@ -429,7 +432,7 @@ def _check_process(package: Any, blocks: Any) -> bool:
     } <= parameters.keys()  # fmt: skip
 
 
-def _check_download(package: Any, blocks: Any) -> bool:
+def _is_download_function_used(package: Any, blocks: Any) -> bool:
     """Whether a file of a component is downloaded by `async_ssrf_protected_get`."""
     download = "async_ssrf_protected_download"
     return (
@@ -440,7 +443,7 @@ def _check_download(package: Any, blocks: Any) -> bool:
     )
 
 
-def _check_seed(package: Any, blocks: Any) -> bool:
+def _is_upload_seed_used(package: Any, blocks: Any) -> bool:
     """Whether Gradio uses `hash_seed`, which must be bytes, to name the folder of an upload."""
     made = package.route_utils.GradioUploadFile.__init__.__code__.co_names
     return "hash_seed" in made and isinstance(package.processing_utils.hash_seed, bytes)
@@ -466,7 +469,7 @@ PRIVATE_NAMES: Final = (
         "status updates",
         "The page cannot be built.",
         _split_words("fns input_parameter_names component_prop_inputs show_progress_on"),
-        _check_handlers,
+        _has_expected_handlers,
         protects_visitors=True,
     ),
     PrivateName(
@@ -474,7 +477,7 @@ PRIVATE_NAMES: Final = (
         "refuse events that name a file by an address, before Gradio downloads it",
         "Only Gradio's download itself is refused.",
         _split_words("process_api"),
-        _check_process,
+        _is_process_api_used,
         protects_visitors=True,
     ),
     PrivateName(
@@ -482,7 +485,7 @@ PRIVATE_NAMES: Final = (
         "refuse every download of Gradio",
         "Files that a handler returns by their address are downloaded.",
         _split_words("async_ssrf_protected_get processing_utils"),
-        _check_download,
+        _is_download_function_used,
         protects_visitors=True,
     ),
     PrivateName(
@@ -490,7 +493,7 @@ PRIVATE_NAMES: Final = (
         "give uploads folders whose names nobody else can compute",
         "Whoever knows a file's content and the installation can compute its path.",
         _split_words("hash_seed"),
-        _check_seed,
+        _is_upload_seed_used,
         protects_visitors=True,
     ),
     PrivateName(
@@ -526,7 +529,7 @@ PRIVATE_NAMES: Final = (
         "limit the events of one visitor and serve all visitors in turn",
         "Events are served in order of arrival.",
         _split_words("_queue get_events", _QUEUE_FIELDS),
-        _check_queue,
+        _has_expected_queue,
         protects_visitors=True,
     ),
     PrivateName(
@@ -548,7 +551,7 @@ PRIVATE_NAMES: Final = (
         "make sessions that do not contain typed values",
         "Sessions contain typed values, keys included, until they expire.",
         _split_words("StateHolder state_holder"),
-        _check_state_holder,
+        _is_state_holder_used,
         protects_visitors=True,
     ),
     PrivateName(
@@ -556,7 +559,7 @@ PRIVATE_NAMES: Final = (
         "leave the page's configuration, and so typed values, out of a session",
         "Sessions contain typed values, keys included, until they expire.",
         _split_words("SessionState default_config config_values state_data"),
-        _check_session,
+        _has_expected_session,
         protects_visitors=True,
     ),
     PrivateName(
@@ -564,7 +567,7 @@ PRIVATE_NAMES: Final = (
         "limit the number of connections, and the size and duration of request heads",
         "Slow clients can hold connections without limit.",
         _split_words("http_server"),
-        _check_server,
+        _is_server_class_used,
         protects_visitors=True,
     ),
     PrivateName(

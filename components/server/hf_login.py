@@ -60,7 +60,7 @@ def can_log_in() -> bool:
     return on_space and all(find_spec(name) for name in ("authlib", "itsdangerous"))
 
 
-def is_account(voter: str) -> bool:
+def is_account_name(voter: str) -> bool:
     """Whether a voter's name starts with the prefix of logged-in accounts, or with characters that
     look like it."""
     name = unicodedata.normalize("NFKC", voter.removeprefix(HUMAN_PREFIX))

@@ -24,7 +24,8 @@ class PageCache:
     """Middleware that answers requests for PAGE_PATHS from stored responses.
 
     Query parameters are not passed on: for Gradio they would choose a page or a stored state, and
-    Evenhand has neither. A response that sets a cookie is not stored.
+    Evenhand has neither. A response that sets a cookie or has another status than 200 is not
+    stored.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -31,7 +31,7 @@ class PrivateName:
     protects_visitors: bool = False
     """Whether public mode is refused if the name is missing."""
 
-    def holds(self, blocks: Any, package: Any) -> bool:
+    def is_working(self, blocks: Any, package: Any) -> bool:
         """Whether the check passes; a missing attribute, key or argument counts as a failed
         check."""
         try:
@@ -43,7 +43,7 @@ class PrivateName:
 def check_names(names: Iterable[PrivateName], blocks: Any, package: Any, *, public: bool) -> None:
     """Raise GradioChanged in public mode if a name that protects visitors is missing; log every
     missing name."""
-    missing = [name for name in names if not name.holds(blocks, package)]
+    missing = [name for name in names if not name.is_working(blocks, package)]
     for name in missing:
         _log.warning("Gradio has changed: %s no longer exists. %s", name.name, name.fallback)
     unsafe = ", ".join(name.name for name in missing if name.protects_visitors)

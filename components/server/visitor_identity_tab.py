@@ -22,7 +22,7 @@ import gradio as gr
 
 from components.html.markup import escape
 from components.server.fair_turns import identify_client
-from components.server.gradio_private import current_request, guard_handlers
+from components.server.gradio_private import current_request, wrap_handlers
 from studies import settings
 from studies.errors import AccessDenied
 from studies.sharing.visitor_store import VisitorStore
@@ -93,12 +93,12 @@ def guard_events(
         if getattr(function, "takes_token", False):
             return None
         study_inputs = [index for index, part in enumerate(inputs) if part is study]
-        return _as_visitor_call(function, store, study_inputs)
+        return _wrap_as_visitor(function, store, study_inputs)
 
-    guard_handlers(blocks, {"_secret": visitor.secret, "_token": visitor.token}, guard)
+    wrap_handlers(blocks, {"_secret": visitor.secret, "_token": visitor.token}, guard)
 
 
-def _as_visitor_call(
+def _wrap_as_visitor(
     function: Callable[..., Any], store: VisitorStore, study_inputs: list[int]
 ) -> Callable[..., Any]:
     """Wrap a handler: the new function takes secret and token before the other inputs, checks that

@@ -43,8 +43,8 @@ BIBTEX_ENTRIES: Final[dict[str, str]] = {
 
 
 def bibtex(preset: str, *, pairs: bool) -> str:
-    """BibTeX entries for a study: the paper of its preset and, with `pairs` (it compares pairs of
-    answers), that of the Bradley–Terry model."""
+    """BibTeX entries for a study: the paper of its preset, if there is one, and, with `pairs` (it
+    compares pairs of answers), that of the Bradley–Terry model."""
     names = [preset] if preset in BIBTEX_ENTRIES else []
     names += ["bradley-terry"] if pairs else []
     return "\n\n".join(BIBTEX_ENTRIES[name] for name in names)

@@ -44,7 +44,8 @@ def show_exports(filtered: FilteredStudy) -> Markup:
 
 
 def show_paper_table(filtered: FilteredStudy, name: str) -> Markup:
-    """HTML of one table as it would be printed, with its LaTeX and Markdown text."""
+    """HTML of the table `name` as it would be printed, with its LaTeX and Markdown text; of the
+    first table if there is none of this name, or a note if there is no table."""
     found = paper_text.paper_tables(filtered)
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:

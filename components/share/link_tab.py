@@ -69,7 +69,8 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
 
 
 def render(store: VisitorStore, name: str) -> list[Any]:
-    """Note on who can open the study, and three buttons, which only its owner sees."""
+    """Values of the outputs: a note on who can open the study, and three buttons, which only its
+    owner sees (the last, Withdraw, only if there are links)."""
     mine = bool(name) and store.owns(name)
     made = store.count_links(name) if mine else 0
     return [
@@ -80,15 +81,15 @@ def render(store: VisitorStore, name: str) -> list[Any]:
     ]
 
 
-def link_status_text(store: VisitorStore, name: str, made: int) -> str:
-    if store.owns(name) and not made:
+def link_status_text(store: VisitorStore, name: str, links: int) -> str:
+    if store.owns(name) and not links:
         return (
             "Only you can open this study. With a read-only link others can view and export it, "
             "but not run or change it. A link for voters also lets them vote."
         )
     if store.owns(name):
         return (
-            f"Links to this study: {count(made)}. Everyone who has a link can view and export the "
+            f"Links to this study: {count(links)}. Everyone who has a link can view and export the "
             "study; a link for voters also lets them vote. Each link is shown only once."
         )
     if store.is_ownerless(name):

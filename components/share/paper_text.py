@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import combine_text
+from components.filtering.filters import combine_rule_text
 from components.html.format import NARROW_SPACE, count, share
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
@@ -143,7 +143,7 @@ def _single_answers_paragraph(
     start = (
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, single "
         f"answers to {count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(len(rows) - filtered.failed)} had a verdict; the other replies are not "
+        f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
         f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters."
     )
     if not has_pass_fail(filtered):
@@ -159,8 +159,8 @@ def _single_answers_paragraph(
 
 
 def metrics_command(filtered: FilteredStudy) -> str:
-    """The shell command that prints all numbers of the study as JSON, in the folder of its
-    store."""
+    """The shell command that prints all numbers of the study as JSON; it has to be run in the
+    folder of the study's store."""
     store = filtered.store.path.name
     return f"python -m metrics {_shell_quote(store)} --study {_shell_quote(filtered.name)} --json"
 
@@ -226,7 +226,9 @@ def _combination_text(filtered: FilteredStudy) -> str:
         "decides a comparison.",
     }
     combine = filtered.rule[0]
-    return rules.get(combine) or f"The rule that combines verdicts is: {combine_text(combine)}."
+    return (
+        rules.get(combine) or f"The rule that combines verdicts is: {combine_rule_text(combine)}."
+    )
 
 
 def _list_names(names: Sequence[str], noun: str) -> str:

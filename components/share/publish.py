@@ -40,20 +40,24 @@ _RUN_REQUIREMENTS: Final = ("xllamacpp", "authlib", "itsdangerous")
 
 
 class PublishFailed(EvenhandError):
-    """Raised if the Space could not be uploaded to the Hub."""
+    """Raised if the Space could not be uploaded to the Hub, for example without a token."""
 
 
-def freeze(store: Store, study: str, folder: Path) -> None:
-    """Write a folder with a read-only page of one study, on which no judge can be called."""
-    _write_folder(store, study, folder, FROZEN_STORE, runs=False)
+def write_frozen_page(store: Store, study: str, folder: Path) -> None:
+    """Write a folder, which must be new or empty, with a read-only page of one study, on which no
+    judge can be called."""
+    _write_app_folder(store, study, folder, FROZEN_STORE, runs=False)
 
 
-def publish(store: Store, study: str, folder: Path) -> None:
-    """Write a folder with the whole app as a Space that starts with this study."""
-    _write_folder(store, study, folder, SEED_STORE, runs=True)
+def write_space_folder(store: Store, study: str, folder: Path) -> None:
+    """Write a folder, which must be new or empty, with the whole app as a Space that starts with
+    this study."""
+    _write_app_folder(store, study, folder, SEED_STORE, runs=True)
 
 
-def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bool) -> None:
+def _write_app_folder(
+    store: Store, study: str, folder: Path, store_file: str, *, runs: bool
+) -> None:
     store.study(study)
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"{folder} is a file, not a folder; name a new folder")
@@ -63,9 +67,9 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
     home = _copy_code(folder)
     (folder / "requirements.txt").write_text(_requirements_text(runs), encoding="utf-8")
     (folder / "README.md").write_text(
-        _space_readme_text(study, frozen=name == FROZEN_STORE), encoding="utf-8"
+        _space_readme_text(study, frozen=store_file == FROZEN_STORE), encoding="utf-8"
     )
-    copy_study(store, study, home / name)
+    copy_study(store, study, home / store_file)
 
 
 def _copy_code(folder: Path) -> Path:

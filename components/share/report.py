@@ -17,7 +17,7 @@ from components.html.fonts import page_fonts
 from components.html.markup import ASSETS, Markup, join, json_script, program_file
 from components.html.templates import macros
 from components.share.report_sections import SECTIONS, TEMPLATE, ReportFigures
-from metrics.summary.study_inputs import remedy_inputs, stored_styles
+from metrics.summary.study_inputs import read_remedy_inputs, stored_styles
 from metrics.summary.summary import summarise_frame
 from studies.errors import build_write_error
 from studies.people.verifications import current_checks
@@ -70,7 +70,7 @@ def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
         combine=combine,
         unreadable=unreadable,
         checks=checks,
-        remedies=remedy_inputs(filtered.store, filtered.name),
+        remedies=read_remedy_inputs(filtered.store, filtered.name),
         twins=filtered.store.frame(filtered.name, "only"),
         styles=stored_styles(filtered.store, filtered.name),
     )

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import truth_source
+from components.filtering.raters import known_answer_source
 from components.html import panel as pieces
 from components.html.format import count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script
@@ -96,9 +96,9 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
     if has_only_single_answers(filtered):
         figures = bias_tab.single_answers_view(filtered).kpis
         return figures(filtered) if figures else EMPTY
-    bias, by_design = load_bias(filtered), truth_source(filtered) == "design"
+    bias, by_design = load_bias(filtered), known_answer_source(filtered) == "design"
     return bias_view.default_kpis_html(
-        bias, filtered.failed, len(filtered.measured_judge_rows), by_design
+        bias, filtered.unusable_count, len(filtered.measured_judge_rows), by_design
     )
 
 
@@ -110,12 +110,12 @@ def _views_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def _iterate_view_sections(
-    one: View, filtered: FilteredStudy, page: ReportFigures
+    view: View, filtered: FilteredStudy, page: ReportFigures
 ) -> Iterator[Markup]:
-    if one.report:
-        yield one.report(filtered)
-    controls = one.initial_values(filtered)
-    for panel in one.shown_panels(filtered):
+    if view.report:
+        yield view.report(filtered)
+    controls = view.initial_values(filtered)
+    for panel in view.shown_panels(filtered):
         if panel.in_report and panel.in_report(filtered):
             yield _panel_section(panel, panel.render(filtered, controls), page)
         made = panel.report(filtered) if panel.report else None
@@ -127,10 +127,10 @@ def _iterate_view_sections(
 
 def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) -> Markup:
     """HTML of a panel as the page draws it; empty if the page hides it."""
-    if drawn.get(panel.frame_name) is False:
+    if drawn.get(panel.panel_output) is False:
         return EMPTY
     usual = pieces.panel_heading(panel.title, panel.subtitle, panel.keys)
-    heading = drawn.get(panel.heading_name, usual)
+    heading = drawn.get(panel.heading_output, usual)
     contents = (drawn[body.name] for body in panel.bodies)
     bodies = (one if isinstance(one, Markup) else page.add_figure(one) for one in contents)
     body = join([heading, panel.legend, *bodies])
@@ -205,7 +205,7 @@ def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of Python and of the packages that computed the numbers."""
+    """Package -> version, for Python and REPORTED_PACKAGES; "not installed" for a missing one."""
     found = {"python": platform.python_version()}
     for package in REPORTED_PACKAGES:
         try:

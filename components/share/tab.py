@@ -64,7 +64,7 @@ def bind(
     filtered_of: Callable[..., FilteredStudy | None],
 ) -> None:
     """Bind the events of the drawer; `filtered_of` takes the values of `filter_inputs` and returns
-    the study with its filters."""
+    the study with its filters, None if no study is chosen."""
 
     def open_drawer(*values: Any) -> list[Any]:
         filtered = filtered_of(*values)
@@ -115,7 +115,8 @@ def _bind_exports(
 
 
 def _clicked_export_name(event: gr.EventData) -> str:
-    """Name of the export format that was clicked, or of the report or board."""
+    """Name of the export format that was clicked, or of the report or board; raise gr.Error for an
+    unknown name."""
     sent = click_data(event)
     name = str(sent.get("export")) if isinstance(sent, Mapping) else ""
     known = (*EXPORT_FORMATS, drawer_html.REPORT_NAME, drawer_html.BOARD_NAME)

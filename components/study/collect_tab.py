@@ -71,29 +71,29 @@ def _choice_outputs(tab: CollectTab) -> list[Any]:
     return [tab.category, tab.answers, tab.item, tab.version]
 
 
-def show_choices(ground: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
-    """Updates of the menus with the categories, models, items and versions of the data `ground`;
+def show_choices(target: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
+    """Updates of the menus with the categories, models, items and versions of the data `target`;
     answers typed so far (`typed`, as JSON) stay."""
     items, versions = (
-        save_collected.captionable_items(ground),
-        save_collected.version_choices(ground, folder),
+        save_collected.captionable_items(target),
+        save_collected.version_choices(target, folder),
     )
     return [
-        gr.Dropdown(choices=ground.categories),
-        collect_layout_tab.answers_html(read_answers(typed), ground.contestants),
+        gr.Dropdown(choices=target.categories),
+        collect_layout_tab.answers_html(read_answers(typed), target.contestants),
         gr.Dropdown(choices=items, value=items[0][1] if items else None),
         gr.Dropdown(
-            choices=versions, value=ground.source if versions else None, visible=bool(versions)
+            choices=versions, value=target.source if versions else None, visible=bool(versions)
         ),
     ]
 
 
-def show_selected_item(ground: CollectTarget, item_id: str | None) -> list[Any]:
-    item = ground.item(item_id)
+def show_selected_item(target: CollectTarget, item_id: str | None) -> list[Any]:
+    item = target.item(item_id)
     several = save_collected.image_choices(item)
     first = several[1] if several else WHOLE_ITEM
     return [
-        save_collected.show_item(ground, item),
+        save_collected.item_to_caption_html(target, item),
         gr.Dropdown(choices=several, value=first if several else None, visible=bool(several)),
         existing_caption(item, first),
     ]
@@ -107,7 +107,8 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     def show_saved_data(
         went: JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
-        """Outputs that show the form with the changed data; after a failure, the notice only."""
+        """Outputs that show the form with the study file of the result `went`; if that equals
+        `text`, the file before, only the notice changes."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")
@@ -137,7 +138,9 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
     def use_chosen_version(source: str | None, text: str, *rest: Any) -> list[Any]:
         return show_saved_data(
-            JobResult(save_collected.use_version(text, store.folder, source or ""), ""), text, *rest
+            JobResult(save_collected.set_data_version(text, store.folder, source or ""), ""),
+            text,
+            *rest,
         )
 
     fields = [tab.instruction, tab.images, tab.addresses, tab.licence, tab.category, tab.reference,
@@ -151,7 +154,8 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def read_item_form(form: list[Any]) -> tuple[NewItem, bool]:
-    """Values of the form: new item, whether to start a new file."""
+    """The new item from the values of the form's fields, in the order of `fields` in
+    `_bind_saving`, and whether to start a new file."""
     instruction, images, addresses, licence, category, reference, context, by, fresh = form
     lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]
     made = NewItem(
@@ -162,8 +166,8 @@ def read_item_form(form: list[Any]) -> tuple[NewItem, bool]:
 
 
 def read_answers(typed: str) -> list[tuple[str, str]]:
-    """(model, answer) of each row typed in the browser, given as JSON; empty if the text is not
-    such a list."""
+    """(model, answer) of the first ANSWER_BOXES rows typed in the browser, given as JSON; empty if
+    the text is not such a list."""
     try:
         rows = json.loads(typed or "[]")
         return [(str(name), str(answer)) for name, answer in rows][:ANSWER_BOXES]

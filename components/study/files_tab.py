@@ -43,15 +43,17 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 def open_new_study(
     store: Store, text: str, state: FormState, tested: Any, called: str = ""
 ) -> list[Any]:
-    """Save a study file as a new study, by the name in the file or `called`; return values for
-    `form_outputs` and for the study menu."""
+    """Save the study file `text` as a new study, under the name `called`, else the name in the
+    file. Return values for `form_outputs` and for the study menu. `tested`: see
+    `judges.judge_drawer`."""
     name, made = save_new_study(text, store, called)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
 
 
 def study_menu(store: Store, name: str) -> Any:
-    """Gradio update of the study menu: all studies of the store, with one of them chosen."""
+    """Gradio update of the study menu: all studies of the store, with the study `name` chosen; no
+    change if `name` is empty."""
     names = [line.name for line in store.studies()]
     return gr.Dropdown(choices=names, value=name) if name else gr.skip()
 

@@ -34,7 +34,8 @@ def apply_changes(
     text: str, state: FormState, entries: Sequence[FormChange], folder: Path
 ) -> Changed:
     """Apply, in order, the changes with numbers above `state.last_change`; return study file and
-    form state. An invalid change is skipped and reported in the state's notice."""
+    form state. An invalid change is skipped and reported in the state's notice; a study file that
+    cannot be parsed is reported and not changed."""
     state = replace(state, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= state.last_change:
@@ -85,7 +86,7 @@ def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> C
     if field == SAMPLE_FIELD:
         return _set_several(study, state, {"values": sample_values(str(raw))})
     if head == "judge":
-        return _set_judge_field(study, rest, raw), state
+        return _text_with_judge_field(study, rest, raw), state
     if head == STUDY.extraction.name:
         made = _edit_extraction(study, rest, raw)
         return put_value(study.text, STUDY.extraction.path, made), state
@@ -146,7 +147,8 @@ def _set_role(study: LenientStudy, role: str, column: str) -> str:
 
 
 def _parse_field(field: str, raw: Any) -> Any:
-    """Parse the typed value of a field into its type in the study file; None if empty."""
+    """Parse `raw`, the typed value of a field, into its type in the study file; None if empty (an
+    empty list for a list)."""
     key = find_key(field)
     kind = key.base_type if key else str
     if kind is tuple:
@@ -172,8 +174,9 @@ def _parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
     return made
 
 
-def _parse_items_per_value(_: LenientStudy, words: str) -> dict[str, int]:
-    """Parse numbers of items per value of a field: "category: 2" -> {"category": 2}."""
+def _parse_items_per_value_by_field(_: LenientStudy, words: str) -> dict[str, int]:
+    """Parse field -> number of items for each value of the field: "category: 2" (two items of each
+    category) -> {"category": 2}."""
     made = {}
     for part in words.split(","):
         if not part.strip():
@@ -200,12 +203,14 @@ def _add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
 _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy, str], Any]]]] = {
     DATA.where.name: (DATA.where.path, _parse_filters),
     "filter": (DATA.where.path, _parse_filters),
-    str(DATA.per): (DATA.per.path, _parse_items_per_value),
+    str(DATA.per): (DATA.per.path, _parse_items_per_value_by_field),
     f"{DATA.files.name}+": (DATA.files.path, _add_answer_file),
 }
 
 
-def _set_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
+def _text_with_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
+    """Return the study file with one field of a judge set to `raw`; `rest` is the judge's place and
+    the field, such as "0.model"."""
     place, _, key = rest.partition(".")
     judges = study.editable_judges()
     judges[int(place)] = judge_entries.edit_judge(judges[int(place)], key, raw)
@@ -213,8 +218,9 @@ def _set_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
 
 
 def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
-    """The block `extraction` of the study file after a change of one field; None if the block is to
-    be removed."""
+    """The block `extraction` of the study file after the field `key` of its judge was set to `raw`;
+    None if the block is to be removed. With the key "judge", `raw` chooses the judge: its name,
+    "@own" for a judge of its own, or "" for none."""
     entry = study.raw(*EXTRACTION.judge)
     own = EXTRACTION.judge.name
     if key != own:

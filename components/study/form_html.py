@@ -29,7 +29,9 @@ def render_form(
     draft: str = "",
     numbers: ForecastByJudge | None = None,
 ) -> list[str]:
-    """HTML of all parts of the form; `draft` is the text in the prompt editor."""
+    """HTML of all parts of the form, in the order of `StudyTab.form_components`. `tested`: see
+    `judges.judge_drawer`; `draft`: text in the prompt editor; `numbers`: forecast of the calls,
+    None without a plan."""
     return [
         render_title(preview),
         render_notices(preview, state),
@@ -52,7 +54,8 @@ def render_title(preview: StudyPreview) -> Markup:
 
 
 def render_notices(preview: StudyPreview, state: FormState) -> str:
-    """HTML of the notice on the last change, and of requests for consent to send keys."""
+    """HTML of the notice on the last change (not while the prompt drawer is open) and, with a plan,
+    of requests for consent to send keys."""
     notice = state.notice_html if state.panel != "prompts" else ""
     if preview.plan is None:
         return notice

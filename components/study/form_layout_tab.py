@@ -61,7 +61,7 @@ def build() -> StudyTab:
     with gr.Column(elem_id="eh-form"):
         _build_head(tab)
         with gr.Row(equal_height=True, elem_classes="eh-pair eh-steps-row"):
-            with _panel("eh-step-data"):
+            with _panel_column("eh-step-data"):
                 tab.source = _form_html("eh-source")
                 tab.upload = gr.UploadButton(
                     "Choose a file", file_count="multiple", file_types=UPLOAD_SUFFIXES,
@@ -80,7 +80,7 @@ def build() -> StudyTab:
                 tab.attempt = gr.Button("Try one item", elem_classes="eh-ghost", elem_id="eh-try")
         tab.profile = _form_html("eh-profile", panel=True)
         tab.collect = collect_layout_tab.build()
-        with _panel("eh-file-panel"):
+        with _panel_column("eh-file-panel"):
             _build_file(tab)
         tab.run_bar = _form_html("eh-run-bar")
     tab.drawer = _form_html("eh-judge-drawer")
@@ -90,7 +90,7 @@ def build() -> StudyTab:
     return tab
 
 
-def _panel(elem_id: str) -> gr.Column:
+def _panel_column(elem_id: str) -> gr.Column:
     return gr.Column(elem_classes="eh-panel", elem_id=elem_id)
 
 

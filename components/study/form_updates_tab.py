@@ -47,8 +47,9 @@ def form_updates(
     store: Store,
     before: FormState | None = None,
 ) -> list[Any]:
-    """Values for `form_outputs`: study file, form and plan. The text in the prompt editor is
-    replaced only if the editor was closed or had another prompt before (form state `before`)."""
+    """Values for `form_outputs`: study file, form and plan. `tested`: see `judges.judge_drawer`.
+    `draft`, the text in the prompt editor, is replaced only if the editor was closed or had another
+    prompt before (form state `before`)."""
     look, numbers = planned_preview(text, store)
     was = before or FormState()
     editing = state.panel == "prompts" and state.mode == "editor"
@@ -83,7 +84,8 @@ def plan_updates(
     preview: StudyPreview, state: FormState, store: Store, numbers: ForecastByJudge | None
 ) -> list[Any]:
     """Values for `plan_components`, in their order: steps, run strip, two buttons, run bar, slice
-    profile, download and precision."""
+    profile, download and precision. If the study cannot be run, the strip has the reasons, and
+    buttons, run bar and precision are hidden or empty."""
     saved = _write_download(preview.lenient_study.text)
     profile = form_html.render_slice_profile(preview, state)
     found = blockers.find_blockers(preview)
@@ -97,7 +99,7 @@ def plan_updates(
     once_plan = assign_owner(cost_preview.one_item_plan(preview.plan), store)
     once = forecast_by_judge(once_plan, store)
     words = cost_preview.run_button_text(numbers)
-    trial = f"or try one question: {count(once.new, 'call')}, {dollars(once.dollars)}"
+    trial = f"or try one question: {count(once.new_asks, 'call')}, {dollars(once.dollars)}"
     planned = planned_study(preview, preview.plan, numbers, store, state.study)
     return [
         steps,

@@ -40,7 +40,7 @@ from judges.operations.list_models import ModelList, list_models
 from judges.planning import plan as planning
 from judges.planning.plan import Plan
 from judges.security.key_consents import Consents, TypedKeys, check_key_origin, typed_keys_of_judges
-from judges.security.key_store import redact_keys, register_keys
+from judges.security.key_store import mask_keys_in_output, redact_keys
 from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError
 from studies.exchange.recorded_studies import name_from_source, save_recorded_study
@@ -90,7 +90,8 @@ def test_judge(
 def request_judge_models(
     text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
-    """Request the models at the address of the judge at index `place`; this also tests its key."""
+    """Request the models at the address of the judge at index `place`, which also tests its key;
+    the result has the models or the error."""
     judges = read_lenient_study(text, folder).judges
     if not 0 <= place < len(judges):
         return ModelList("", error="this judge is no longer in the study; reload the page")
@@ -195,8 +196,9 @@ class JobResult:
 def describe_images(
     text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
-    """Have a judge describe the images, write the descriptions to a new items file, and use this
-    file in the study. `errand` has the names of the judge and of the prompt."""
+    """Have a judge describe the images of a study's items, and write the items with these
+    descriptions to a new file. `errand`: {"judge": name, "prompt": name}. The study file in the
+    result uses the new file; after an error it is unchanged, and the notice says why."""
     folder = store.folder
     try:
         study = plan_from_text(text, folder).study
@@ -228,7 +230,8 @@ def describe_images(
 
 def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResult:
     """Download a private Hub dataset with the visitor's token, and store it as a file with an
-    unguessable name, so that other visitors cannot open it."""
+    unguessable name, so that other visitors cannot open it. The study file in the result uses this
+    file; after an error it is unchanged, and the notice says why."""
     folder = store.folder
     try:
         spec = read_data_spec(read_lenient_study(text, folder))
@@ -237,7 +240,7 @@ def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResul
         if data_source.HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your Hugging Face token; type it first")
         token = check_key_origin(typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token")
-        with register_keys([token]):
+        with mask_keys_in_output([token]):
             found = _load_private(spec, folder, token)
         lines = "".join(
             json.dumps(dump_item(item), ensure_ascii=False) + "\n" for item in found.items
@@ -266,8 +269,8 @@ def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """Copy an uploaded file to the uploads beside the store, with a hash of its content before its
-    name; return the new path."""
+    """Copy the uploaded file `path` to the uploads in `folder`, with a hash of its content before
+    its name (`name`, else its present one); return the new path, relative to `folder`."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
@@ -299,9 +302,9 @@ def has_columns_to_map(text: str, folder: Path) -> bool:
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Return the study file with the uploaded files as its data. Several files are read as a
-    folder of a known format; if none fits, one file has the questions, each other one a model's
-    answers."""
+    """Return the study file with the uploaded files as its data; one file may get a column mapping
+    (`with_guessed_columns`). Several files are read as a folder of a known format; if none fits,
+    one file has the questions, each other one a model's answers."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -314,13 +317,16 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
         return change_source(text, whole)
     questions = max(paths, key=_question_file_rank)
     made = change_source(text, store_upload(questions, folder))
-    answers = {_contestant_name(p): store_upload(p, folder) for p in paths if p != questions}
+    answers = {
+        _contestant_name_from_file(p): store_upload(p, folder) for p in paths if p != questions
+    }
     return put_value(made, DATA.files.path, answers)
 
 
 def with_guessed_columns(text: str, folder: Path) -> str:
-    """Return the study file with a guessed column mapping, if its source is a table with a question
-    and the answers of two or more models and without verdicts; else unchanged."""
+    """Return the study file with a guessed column mapping, if its source is a table in no known
+    format that can be read with this mapping: a question, the answers of two or more models, and no
+    verdicts; else unchanged."""
     study = read_lenient_study(text, folder)
     if table_needing_mapping(build_preview(text, folder)) is None:
         return text
@@ -358,7 +364,7 @@ def _question_file_rank(path: Path) -> tuple[int, int]:
     return known, path.stat().st_size
 
 
-def _contestant_name(path: Path) -> str:
+def _contestant_name_from_file(path: Path) -> str:
     return path.name.partition(".")[0].removeprefix("answers_").removeprefix("answers-")
 
 

@@ -1,6 +1,6 @@
 """Events of the Study tab, which is the form of one study.
 
-The text of the study file in the editor is the only state: the form shows it, and Run uses it.
+The text of the study file in the editor has all settings: the form shows it, and Run uses it.
 Changes in the form are numbered, and the browser sends each until the server has applied it.
 """
 
@@ -25,7 +25,7 @@ from components.study.file.yaml_edit import put_value
 from components.study.files_tab import bind_files, bind_prompts, study_menu
 from components.study.files_tab import open_new_study as open_new_study
 from components.study.form.judges import LOCAL_SERVERS, judge_drawer, models_key
-from components.study.form.more_settings import allow_key
+from components.study.form.more_settings import store_key_consent
 from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import QUIET
 from components.study.form_layout_tab import StudyTab as StudyTab
@@ -43,7 +43,7 @@ from components.study.plan.draft_studies import save_draft_changes
 from components.study.plan.study_preview import build_preview
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
-from judges.security.key_consents import Pair, TypedKeys, parse_typed_keys
+from judges.security.key_consents import KeyDestination, TypedKeys, parse_typed_keys
 from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store
@@ -102,9 +102,9 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 def save_form(
     store: Store, engine: Engine, text: str, state: FormState
 ) -> tuple[str, FormState, Any]:
-    """Save a changed form in its study; return study file, form state and an update of the study
-    menu. A new form is saved as a new study. Another name in the form renames the study or, if that
-    is impossible, is the name of the copy that Run will save."""
+    """Save a changed form in its study, if that has no calls yet; return study file, form state and
+    an update of the study menu. A new form is saved as a new study. Another name in the form
+    renames the study or, if it cannot be renamed, is the name of the copy that Run will save."""
     if not state.study and text.strip() == state.opened.strip():
         return text, state, gr.skip()
     if not state.study:
@@ -154,7 +154,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 
 def open_study(store: Store, name: str, text: str, state: FormState, tested: Any) -> list[Any]:
     """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
-    any. Unsaved changes `text` of the study shown until now are kept in the form state."""
+    any. `text`, the study file shown until now, is kept in the form state if it was changed.
+    `tested`: see `judges.judge_drawer`."""
     unsaved = dict(state.unsaved)
     if state.study and text.strip() != state.opened.strip():
         unsaved[state.study] = text
@@ -185,7 +186,9 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run_form_job(
         errand: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run a slow job; no field is redrawn, so that text typed meanwhile is kept."""
+        """Run the slow job `errand` (JSON with the key "do") with the typed `keys` (JSON); return
+        outputs with the results of tests, study file, notice, study and tab. No field is redrawn,
+        so that text typed meanwhile is kept."""
         asked, typed = json.loads(errand or "{}"), parse_typed_keys(keys)
         do, folder, consents = asked.get("do"), store.folder, engine.consents(store)
         made: list[Any] = [gr.skip()] * len(outputs)
@@ -205,8 +208,8 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
                 went = jobs.describe_images(text, store, engine, asked, typed)
             made[1:3] = [went.text, went.notice_html]
         elif do == "allow key":
-            pair = Pair(str(asked.get("variable")), str(asked.get("origin")))
-            refused = allow_key(consents, pair)
+            pair = KeyDestination(str(asked.get("variable")), str(asked.get("origin")))
+            refused = store_key_consent(consents, pair)
             made[2] = refused + form_html.render_notices(build_preview(text, folder), state)
         elif do == "open study" and str(asked["study"]) in study_names(store):
             made[3:] = open_results_of(str(asked["study"]))
@@ -233,7 +236,8 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     outputs = [tab.state, header.study]
 
     def start_from_form(text: str, keys: str, state: FormState, one_item: bool) -> list[Any]:
-        """Start the run; a study that has no calls yet is first renamed to the name in the file."""
+        """Start the run of the study file `text`, or with `one_item` a trial on one item. A study
+        that has no calls yet is first renamed to the name in the file, except for a trial."""
         wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
         if (
             wanted != state.study
@@ -268,7 +272,8 @@ def start_study(
     *,
     one_item: bool = False,
 ) -> str:
-    """Save the study and start its run, unless one is active; return the study's name."""
+    """Save the study of the study file `text` (with `one_item`, a trial on one item) and start its
+    run, unless one is active; return the study's name. gr.Error if it cannot be run."""
     try:
         plan = jobs.prepare_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, Final
 
 from components.html.markup import Markup
-from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
+from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account_name
 from components.vote import ballot_html as ballots
 from components.vote.ballot_form import (
     MODES,
@@ -45,8 +45,10 @@ from studies.store.store import Store
 def handle_action(
     store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
 ) -> Markup:
-    """Perform the requested action and return the next screen as HTML. `account`: name of the
-    logged-in account, which replaces a typed name. `login_error`: reason of a failed login."""
+    """Perform the requested action and return the next screen as HTML: a ballot or the end screen;
+    the start screen without an accepted name; or the reason why this visitor cannot vote.
+    `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason of
+    a failed login."""
     name = account or str(request.get("voter") or "")
     if request.get("act") == "leave" or not name.strip():
         return show_start(store, study, login_error=login_error)
@@ -71,7 +73,7 @@ def _perform_and_render(
     try:
         ballot, notice = _perform_action(session, request)
     except StudyError as error:  # the ballot has changed meanwhile: show the next one
-        return _show_ballot(session, session.next(), str(error), warned=True, fixed=fixed)
+        return _show_ballot(session, session.next_ballot(), str(error), warned=True, fixed=fixed)
     return _show_ballot(
         session, ballot, login_error or notice, warned=bool(login_error), fixed=fixed
     )
@@ -80,8 +82,10 @@ def _perform_and_render(
 def _show_write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
-    """HTML of the same ballot after the store could not be written, with a notice on whether the
-    vote is saved; if not, the typed comment is kept, so that the voter can vote again."""
+    """HTML of the same ballot after the store could not be written (`why`: the reason), with a
+    notice on whether the vote is saved; if not, the typed comment is kept, so that the voter can
+    vote again. If there is no ballot to show, an error screen. `fixed`: the voter's name cannot be
+    changed."""
     position, stamp = _parse_ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
@@ -104,9 +108,10 @@ COLONS: Final = (
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
-    """Stored name of the voter who typed this name; a name reserved for accounts is refused."""
+    """Stored name of the voter who typed this name; raise StudyError for a name reserved for
+    accounts."""
     wanted = find_voter(store, study, name)
-    if is_account(wanted) or imitates_account(wanted):
+    if is_account_name(wanted) or imitates_account(wanted):
         raise StudyError(
             f"names that begin with {ACCOUNT_PREFIX} are reserved for Hugging Face accounts; "
             + ("log in" if can_log_in() else "type another name, as this page has no login")
@@ -119,7 +124,7 @@ def find_voter(store: Store, study: str, name: str) -> str:
     are one person); for a new voter, the name itself."""
     wanted = voter_id(name)
     for line in list_voters(store, study):
-        if _name_key(line.voter) == _name_key(wanted):
+        if _normalised_name(line.voter) == _normalised_name(wanted):
             return line.voter
     return wanted
 
@@ -138,7 +143,7 @@ def imitates_account(voter: str) -> bool:
     )
 
 
-def _name_key(name: str) -> str:
+def _normalised_name(name: str) -> str:
     """Return the same text for names that differ only in case or in the form of letters, such as
     full-width ones."""
     return unicodedata.normalize("NFKC", name).casefold()
@@ -153,7 +158,7 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
         return show_no_ballots_reason(store, study, mode)
     origin = form.origin if mode == form.mode else "as the organiser chose"
     start = StartScreen(f"{MODES[mode].name}, {origin}", name_error, login_error, can_log_in())
-    return ballots.name_form(rules.each or len(units), mode, start)
+    return ballots.start_screen_html(rules.each or len(units), mode, start)
 
 
 def _lacks_rubric(store: Store, study: str, mode: BallotMode) -> bool:
@@ -210,7 +215,7 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
             cast
         ) if session.rules.reveal else ""
     if what == "check":
-        session.check(position, stamp, _parse_check(request), comment)
+        session.check(position, stamp, _parse_verification(request), comment)
         return _next_ballot(session, position, stamp), ""
     if what == "next":
         if not stamp:  # an open ballot is skipped
@@ -218,22 +223,22 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
         return _next_ballot(session, position, stamp), ""
     if what == "back":
         back = session.previous_ballot(position)
-        return (back, "") if back else (session.next(), "This is the first ballot.")
+        return (back, "") if back else (session.next_ballot(), "This is the first ballot.")
     if what == "undo":
         opened = session.undo()
         return (
             (opened, "Last vote undone.")
             if opened
-            else (session.next(), "There is no vote to undo.")
+            else (session.next_ballot(), "There is no vote to undo.")
         )
     if what == "again":
         session.reopen_skipped()
-    return session.next(), ""
+    return session.next_ballot(), ""
 
 
 def _check_voter(session: VoteSession, ballot: Any) -> None:
-    """Refuse an action on a ballot that was shown to another voter (the login ended, or the name
-    changed)."""
+    """Raise StudyError for an action on a ballot that was shown to another voter (the login ended,
+    or the name changed)."""
     shown = ballot.get("voter") if isinstance(ballot, Mapping) else None
     mine = session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:
@@ -246,7 +251,7 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
     """The ballot to show after an action on ballot number `position`. If that ballot had been done
     before (`stamp` is not 0), the ballot after it; else the next ballot without a vote."""
-    return (session.following_ballot(position) if stamp else None) or session.next()
+    return (session.following_ballot(position) if stamp else None) or session.next_ballot()
 
 
 def _parse_ballot_position(value: Any) -> tuple[int, float]:
@@ -260,7 +265,8 @@ def _parse_ballot_position(value: Any) -> tuple[int, float]:
 
 
 def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: BallotForm) -> Verdict:
-    """The verdict in a request; a value that no button of this ballot sends is refused."""
+    """The verdict in a request; raise StudyError for a value that no button of this ballot
+    sends."""
     mode = ballot.mode if ballot else "verify"
     if mode == "rubric":
         return _parse_levels(request.get("levels"), form)
@@ -279,7 +285,8 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
 
 
 def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
-    """Verdict with the scores (mean level, level of each criterion); every level is required."""
+    """Verdict with the scores (mean level, level of each criterion); raise StudyError if a level is
+    missing."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
         raise StudyError("choose a level for each criterion; nothing was saved")
     buttons = vote_buttons("score", 1, form.scale)
@@ -296,7 +303,7 @@ def _parse_score(score: Any, buttons: Sequence[VoteButton]) -> Verdict:
     return Verdict(scores=(float(score),))
 
 
-def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
+def _parse_verification(request: Mapping[str, Any]) -> AnswerCheck:
     follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
         raise StudyError(
@@ -317,9 +324,9 @@ def _show_ballot(
     fixed: bool = False,
     retried: bool = False,
 ) -> Markup:
-    """HTML of a ballot, or of the end screen if `ballot` is None. `warned`: show the notice as a
-    warning; `fixed`: the voter's name cannot be changed; `retried`: an action failed, so that the
-    buttons must be unlocked."""
+    """HTML of a ballot; of the end screen if `ballot` is None or its item is missing; or why the
+    study has nothing to vote on. `warned`: show the notice as a warning; `fixed`: the voter's name
+    cannot be changed; `retried`: an action failed, so that the buttons must be unlocked."""
     name, progress = session.voter.removeprefix(HUMAN_PREFIX), session.progress()
     item = session.store.item(session.study, ballot.item) if ballot else None
     if ballot is None or item is None:

@@ -90,7 +90,7 @@ class BallotForm:
 
 
 @dataclass(frozen=True, slots=True)
-class VoterState:
+class BallotContent:
     """An item as shown to a voter, without model names or verdicts."""
 
     instruction: str
@@ -113,7 +113,7 @@ class BallotState:
 
     name: str
     ballot: Ballot
-    content: VoterState
+    content: BallotContent
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
     """The voter's stored vote on this ballot, in the form in which the vote button sends it."""
@@ -183,7 +183,8 @@ def _choose_ballot_form(store: Store, study: str) -> BallotForm:
 
 
 def _form_from_verdicts(store: Store, study: str) -> BallotForm:
-    """Kind of ballot for imported verdicts without prompts, inferred from the verdicts."""
+    """Kind of ballot if the study's prompts determine none (as for imported verdicts without
+    prompts), inferred from the verdicts; a pair without verdicts."""
     pairs, more, strong = count_verdict_forms(store, study)
     if more > pairs:
         return BallotForm("options", "the same kind of verdict as the study contains")
@@ -206,7 +207,7 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 
 def build_ballot_content(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
-) -> VoterState:
+) -> BallotContent:
     """The content of a ballot as the voter sees it; with the reference answer if `form.reference`
     is set, unless the ballot is a verification or shows that answer anyway."""
     images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
@@ -214,7 +215,7 @@ def build_ballot_content(
     if ballot.mode in ("pass", "score"):
         criteria = form.criteria
     hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference
-    return VoterState(
+    return BallotContent(
         item.instruction,
         item.meta.get("task", "") or item.category,
         tuple(item.answer(name) for name in ballot.shown),

@@ -105,8 +105,9 @@ class StartScreen:
     login: bool = False
 
 
-def name_form(total: int, mode: BallotMode, start: StartScreen) -> Markup:
-    """HTML of the start screen with the name field and, if login is possible, the login button."""
+def start_screen_html(total: int, mode: BallotMode, start: StartScreen) -> Markup:
+    """HTML of the start screen with the name field and, if login is possible, the login button;
+    `total` is the number of ballots for one voter."""
     errors = [
         notice_html("bad", "That name cannot be used.", start.name_error)
         if start.name_error

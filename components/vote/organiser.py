@@ -13,7 +13,7 @@ from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
 from components.html.tables.table import Cells, Table, TableCell
-from components.server.hf_login import is_account
+from components.server.hf_login import is_account_name
 from components.vote.ballot_form import MODES, load_ballot_form
 from studies.domain import HUMAN_PREFIX
 from studies.people.votable import count_by_selection
@@ -134,7 +134,7 @@ def show_voters(store: Store, study: str) -> Markup:
         ]
         more = len(lines) - MAX_LISTED_VOTERS
         notes = fill('<p class="eh-small">and {} more</p>', count(more)) if more > 0 else ""
-        has_accounts = any(is_account(line.voter) for line in lines)
+        has_accounts = any(is_account_name(line.voter) for line in lines)
         notes += (
             Markup('<p class="eh-small">hf: logged in with Hugging Face</p>')
             if has_accounts

@@ -128,7 +128,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         if not study:
             return [gr.skip(), gr.skip()]
         shown = handle_action(store, study, action, logged_in_account(request, profile))
-        return [shown, header.show_study_size(store, study)]
+        return [shown, header.study_size_html(store, study)]
 
     def draw_tab(
         study: str, here: str, request: gr.Request, profile: gr.OAuthProfile | None

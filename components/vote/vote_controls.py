@@ -53,8 +53,9 @@ PASS_BUTTONS: Final = (
 def vote_buttons(
     mode: BallotMode, options: int, scale: Sequence[str] = ()
 ) -> tuple[VoteButton, ...]:
-    """The vote buttons of a ballot; for a choice among N options, one per answer; for a score, one
-    per option of the scale; none for a rubric."""
+    """The vote buttons of a ballot: in the mode "options", one for each of the `options` answers;
+    in the mode "score", one for each option of the scale; none for a rubric; a fixed set
+    otherwise."""
     fixed = {
         "pair": PAIR_BUTTONS,
         "levels": LEVEL_BUTTONS,

@@ -50,32 +50,32 @@ def card_html(title: str, card: JudgeCard) -> str:
     )
 
 
-def _measure_row_html(label: str, one: Estimate) -> str:
-    is_share = one.unit == "share"
-    percent = is_share or one.unit == "difference of shares"
-    value = share(one.value) if percent else number(one.value, 2)
-    ends = interval(one, 1, scale=100) if percent else interval(one, 2)
-    chart = _interval_svg(one) if is_share else ""
-    note = f' <span class="mute">{escape(one.note)}</span>' if one.note else ""
+def _measure_row_html(label: str, estimate: Estimate) -> str:
+    is_share = estimate.unit == "share"
+    percent = is_share or estimate.unit == "difference of shares"
+    value = share(estimate.value) if percent else number(estimate.value, 2)
+    ends = interval(estimate, 1, scale=100) if percent else interval(estimate, 2)
+    chart = _interval_svg(estimate) if is_share else ""
+    note = f' <span class="mute">{escape(estimate.note)}</span>' if estimate.note else ""
     return (
         f'<tr><th>{escape(label)}{note}</th><td class="num"><b>{value}</b> {ends}</td>'
-        f'<td>{chart}</td><td class="num">{number(one.n)}</td></tr>'
+        f'<td>{chart}</td><td class="num">{number(estimate.n)}</td></tr>'
     )
 
 
-def _interval_svg(one: Estimate) -> str:
+def _interval_svg(estimate: Estimate) -> str:
     """SVG of a share: a line for its interval and a dot for its value, on a track from 0 to 1."""
     value, low, high = (
         round(CHART_WIDTH * min(max(x, 0.0), 1.0), 1)
         for x in (
-            one.value or 0.0,
-            (one.value if one.low is None else one.low) or 0.0,
-            (one.value if one.high is None else one.high) or 0.0,
+            estimate.value or 0.0,
+            (estimate.value if estimate.low is None else estimate.low) or 0.0,
+            (estimate.value if estimate.high is None else estimate.high) or 0.0,
         )
     )
     return (
         f'<svg width="{CHART_WIDTH + 12}" height="16" viewBox="-6 0 {CHART_WIDTH + 12} 16" '
-        f'role="img" aria-label="{share(one.value)} {interval(one, 1, scale=100)}">'
+        f'role="img" aria-label="{share(estimate.value)} {interval(estimate, 1, scale=100)}">'
         f'<line x1="0" x2="{CHART_WIDTH}" y1="8" y2="8" stroke="var(--line)"/>'
         f'<line x1="{low}" x2="{high}" y1="8" y2="8" stroke="var(--first-mid)" stroke-width="4"/>'
         f'<circle cx="{value}" cy="8" r="4" fill="var(--first)"/></svg>'

@@ -22,17 +22,20 @@ BY_JUDGE: Final = frozenset({("agreement", "people")})
 UNNAMED: Final = ("position",)
 """Section whose measures are named without it: `consistency`, not `position.consistency`."""
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
 def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
-    """Convert a summary to a table, one row per number; only estimates have an interval."""
+    """Convert a summary (the object that `evenhand metrics --json` prints) to a table with the
+    columns COLUMNS, one row per number; only estimates have an interval."""
     rows = list(_section_rows(summary, ()))
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.astype({"value": np.float64, "low": np.float64, "high": np.float64})
 
 
-def _section_rows(part: Any, path: Path) -> Iterator[dict[str, Any]]:
+def _section_rows(part: Any, path: KeyPath) -> Iterator[dict[str, Any]]:
+    """Yield a table row for each number inside `part`, the value under the keys `path` of the
+    summary, with its judge and prompt in the sections that are grouped by them."""
     if path in BY_JUDGE_AND_PROMPT and isinstance(part, Mapping):
         for judge, prompts in part.items():
             for prompt, inner in prompts.items():
@@ -47,8 +50,9 @@ def _section_rows(part: Any, path: Path) -> Iterator[dict[str, Any]]:
         yield from _number_rows(part, path, "", "")
 
 
-def _number_rows(part: Any, path: Path, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
-    """Yield a table row for each number inside `part`, in the order of the summary."""
+def _number_rows(part: Any, path: KeyPath, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
+    """Yield a table row for each number inside `part`, in the order of the summary; `path` gives
+    the name of the measure."""
     here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
     if isinstance(part, Mapping):
         if _is_estimate(part):

@@ -1,4 +1,4 @@
-"""Twins of a study as a table: how far each irrelevant change moves each judge."""
+"""Twins of a study as a table: how far each change of an answer moves each judge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.extras import names_missing_extra
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.summary.summary import to_plain_data
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.twins.twin_sentence import headline
+from metrics.twins.twin_sentence import twin_headline
 from studies.errors import SourceError
 from studies.texts.twin_families import CONTROLS
 
@@ -28,7 +28,8 @@ _COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class TwinComparison:
-    """Effects of twins: `table` has one row for each judge, prompt and family."""
+    """Effects of twins: `table` has one row for each judge, prompt and family; for a control, one
+    row for each judge over all prompts (`prompt` is empty)."""
 
     table: pd.DataFrame
     sentences: dict[tuple[str, str], str]
@@ -66,7 +67,7 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
     numbers = [name for name in _COLUMNS if name.startswith(_ESTIMATES) and name != "floor_family"]
     cells = dict.fromkeys((one.judge, one.prompt) for one in effects if one.prompt)
     said = {
-        cell: headline([one for one in effects if one.judge == cell[0] and one.prompt in cell])
+        cell: twin_headline([one for one in effects if (one.judge, one.prompt) == cell])
         for cell in cells
     }
     return TwinComparison(table.astype(dict.fromkeys(numbers, np.float64)), said)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from evenhand.nightly.gate_result import StreamCheck, kind_words
+from evenhand.nightly.gate_result import StreamCheck, kind_name
 from evenhand.study_table import JudgedStudy
 from metrics.drift.night_scores import Stream, score_night
 from studies.errors import StudyError
@@ -16,9 +16,9 @@ ANCHORS: Final = " (anchors)"
 
 
 def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
-    """Outcomes of one night: stream (judge, prompt and kind of score, such as accuracy) -> item ->
-    outcome, as `score_night` returns them. If a category `anchors` is given, its items are scored
-    in separate streams."""
+    """Outcomes of one night (one run of a study): stream (judge, prompt and kind of score, such as
+    accuracy) -> item -> outcome, as `score_night` returns them. If a category `anchors` is given,
+    its items are scored in separate streams; StudyError if no item has it."""
     frame, twins = study.frame, study.measured.twins
     if not anchors:
         return score_night(frame, twins)
@@ -33,15 +33,16 @@ def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stre
     return {**score_night(frame.loc[~fixed], twins), **kept}
 
 
-def describe_changes(checks: Iterable[StreamCheck]) -> Iterator[str]:
+def explain_worse_scores(checks: Iterable[StreamCheck]) -> Iterator[str]:
     """Yield a sentence for each score that has anchor items and became worse, on them or on the
-    other items: whether the judge or the system that it judges changed."""
+    other items: whether the judge or the system that it judges changed, or that the anchor items
+    cannot tell."""
     outcomes = {check.stream: check.outcome for check in checks}
     for stream, outcome in outcomes.items():
         if stream.prompt.endswith(ANCHORS):
             continue
         fixed = outcomes.get(stream._replace(prompt=f"{stream.prompt}{ANCHORS}"))
-        who = f"{stream.judge}, {kind_words(stream.kind)}"
+        who = f"{stream.judge}, {kind_name(stream.kind)}"
         if fixed == "worse":
             yield f"{who}: the judge changed; it is worse on the anchor items, which are fixed."
         elif outcome == "worse" and fixed == "ok":

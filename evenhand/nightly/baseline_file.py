@@ -1,5 +1,6 @@
-"""JSON file of a baseline, here the history of earlier nights: for each stream (judge, prompt and
-kind of score, such as accuracy), the outcomes that `gate_check` compares a new night with."""
+"""JSON file of a baseline, here the history of earlier nights (a night is one run of a study): for
+each stream (judge, prompt and kind of score, such as accuracy), the outcomes that `gate_check`
+compares a new night with."""
 
 from __future__ import annotations
 
@@ -17,20 +18,24 @@ VERSION: Final = 1
 
 
 class BaselineUnusable(EvenhandError):
-    """Raised for a baseline file that is missing, damaged or of another version."""
+    """Raised for a baseline file that is missing, damaged, of another version or not named, and for
+    a night (run) with too few verdicts to be saved in it."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """`streams`: stream (judge, prompt and kind of score, such as accuracy) -> history of its
-    nights. `models`: judge -> model versions that its endpoint reported."""
+    """Earlier nights (runs) of a study. `streams`: stream (judge, prompt and kind of score, such as
+    accuracy) -> history of its nights. `models`: judge -> model versions that its endpoint
+    reported."""
 
     study: str = ""
     streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_night(self, scores: NightScores, models: Mapping[str, tuple[str, ...]]) -> Baseline:
-        """Return the baseline with one more night, added as a good night without a test."""
+        """Return the baseline with one more night (run), added as a good night without a test.
+        `scores`: stream -> item -> outcome of the night; `models`: judge -> model versions that its
+        endpoint reported, which replace the earlier ones."""
         streams = dict(self.streams)
         for stream, tonight in scores.items():
             known = streams.get(stream, StreamHistory(stream.kind))

@@ -1,5 +1,6 @@
-"""The gate: a test of tonight's verdicts against a baseline, here the history of earlier nights.
-The probability of a false alarm is limited over all nights together."""
+"""The gate: a test of tonight's verdicts against a baseline, here the history of earlier nights (a
+night is one run of a study). The probability of a false alarm is limited over all nights
+together."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any, Final
 import pandas as pd
 
 from evenhand.extras import names_missing_extra
-from evenhand.nightly.anchor_items import ANCHORS, describe_changes, score_night_with_anchors
+from evenhand.nightly.anchor_items import ANCHORS, explain_worse_scores, score_night_with_anchors
 from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
@@ -53,7 +54,8 @@ def gate(
     store: str | Path | None = None,
     anchors: str = "",
 ) -> GateResult:
-    """Compare tonight's verdicts with the baseline in the file `against`, item by item.
+    """Compare tonight's verdicts (those of `data`) with the baseline (earlier nights, in the file
+    `against`), item by item.
 
     A study file (YAML) is run with new calls, and its replies are kept in `store` (default: a new
     file beside the study file); its default baseline is the file `NAME.baseline.json` beside it.
@@ -63,7 +65,8 @@ def gate(
     interval excludes a drop of the mean score (0 to 1) by `drop`. With `same_version` it is "worse"
     if an endpoint reports another model version. `anchors` is a category of items whose questions
     and answers are the same every night: these items show a change of the judge, the others also a
-    change of the system judged.
+    change of the system judged. `alpha` is the maximum probability of any false alarm, over all
+    nights and checks together.
     """
     path = _baseline_path(data, against)
     if not 0 <= readable <= 1:
@@ -73,7 +76,7 @@ def gate(
     study = _run_tonight(Path(data), store) if is_study_file(data) else as_study(data)
     scores, models = score_night_with_anchors(study, anchors), reported_models(study)
     if save:
-        _refuse_unreadable(study, readable)
+        _refuse_night_with_few_verdicts(study, readable)
         known = baseline if baseline.streams else replace(baseline, study=study.name)
         longer = known.with_night(scores, models)
         save_baseline(path, longer)
@@ -87,12 +90,12 @@ def gate(
     result, longer = check_night(baseline, study, drop=drop, alpha=alpha, anchors=anchors)
     if record:
         save_baseline(path, longer)
-    changed = tuple(_version_changes(baseline, models))
+    changed = tuple(_describe_version_changes(baseline, models))
     return replace(result, versions=changed, version_fails=same_version)
 
 
 def is_study_file(data: Any) -> bool:
-    """Whether the argument is the path of a study file, which is run."""
+    """Whether `data` is a path that ends like a study file (.yaml or .yml)."""
     return isinstance(data, str | Path) and Path(data).suffix.casefold() in STUDY_SUFFIXES
 
 
@@ -107,8 +110,8 @@ def _baseline_path(data: Any, against: str | Path | None) -> Path:
 
 
 def _run_tonight(path: Path, store: str | Path | None) -> JudgedStudy:
-    """Run a study file with new calls; the replies are kept in a new store, and an existing one is
-    refused."""
+    """Run a study file with new calls; return the study with its verdicts. The replies are kept in
+    the new file `store` (None: a file beside the study file); StudyError if it exists."""
     from evenhand.running.study_runs import run
 
     path = path.expanduser()
@@ -119,7 +122,7 @@ def _run_tonight(path: Path, store: str | Path | None) -> JudgedStudy:
     return run(path, store=target)
 
 
-def _refuse_unreadable(study: JudgedStudy, readable: float) -> None:
+def _refuse_night_with_few_verdicts(study: JudgedStudy, readable: float) -> None:
     """Raise BaselineUnusable if less than the share `readable` of the calls has a verdict, of any
     judge with a prompt or of the whole night."""
     frame = study.frame
@@ -152,7 +155,10 @@ def check_night(
     alpha: float = ALPHA,
     anchors: str = "",
 ) -> tuple[GateResult, Baseline]:
-    """Test a night against a baseline; return the result and the baseline with this night."""
+    """Test a night (one run of a study) against a baseline; return the result and the baseline with
+    this night. `drop`: fall of a mean score (0 to 1) that the interval must exclude for the outcome
+    "ok"; `alpha`: maximum probability of any false alarm; `anchors`: category of the anchor items,
+    "" if none."""
     scores, causes = score_night_with_anchors(study, anchors), failure_causes(study)
     streams = dict(baseline.streams)
     judged = judges_with_verdicts(study.frame)
@@ -172,7 +178,7 @@ def check_night(
             why = "not in the baseline; save a good night with it (save=True, --save-baseline)"
             checks.append(StreamCheck(stream, "cannot tell", why))
     said = tuple(f"{judge}: {cause}" for judge, cause in causes.items())
-    changes = tuple(describe_changes(checks))
+    changes = tuple(explain_worse_scores(checks))
     result = GateResult(study.name, tuple(checks), causes=said, changes=changes)
     return result, replace(baseline, streams=streams)
 
@@ -190,6 +196,11 @@ def _decide_outcome(
     threshold: float,
     drop: float,
 ) -> tuple[Outcome, str]:
+    """Return the outcome of a stream (a judge, a prompt and a kind of score) and the reason in
+    words. It is "cannot tell" with fewer than MIN_ITEMS common items. "worse" needs evidence of at
+    least `threshold` (and for consistency more flips than changes on a repeat, else it is "ok");
+    "ok" needs an interval that excludes a fall of the mean score (0 to 1) by `drop`. `history` are
+    the earlier nights, `night` is their comparison with tonight."""
     common = night.difference.items
     if common < MIN_ITEMS:
         return "cannot tell", f"{common} items in common with the baseline; {MIN_ITEMS} are needed"
@@ -205,7 +216,8 @@ def _decide_outcome(
 
 
 def _few_nights_warning(history: StreamHistory) -> str:
-    """Warning that the baseline has too few nights; empty if it has enough."""
+    """Return a warning, to be appended to a reason, that a stream has too few baseline nights; ""
+    if it has enough."""
     nights = history.baseline_nights
     if nights >= ENOUGH_NIGHTS:
         return ""
@@ -214,8 +226,9 @@ def _few_nights_warning(history: StreamHistory) -> str:
 
 
 def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparison) -> bool:
-    """Whether the verdicts of a stream (one judge with one prompt) change with the order more often
-    than between repeats in the same order; True if there are no repeats."""
+    """Return whether the verdicts of a stream (one judge with one prompt) change with the order, in
+    the night compared, more often than between repeats in the same order; True if there are no
+    repeats."""
     rows = study.frame
     prompt = stream.prompt.removesuffix(ANCHORS)
     own = (rows["judge"] == stream.judge) & (rows["prompt"] == prompt)
@@ -265,7 +278,11 @@ def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:
         store.close()
 
 
-def _version_changes(baseline: Baseline, models: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _describe_version_changes(
+    baseline: Baseline, models: Mapping[str, tuple[str, ...]]
+) -> Iterator[str]:
+    """Yield a sentence for each judge whose endpoint reports a model version that the baseline does
+    not have; `models`: judge -> versions reported tonight."""
     for judge, names in models.items():
         known = baseline.models.get(judge)
         if known and set(names) - set(known):

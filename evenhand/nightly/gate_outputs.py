@@ -1,4 +1,4 @@
-"""Result of a gate (a night compared with a baseline) as JUnit XML and as an SVG badge."""
+"""Result of a gate (a run compared with earlier ones) as JUnit XML and as an SVG badge."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Result of a gate (a night compared with a baseline): one check for each stream (judge, prompt and
-kind of score), the outcome, and a table in Markdown."""
+"""Result of a gate (a night, which is one run, compared with a baseline of earlier nights): one
+check for each stream (judge, prompt and kind of score), the outcome, and a table in Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metrics.drift.night_scores import Stream
 
 Outcome = Literal["ok", "worse", "cannot tell"]
 EXIT_CODES: Final[Mapping[Outcome, int]] = {"ok": 0, "worse": 1, "cannot tell": 2}
-KIND_WORDS: Final = {
+KIND_NAMES: Final = {
     "agreement": "Same verdicts as on other nights",
     "coverage": "Replies with a verdict",
     "resistance": "Verdicts for the original against its twin",
@@ -23,15 +23,15 @@ KIND_WORDS: Final = {
 """Kind of score -> its name, for the kinds that are no measures of the catalogue."""
 
 
-def kind_words(kind: str) -> str:
-    """Name of a kind of score: the one in KIND_WORDS, else that of its measure in the catalogue."""
-    return KIND_WORDS.get(kind) or records.RECORDS[kind].name
+def kind_name(kind: str) -> str:
+    """Name of a kind of score: the one in KIND_NAMES, else that of its measure in the catalogue."""
+    return KIND_NAMES.get(kind) or records.RECORDS[kind].name
 
 
 @dataclass(frozen=True)
 class StreamCheck:
-    """Result of comparing a night with a baseline, for one stream: a judge, a prompt and a kind of
-    score, such as accuracy."""
+    """Result of comparing a night (one run) with a baseline of earlier nights, for one stream: a
+    judge, a prompt and a kind of score, such as accuracy."""
 
     stream: Stream
     outcome: Outcome
@@ -45,13 +45,13 @@ class StreamCheck:
     def title(self) -> str:
         judge = self.stream.judge
         who = judge if self.stream.prompt in ("", "all") else f"{judge} · {self.stream.prompt}"
-        return f"{who}: {kind_words(self.stream.kind)}"
+        return f"{who}: {kind_name(self.stream.kind)}"
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """Result of comparing a night with a baseline: one check for each stream (judge, prompt and
-    kind of score)."""
+    """Result of comparing a night (one run) with a baseline of earlier nights: one check for each
+    stream (judge, prompt and kind of score)."""
 
     study: str
     checks: tuple[StreamCheck, ...]
@@ -90,7 +90,8 @@ class GateResult:
 
 
 def markdown(result: GateResult) -> str:
-    """Return a Markdown table with one row for each check, for a comment on a pull request."""
+    """Return the result as Markdown, for a comment on a pull request: a table with one row for each
+    check, and the notes; only the error if nothing was compared."""
     lines = [
         f"### Judge gate: {result.outcome}",
         "",
@@ -131,10 +132,12 @@ def _share_text(value: float | None) -> str:
 
 
 def _points_text(value: float | None) -> str:
+    """Return a difference of shares in percentage points, such as "+1.5"; "–" for None."""
     return "–" if value is None else f"{100 * value:+.1f}".replace("-", "−")
 
 
 def _escape_cell(text: str) -> str:
-    """A text for one table cell, with the special characters of Markdown and HTML escaped."""
+    """Return a text as one line for a table cell, with the special characters of Markdown and HTML
+    escaped."""
     plain = escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\`*_{}\[\]|<>#!~])", r"\\\1", plain)

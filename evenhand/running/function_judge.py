@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from judges.models.interface import JudgeCall, JudgeReply
 
 Messages = list[dict[str, Any]]
-Answer = Callable[[Messages], str | Awaitable[str]]
+ReplyFunction = Callable[[Messages], str | Awaitable[str]]
 
 FUNCTION_ADDRESS: Final = "http://function.invalid/"
 """Start of the endpoint address of a judge that is a function. Its host name cannot exist, so that
@@ -28,7 +28,7 @@ class FunctionJudge:
     """A Python function as a judge; stored replies are reused as long as its name is the same."""
 
     name: str
-    function: Answer
+    function: ReplyFunction
     parallel: int = 8
     """Maximum number of calls in flight."""
     family: str = ""
@@ -51,22 +51,23 @@ class FunctionJudge:
 
 @overload
 def judge(
-    function: Answer, *, name: str = "", parallel: int = 8, family: str = ""
+    function: ReplyFunction, *, name: str = "", parallel: int = 8, family: str = ""
 ) -> FunctionJudge: ...
 
 
 @overload
 def judge(
     function: None = None, *, name: str = "", parallel: int = 8, family: str = ""
-) -> Callable[[Answer], FunctionJudge]: ...
+) -> Callable[[ReplyFunction], FunctionJudge]: ...
 
 
 def judge(
-    function: Answer | None = None, *, name: str = "", parallel: int = 8, family: str = ""
-) -> FunctionJudge | Callable[[Answer], FunctionJudge]:
+    function: ReplyFunction | None = None, *, name: str = "", parallel: int = 8, family: str = ""
+) -> FunctionJudge | Callable[[ReplyFunction], FunctionJudge]:
     """Make a judge of a function that takes chat messages and returns the reply; also usable as a
     decorator. If the function changes, give it a new `name`: stored replies are reused as long as
-    the name is the same. `family` is the model family of the judge."""
+    the name is the same. A function without a name of its own (a lambda) needs `name`. `parallel`
+    is the maximum number of calls in flight, `family` the model family of the judge."""
     if function is None:
         return lambda given: judge(given, name=name, parallel=parallel, family=family)
     found = name or getattr(function, "__name__", "")
@@ -79,7 +80,7 @@ class FunctionModel:
     """Client of a judge that is a function; the function runs in a thread or, if it is
     asynchronous, in the engine's event loop."""
 
-    def __init__(self, function: Answer, ceiling: int) -> None:
+    def __init__(self, function: ReplyFunction, ceiling: int) -> None:
         self._function = function
         self.ceiling = max(ceiling, 1)
 
@@ -100,18 +101,19 @@ class FunctionModel:
         return None
 
 
-JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | Answer
+JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | ReplyFunction
 
 
 def collect_judges(
-    given: Iterable[JudgeLike],
+    judges: Iterable[JudgeLike],
 ) -> tuple[tuple[JudgeSpec, ...], dict[str, FunctionJudge]]:
-    """Return the specifications of all judges, and the functions among them by endpoint address."""
+    """Return the specifications of all judges, and the judges that are functions by their endpoint
+    address. A dictionary has the keys of a judge in a study file."""
     from studies.spec.judge_spec import parse_judge
 
     specs: list[JudgeSpec] = []
     functions: dict[str, FunctionJudge] = {}
-    for place, one in enumerate(given):
+    for place, one in enumerate(judges):
         if isinstance(one, JudgeSpec):
             specs.append(one)
         elif isinstance(one, Mapping):

@@ -28,8 +28,9 @@ COLUMNS: Final = ("agreement", "difference", "flips", "first_share", "distance",
 
 @dataclass(frozen=True, eq=False)
 class PromptComparison:
-    """A prompt and its candidates on the hold-out: `table` has one row for each prompt, today's
-    first. `section` is the part of the JSON on this judge and prompt."""
+    """A prompt and its candidates on the hold-out: `table` has one row for each prompt, that of the
+    study first. `section` is the part on this judge and prompt in the JSON of `evenhand metrics
+    --json`."""
 
     section: dict[str, Any]
     table: pd.DataFrame
@@ -68,7 +69,8 @@ def align(
 
     `study` is a study file that was run, or a study read from a store. `judge` and `prompt` default
     to its first ones; `judges` are its judges that are functions. `budget` is the maximum of
-    dollars.
+    dollars, None for no limit; `store` is the file with its replies (None: that of the study, or
+    the one beside the study file); `progress` shows a progress bar.
     """
     from judges.operations.align_prompt import (
         AlignRuns,
@@ -82,7 +84,7 @@ def align(
     from metrics.summary.measured_study import read_stored_study
     from studies.store.store import Store
 
-    path = Path(store) if store is not None else _store_of_study(study)
+    path = Path(store) if store is not None else _store_path_of_study(study)
     kept = Store(path)
     try:
         plan = _load_or_make_plan(study, kept)
@@ -94,7 +96,7 @@ def align(
         check_budget_suffices(forecast_missing_calls(asked, kept), budget, "the candidates")
         engine = _build_engine(collect_judges(judges)[1])
         try:
-            run = AlignRuns(kept, engine).ask(task, made, asked)
+            run = AlignRuns(kept, engine).ask_candidates(task, made, asked)
             _follow_run(run, progress)
         finally:
             engine.close()
@@ -107,7 +109,7 @@ def align(
     return PromptComparison(own, _candidates_frame(own), own["recommendation"]["sentence"], text)
 
 
-def _store_of_study(study: JudgedStudy | str | Path) -> Path:
+def _store_path_of_study(study: JudgedStudy | str | Path) -> Path:
     if isinstance(study, JudgedStudy) and study.store is None:
         raise StudyError(f"{study.name}: not in a store; run it first: eh.run(study, judges)")
     if isinstance(study, JudgedStudy):
@@ -128,6 +130,7 @@ def _load_or_make_plan(study: JudgedStudy | str | Path, store: Store) -> Plan:
 
 
 def _candidates_frame(section: dict[str, Any]) -> pd.DataFrame:
+    """Table of PromptComparison: one row for each prompt in `section["candidates"]`."""
     found = section.get("candidates", {})
     columns = [name for name in COLUMNS if any(name in line for line in found.values())]
     rows = {}

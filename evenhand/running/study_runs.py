@@ -42,7 +42,8 @@ def run(
     `study` is a study file, or a study whose items have texts. `judges` are functions or
     dictionaries with the keys of a study file; by default, the judges of the file. Replies are kept
     in `store` (default: a file beside the study file, or a new temporary one), so that a second run
-    makes only the calls that are missing. `prompts` are used for studies without a file.
+    makes only the calls that are missing. `prompts` are used for studies without a file. `name`
+    replaces the name of the study; `progress` shows a progress bar.
     """
     from judges.planning.plan import make_plan, save_plan
     from studies.store.store import Store
@@ -56,7 +57,7 @@ def run(
         save_plan(plan, kept)
         engine = _build_engine(functions)
         try:
-            _start_and_follow(engine, plan, kept, progress)
+            _start_and_follow_run(engine, plan, kept, progress)
         finally:
             engine.close()
     finally:
@@ -64,11 +65,12 @@ def run(
     return read(path, plan.study.name)
 
 
-def _start_and_follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
+def _start_and_follow_run(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
     _follow_run(engine.start(plan, store), progress)
 
 
 def _follow_run(started: Run, progress: bool) -> None:
+    """Wait until a run ends, with a progress bar if `progress`; warn if calls are without reply."""
     from judges.operations.terminal_progress import follow_run
 
     out = progress_stream() if progress else cast(TextIO, _SilentStream())
@@ -101,6 +103,9 @@ def _store_path(study: JudgedStudy | str | Path, store: str | Path | None) -> Pa
 def _load_or_build_study(
     study: JudgedStudy | str | Path, store: Path, prompts: Sequence[str], name: str
 ) -> Study:
+    """Return the study to run. For a path: the study file. For a study in memory: a study with
+    `prompts` whose data is a new file beside `store`, to which the items are written; StudyError if
+    the items have no answers. A `name` that is not empty replaces that of the study."""
     from studies.spec.study import DataSpec, Study, load_study
 
     if not isinstance(study, JudgedStudy):
@@ -130,7 +135,7 @@ def progress_stream() -> TextIO:
 
 
 def _notebook_display() -> Any:
-    """Return the display functions of the running notebook kernel; None outside a notebook."""
+    """Return the module IPython.display inside a notebook; None outside."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is None or not hasattr(shell, "kernel"):

@@ -33,10 +33,12 @@ class SubmittedBatch:
     downloaded results."""
 
     sha: str
+    """SHA-256 of the batch file, in hexadecimal."""
     file_id: str = ""
     batch_id: str = ""
     status: str = ""
     counts: dict[str, int] = field(default_factory=dict)
+    """Number of requests by state (total, completed, failed), as the provider reports it."""
     files: list[str] = field(default_factory=list)
     """Names of the downloaded output and error files in the folder."""
 
@@ -63,7 +65,9 @@ def read_submitted_batches(folder: Path) -> dict[str, SubmittedBatch]:
 def submit_batches(
     client: openai.OpenAI, folder: Path, judge_files: list[Path]
 ) -> dict[str, SubmittedBatch]:
-    """Upload each file and create its batch; skip a file whose batch exists already."""
+    """Upload each file in `judge_files` and create its batch; skip a file whose batch exists
+    already. Returns file name -> recorded progress, for all batch files in `folder` submitted so
+    far."""
     batches = read_submitted_batches(folder)
     created = None
     for path in judge_files:
@@ -117,7 +121,8 @@ def collect_batches(
     """Download the results of the batch files `names`, as far as their batches have ended; check
     every `every` seconds until all have ended, at most for `wait` seconds.
 
-    `mask` removes the API key from what is written, because some servers echo the request.
+    `on_progress` is called after each check with file name -> progress. `mask` removes the API key
+    from what is written, because some servers echo the request.
 
     Returns the paths of all output and error files downloaded for `names`, earlier ones included.
     """
@@ -166,7 +171,8 @@ def _download_if_final(
 
 
 def _mask_line(line: bytes, mask: Callable[[str], str]) -> bytes:
-    """Return a line of a batch file without the API key, also if characters of it are escaped."""
+    """Return a line of a result file with the API key masked by `mask`, even if the line contains
+    the key with JSON escapes."""
     try:
         text = json.dumps(json.loads(line), ensure_ascii=False)
     except ValueError:

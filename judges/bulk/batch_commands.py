@@ -104,8 +104,9 @@ def submit_files(options: argparse.Namespace) -> int:
 
 
 def _check_budget(plan: Plan, store: Store) -> None:
-    """Raise PlanError if the forecast cost of the pending calls exceeds what is left of the budget.
-    A submitted batch cannot be stopped when the budget is reached."""
+    """If the study has a budget, raise PlanError if a price is unknown or the forecast cost of the
+    pending calls exceeds what is left. A submitted batch cannot be stopped when the budget is
+    reached."""
     study = plan.study
     endpoints = tuple(judge for judge in study.judges if judge.kind == "endpoint")
     require_prices_for_budget(study.budget_usd, endpoints)
@@ -127,7 +128,8 @@ def _check_budget(plan: Plan, store: Store) -> None:
 
 
 def collect_finished_batches(options: argparse.Namespace) -> int:
-    """Download the results of finished batches and store them; wait for the others if asked to."""
+    """Download the results of finished batches and store them; wait for the others, up to `--wait`
+    minutes for each judge. Returns exit code 0 only if no call is pending."""
     plan, store = _open_plan_and_store(options)
     key_consents.confirm_study_keys(plan.study, options)
     found: list[Path] = []
@@ -162,7 +164,8 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 def _judge_client(
     plan: Plan, name: str, consents: key_consents.Consents
 ) -> Iterator[tuple[openai.OpenAI, SecretKey]]:
-    """Open a client of one judge's endpoint, with its key. API errors are raised as PlanError."""
+    """Context manager that yields a client of the endpoint of the judge `name`, and the judge's API
+    key. API errors in its block are raised as PlanError."""
     import openai  # takes a second to import
 
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)

@@ -66,8 +66,10 @@ def export_batch(
     most_lines: int = MAX_FILE_LINES,
     most_bytes: int = MAX_FILE_BYTES,
 ) -> list[BatchFile]:
-    """Write the pending calls of endpoint judges to new files, one or more for each judge; raise
-    PlanError if a file of that name exists."""
+    """Write the pending calls of endpoint judges to new files in `folder`, one or more for each
+    judge, each with at most `most_lines` lines and `most_bytes` bytes; return the files. Raise
+    PlanError if a file of that name exists, a call exceeds `most_bytes` or no judge is an
+    endpoint."""
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
         raise PlanError(
@@ -78,7 +80,7 @@ def export_batch(
     items = {item.id: item for item in plan.items}
     written: list[BatchFile] = []
     for judge in judges:
-        asks = _iterate_pending(store, plan, judge.name)
+        asks = _iterate_pending_asks(store, plan, judge.name)
         lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
         for number, part in enumerate(_split_into_files(lines, most_lines, most_bytes), 1):
@@ -95,7 +97,7 @@ def export_batch(
 
 
 def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
-    """Return the batch files that export_batch wrote into a folder, by judge."""
+    """Return judge -> the batch files that export_batch wrote for it into a folder."""
     try:
         files = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))["files"]
         found: dict[str, list[Path]] = {}
@@ -119,7 +121,7 @@ def batch_line(call: JudgeCall) -> bytes:
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _iterate_pending(store: Store, plan: Plan, judge: str) -> Iterator[Ask]:
+def _iterate_pending_asks(store: Store, plan: Plan, judge: str) -> Iterator[Ask]:
     after = -1
     while page := store.pending_asks(plan.study.name, judge, after, _PAGE_SIZE):
         after = page[-1][0]
@@ -171,29 +173,31 @@ class BatchImport:
 def import_batch(
     plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
 ) -> BatchImport:
-    """Store the results contained in output and error files. Lines may be in any order; each call
-    is stored once."""
+    """Store the results contained in output and error files; return their numbers and cost. Lines
+    may be in any order; each call is stored once. `price_factor`: price of a batch call as a share
+    of the price of a live call."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
-        for where, text in _read_lines(path):
+        for where, text in _read_numbered_lines(path):
             reader.import_line(where, text)
             if len(reader.buffer) >= _PAGE_SIZE:
                 reader.flush()
     reader.flush()
     if reader.totals.stored:
         # The run of all batch results of the study, whose budget counts the cost of its runs.
-        owner, study = batch_owner(plan), plan.study.name
+        owner, study = batch_run_id(plan), plan.study.name
         row = PastRun(owner, study, "done", "by batch files", reader.began, time.time(), owner)
         store.writer.run(lambda connection: put_run(connection, row))
     return reader.totals
 
 
-def batch_owner(plan: Plan) -> str:
+def batch_run_id(plan: Plan) -> str:
     """Return the id under which the run record and the attempts of a study's batches are stored."""
     return f"{OWNER_PREFIX}-{hashlib.sha256(plan.study.name.encode()).hexdigest()[:12]}"
 
 
-def _read_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+def _read_numbered_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield each line that is not empty, with its place as `file:line`."""
     try:
         with path.open("rb") as lines:
             number = 0
@@ -222,7 +226,7 @@ class _BatchImporter:
         self.items: dict[str, Item] = {item.id: item for item in plan.items}
         self.totals = BatchImport()
         self.began = time.time()
-        self.owner = batch_owner(plan)
+        self.owner = batch_run_id(plan)
         self.buffer: dict[str, _Ready] = {}
 
     def import_line(self, where: str, text: bytes) -> None:

@@ -60,7 +60,7 @@ RAISED_ACCOUNT: Final = AccountLimits(10_000, 30_000_000)
 
 @dataclass(frozen=True, slots=True)
 class AskTokens:
-    """Prompt and reply tokens of one call."""
+    """Number of prompt tokens (`sent`) and reply tokens (`received`) of one call."""
 
     description: str
     sent: int
@@ -145,7 +145,7 @@ def simulate_hours(
     load: AskTokens, asks: int, in_flight: int, limits: AccountLimits, seed: int = 7
 ) -> float:
     """Simulate calls with random latencies; return the hours until the last reply. A call starts
-    when the rate limits allow it and fewer than `in_flight` calls are open."""
+    when the rate limits and one core allow it and fewer than `in_flight` calls are open."""
     rng = random.Random(seed)
     mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
     gap = max(60 / limits.requests, 60 * load.tokens / limits.tokens, CPU_PER_CALL)
@@ -168,7 +168,9 @@ def capacity_page() -> str:
     n, million, _ = ASK_COUNTS
     everywhere = RAY_WORKERS * RAY_IN_FLIGHT
     values = {
-        "tables": "\n".join(line for load in (reasoned, letter) for line in _table_lines(load)),
+        "tables": "\n".join(
+            line for load in (reasoned, letter) for line in _capacity_table_lines(load)
+        ),
         "n": n,
         "million": million,
         "drawn": _format_hours(simulate_hours(reasoned, n, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)),
@@ -189,7 +191,7 @@ def capacity_page() -> str:
     return page.format_map(globals() | values)
 
 
-def _table_lines(load: AskTokens) -> Iterator[str]:
+def _capacity_table_lines(load: AskTokens) -> Iterator[str]:
     title = f"{load.description[0].upper()}{load.description[1:]}"
     yield f"## {title}: {load.sent:,} tokens in, {load.received:,} out"
     yield ""

@@ -34,7 +34,7 @@ from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.money.costs import Ledger, price_of, require_prices_for_budget
 from judges.planning.plan import Plan, plan_includes, render_call
-from judges.security.key_consents import Consents, pair_of, user_consents
+from judges.security.key_consents import Consents, key_destination_of, user_consents
 from studies import settings
 from studies.domain import Ask, JudgeSpec
 from studies.exchange.export import write_export
@@ -60,21 +60,21 @@ class AskRounds:
         self._items = {item.id: item for item in plan.items}
         self._sha = store.plan_sha(plan.study.name)
 
-    def judges(self) -> list[JudgeSpec]:
+    def unstopped_judges(self) -> list[JudgeSpec]:
         """Endpoint judges of the study that were not stopped."""
         endpoints = [judge for judge in self.plan.study.judges if judge.kind == "endpoint"]
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
     def lease_next(self, max_asks: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
         """Lease at most `max_asks` asks that this run has not made yet; return each with its index
-        in the plan and its rendered call. The list is empty if no ask fits the budget or other runs
-        have leased all remaining asks."""
+        in the plan and its rendered call. The list is empty if none is left, none fits the budget,
+        or other runs have leased those found."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, run_costs.study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []
         changed = self.store.plan_sha(study.name) != self._sha
         for position, ask in heapq.merge(
-            *(self._iterate_pending_asks(judge.name) for judge in self.judges())
+            *(self._iterate_pending_asks(judge.name) for judge in self.unstopped_judges())
         ):
             if changed and not plan_includes(self.plan, ask, self._items):
                 continue
@@ -85,7 +85,7 @@ class AskRounds:
         leased = self._lease([ask.key for _, ask, _ in found])
         return [row for row in found if row[1].key in leased]
 
-    def release(self) -> None:
+    def release_leases(self) -> None:
         self.store.writer.run(lambda connection: run_queries.release_leases(connection, self.owner))
 
     def _iterate_pending_asks(self, judge: str) -> Iterator[tuple[int, Ask]]:
@@ -153,9 +153,9 @@ def run_on_ray(
     max_asks: int = MAX_ROUND_ASKS,
     on_progress: Callable[[ShardImport], None] = lambda totals: None,
 ) -> tuple[ShardImport, dict[str, str]]:
-    """Make all pending calls of the endpoint judges of a plan, in rounds of at most `max_asks`;
-    return the totals of the imported results, and judge -> reason for the judges that were
-    stopped."""
+    """Make the pending calls of the endpoint judges of a plan, as far as the budget allows, in
+    rounds of at most `max_asks`; return the totals of the imported results, and judge -> reason for
+    the judges that were stopped."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, user_consents())
     root = cluster.shards or default_shard_folder(store, plan.study.name)
@@ -182,7 +182,7 @@ def run_on_ray(
     finally:
         ended = replace(run, state=state, reason=reason, ended=time.time())
         totals.add(_import_leftover_shards(store, plan, root, owner.id))
-        rounds.release()
+        rounds.release_leases()
         store.writer.run(lambda connection: run_queries.put_run(connection, ended))
         owner.close()
     return totals, rounds.stopped_judges
@@ -269,16 +269,17 @@ class _RoundRunner:
             folder = root / f"{self.rounds.owner}-{number:04d}"
             workers, in_flight = self._split_concurrency(len(calls))
             job = self._build_job(folder, in_flight)
-            for kind, group in self._group_by_weights(calls).items():
+            for vllm_judge, group in self._group_by_weights(calls).items():
                 # enough asks to keep a worker busy, few enough that little is repeated if it fails
                 size = max(1, min(4096, max(32, 8 * in_flight), math.ceil(len(group) / 2)))
-                files = write_asks(group, folder / f"asks-{kind}", size)
+                files = write_asks(group, folder / f"asks-{vllm_judge}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
-                self._import_arriving_shards(self._build_stage(kind, data, job, workers), folder)
+                stage = self._build_stage(vllm_judge, data, job, workers)
+                self._import_arriving_shards(stage, folder)
             recover_journals(folder)  # of workers that died
             self._import_shards(find_shards(folder))
             _mark_imported(folder, self.store, self.plan)
-            self.rounds.release()
+            self.rounds.release_leases()
             number += 1
             if self.totals.stored == before:
                 break  # no call succeeded, so the next round would fail too
@@ -302,7 +303,9 @@ class _RoundRunner:
             str(folder.resolve()),
             in_flight,
             self.settings,
-            frozenset(pair for judge in study.judges if (pair := pair_of(judge)) is not None),
+            frozenset(
+                pair for judge in study.judges if (pair := key_destination_of(judge)) is not None
+            ),
         )
 
     def _split_concurrency(self, asks: int) -> tuple[int, int]:
@@ -313,9 +316,11 @@ class _RoundRunner:
         workers = max(1, min(wanted, allowed, asks))
         return workers, max(1, allowed // workers)
 
-    def _build_stage(self, kind: str, data: Any, job: RayJob, workers: int) -> Any:
-        if kind:
-            path = self.cluster.weights[kind]
+    def _build_stage(self, vllm_judge: str, data: Any, job: RayJob, workers: int) -> Any:
+        """Build the Ray stage that answers a dataset of asks: with vLLM and the weights of
+        `vllm_judge`; if this is "", by calls to the endpoints."""
+        if vllm_judge:
+            path = self.cluster.weights[vllm_judge]
             return build_vllm_stage(self.cluster.processor, path, data, job, workers)
         return data.map_batches(
             EndpointWorker,
@@ -343,14 +348,14 @@ class _RoundRunner:
         self.imported_shards.update(new)
 
 
-def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:
+def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -> ShardImport:
     """Import the shards in `root` that this study has not imported, except those of other runs that
-    are still active; `mine` is the id of this run."""
+    are still active; `own_id` is the id under which this run holds leases."""
     totals = ShardImport()
     stamp = _study_stamp(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         owner = folder.name.rpartition("-")[0]
-        if owner != mine and is_owner_alive(store.owners, owner):
+        if owner != own_id and is_owner_alive(store.owners, owner):
             continue  # another driver is still using it
         with contextlib.suppress(OSError):
             if stamp in (folder / IMPORTED_MARK_FILE).read_text(encoding="utf-8").split():

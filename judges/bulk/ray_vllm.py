@@ -58,9 +58,10 @@ def check_weights(plan: Plan, name: str, path: str) -> None:
 def build_vllm_stage(
     processor: ProcessorFactory | None, path: str, data: Any, job: ray_worker.RayJob, workers: int
 ) -> Any:
-    """Build the Ray stage in which vLLM answers a dataset of asks and the verdicts are written to
-    shards; its output has one row per written shard and judge (`ShardWriter.report`)."""
-    made = (processor or vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
+    """Build the Ray stage in which vLLM answers a dataset of asks (`data`) with the weights `path`,
+    and the verdicts are written to shards; its output has one row per written shard and judge
+    (`ShardWriter.report`). `processor` replaces Ray's vLLM processor in tests."""
+    made = (processor or build_vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
         VllmReplyReader,
         fn_constructor_args=[job],
@@ -71,11 +72,12 @@ def build_vllm_stage(
     )
 
 
-def vllm_processor(
+def build_vllm_processor(
     path: str, before: Callable[[Row], Row], after: Callable[[Row], Row], workers: int
 ) -> Callable[[Any], Any]:
-    """Build Ray's vLLM processor. If a row fails, the processor returns the row with its error
-    instead of raising the error."""
+    """Build Ray's vLLM processor: a function from a dataset of asks to a dataset of replies. `path`
+    names the weights; `before` makes the input from a row of asks, `after` a row from the output.
+    If a row fails, the processor returns the row with its error instead of raising the error."""
     try:
         from ray.data.llm import build_processor, vLLMEngineProcessorConfig
     except ImportError as error:

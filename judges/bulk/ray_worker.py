@@ -39,7 +39,7 @@ from judges.money.costs import Ledger, price_of
 from judges.planning.plan import parameters_of
 from judges.rendering.messages import PromptInputs
 from judges.rendering.prompt import Prompt
-from judges.security.key_consents import Consents, Pair
+from judges.security.key_consents import Consents, KeyDestination
 from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
 from studies.errors import EvenhandError
 from studies.files.shards import (
@@ -76,7 +76,7 @@ class RayJob:
     in_flight: int
     """Maximum calls in flight, for each judge in each worker."""
     settings: RunSettings
-    allowed: frozenset[Pair] = frozenset()
+    allowed: frozenset[KeyDestination] = frozenset()
     """Environment variables (API keys) that a worker may send, each with the only origin that may
     receive it. The driver has checked the user's consent."""
 
@@ -93,7 +93,7 @@ class AskRow:
 
 def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
     """Write requests, each with its index in the plan, to files of at most `size` rows. Each
-    file is one batch; the batch's name is the file's name without its suffix."""
+    file is one batch; the batch's name is the file's name without its suffix. Returns the paths."""
     paths: list[Path] = []
     remaining = iter(calls)
     while part := list(itertools.islice(remaining, size)):

@@ -80,8 +80,9 @@ class AskAttempts:
     async def run(self) -> JudgeReply | CallFailure | None:
         """Make attempts until the ask has an outcome: the reply, or the failure that ends the ask.
 
-        Returns None without an outcome: the run or the judge was stopped, another run holds the
-        lease, or a simultaneous attempt was answered first.
+        Returns None without an outcome: the run or the judge was stopped (by the budget too),
+        another run makes or has made the ask, or a simultaneous attempt was answered first. Raises
+        JudgeStopped if further calls of the judge would fail too.
         """
         try:
             while (outcome := await self._attempt_once()) is not None:
@@ -131,11 +132,13 @@ class AskAttempts:
 
     @property
     def missing_parameters(self) -> list[str]:
-        """Names of planned parameters left out of the call, because the endpoint refuses them."""
+        """Names of planned parameters left out of the call, because the endpoint refuses them; only
+        those whose absence can change the reply."""
         return missing_parameters(self.dropped_parameters)
 
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
-        """Build the judgement to store for an outcome; its cost is the sum over all attempts."""
+        """Build the judgement to store for an outcome; its cost is the sum of the known costs of
+        all attempts, None if none is known."""
         if isinstance(outcome, CallFailure):
             settled = Judgement(ask, outcome.status, rule=outcome.reason, detail=outcome.detail)
         else:
@@ -149,7 +152,7 @@ class AskAttempts:
 
     async def _attempt_once(self) -> JudgeReply | CallFailure | None:
         """Make one call under the rate limit and the deadline, after reserving its maximum cost and
-        storing its start record."""
+        storing its start record. Returns None if the call may not be made."""
         ready = await self._wait_until_ready()
         if ready is None:
             return None
@@ -198,7 +201,8 @@ class AskAttempts:
 
     async def _wait_until_ready(self) -> tuple[float, float] | None:
         """Wait until the call may be sent; return its start time and the reserved dollars. None if
-        the run or the judge was stopped, or the ask belongs to another run.
+        the run or the judge was stopped, another run makes or has made the ask, or a simultaneous
+        attempt was answered first.
 
         Four conditions must hold at the same moment: the run is not paused, the rate limit allows a
         call, its maximum cost fits the budget, and this run holds the ask's lease.
@@ -232,7 +236,9 @@ class AskAttempts:
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
         """Wait for the rate limiter and reserve the call's maximum cost; return the start time and
-        the reserved dollars. None if the run was paused or stopped, or the budget is too small."""
+        the reserved dollars. None if the run was paused, or the run or the judge was stopped. If
+        the budget is too small: wait until a call in flight ends, or stop the judge if there is
+        none, and return None."""
         state, ledger = self.state, self.run_state.ledger
         started = await state.limiter.acquire(
             lambda: self.run_state.is_blocked(state), run=id(self.run_state)
@@ -251,7 +257,8 @@ class AskAttempts:
 
     async def _reserve_allowance(self) -> bool:
         """If this Space's key pays for the call, reserve the call's maximum cost in the store;
-        return whether the call may be made."""
+        return whether the call may be made (always, if another key pays). A refusal stops the
+        judge."""
         if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
@@ -259,8 +266,9 @@ class AskAttempts:
     async def _record_start(self, started: float) -> bool:
         """Store that the call is about to be sent; return whether to send it.
 
-        If a pause or a cool-down (a wait after a refusal) began while the record was stored, the
-        record is deleted and the call is not sent.
+        False if another run makes or has made the ask, or the spending of other runs leaves too
+        little of the budget. If a pause or a cool-down (a wait after a refusal) began while the
+        record was stored, the record is deleted and the call is not sent.
         """
         journal = self.run_state.journal
         attempt = await journal.begin(self.call.key, leased=self.leased)
@@ -286,8 +294,9 @@ class AskAttempts:
         )
 
     async def _send_call(self) -> JudgeReply | CallFailure:
-        """Make the call under its deadline: `timeout_s` for the whole reply. A stream has
-        `timeout_s` for its first token and four times that for the whole reply."""
+        """Make the call under its deadline; return the reply, or the failure. The whole reply has
+        `timeout_s` seconds (or the run's setting `deadline`); a stream has them for its first token
+        and four times as many for the whole reply."""
         judge = self.call.judge
         if deadline := self.run_state.settings.deadline:
             judge = replace(judge, timeout_s=deadline)
@@ -315,7 +324,7 @@ class AskAttempts:
         self.cost = ledger.settle(
             self.state.name, reserved, self.usage, self.state.price, maybe_billed=billed
         )
-        ledger.calibrate(self.call, self.usage)
+        ledger.calibrate_tokens_per_byte(self.call, self.usage)
         if self.cost is not None:
             self.total = (self.total or 0.0) + self.cost
 
@@ -326,7 +335,8 @@ class AskAttempts:
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
         """Return the reason why the call is repeated, and change its parameters if needed; an empty
-        text if `outcome` is final."""
+        text if `outcome` is final. Raise JudgeStopped if further calls of the judge would fail
+        too."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.count_success()
@@ -368,8 +378,9 @@ class AskAttempts:
         return fault.reason
 
     def _stop_if_hopeless(self, fault: CallFailure) -> None:
-        """Raise JudgeStopped if further calls of the judge would fail in the same way. A server
-        that cannot be reached may be starting, so it gets three attempts."""
+        """Raise JudgeStopped if further calls of the judge would fail too: the failure says so
+        (action "stop"), or STOP_AFTER_FAILURES calls were refused for one reason and none
+        succeeded. An unreachable server may be starting; its failures count from attempt 3 on."""
         if fault.action == "stop":
             raise JudgeStopped(fault.detail)
         absent = fault.reason == "unreachable" and self.attempts_made >= 3
@@ -381,8 +392,9 @@ class AskAttempts:
 
     def _retry_delay(self, fault: CallFailure) -> float:
         """Return the seconds before the next attempt: what the endpoint demands, else a wait that
-        doubles with each attempt and has a random part, so that workers do not retry at the same
-        moment. 0 if a rate limit makes all calls wait, because the limiter then delays this one."""
+        doubles with each attempt up to MAX_BACKOFF_SECONDS. Both have a random part, so that
+        workers do not retry at the same moment. 0 if a rate limit makes all calls wait, because the
+        limiter then delays this one."""
         if fault.rate_limited and self.state.limiter.makes_all_calls_wait:
             return 0.0
         rng = self.run_state.rng

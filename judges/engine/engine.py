@@ -35,7 +35,7 @@ MAX_ENDED_RUNS: Final = 32
 """Number of ended runs kept in memory, the latest ones; older runs are only in the store."""
 
 MAX_UNUSED_LIMITERS: Final = 256
-"""Number of unused rate limiters that are kept, because they hold measured limits; beyond it the
+"""Number of unused rate limiters that are kept, because they hold measured limits; beyond it those
 longest unused are deleted."""
 
 OWN_KINDS: Final = ("simulated", "embedded")
@@ -79,12 +79,13 @@ class Engine:
         settings: RunSettings | None = None,
     ) -> Run:
         """Start a run and return it at once; raise an error instead if it may not be started or
-        would be stopped at once, for example without an API key."""
+        would be stopped at once, for example without an API key. `keys` is judge -> typed API
+        key."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
             self._check_before_start(run, keys or {})
-            run.record()
+            run.record_state()
         except BaseException:
             run._journal.owner.close()
             raise
@@ -96,7 +97,8 @@ class Engine:
         return run
 
     def start_once(self, study: str, start: Callable[[], Run]) -> Run:
-        """Return the active run of a study, or start one. Simultaneous callers get the same run."""
+        """Return the active run of a study, or the run that `start` starts. Simultaneous callers
+        get the same run."""
         with self._start_lock:
             return self.active_run(study) or start()
 
@@ -104,11 +106,12 @@ class Engine:
         """API-key variables that runs with this store may send, each with its allowed origins."""
         return user_consents()
 
-    def run(self, run_id: str) -> Run | None:
+    def find_run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
 
     def latest_run(self, study: str) -> Run | None:
-        """The most recent run of a study in this process, whether it has ended or not."""
+        """The most recent run of a study in this process, whether it has ended or not; None if none
+        is in memory (see MAX_ENDED_RUNS)."""
         runs = [run for run in list(self._runs.values()) if run.plan.study.name == study]
         return runs[-1] if runs else None
 
@@ -118,7 +121,8 @@ class Engine:
         return next((run for run in reversed(runs) if not run.finished.is_set()), None)
 
     def close(self) -> None:
-        """Stop all runs and wait until the replies in flight are stored."""
+        """Stop all runs and wait, at most 10 seconds for each, until the replies in flight are
+        stored; then close all clients and end the thread."""
         for run in self._runs.values():
             run.stop()
         for run in self._runs.values():
@@ -130,8 +134,9 @@ class Engine:
     def open_judge(
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, SecretKey], settings: RunSettings
     ) -> JudgeState:
-        """Build the client, rate limiter and price of one judge for a run. Called inside the event
-        loop, because a client belongs to the loop that uses it."""
+        """Return the client, rate limiter and price of one judge for a run; client and limiter are
+        those of other runs at the same endpoint with the same API key, if there are any. `typed` is
+        judge -> typed API key. Called inside the event loop, to which a client belongs."""
         consents = self.consents(run.store)
         key = find_api_key(judge, typed, consents) if judge.kind == "endpoint" else SecretKey("")
         where = judge.endpoint if judge.kind == "endpoint" else judge.kind
@@ -147,11 +152,12 @@ class Engine:
             if isinstance(model, EndpointModel):
                 model.replace_expired_key(key)
         workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
-        if at not in self._limiters:
+        limiter = self._limiters.pop(at, None)
+        if limiter is None:
             shared = judge.kind == "endpoint"
             slot = open_pace_slot(run.store.pace_file, " ".join(at)) if shared else None
-            self._limiters[at] = EndpointLimiter(workers, pace_slot=slot)
-        limiter = self._limiters[at]
+            limiter = EndpointLimiter(workers, pace_slot=slot)
+        self._limiters[at] = limiter  # the last used is the last one
         limiter.raise_ceiling(workers)
         refused = known_refused_parameters(judge)
         price = price_of(judge)
@@ -159,8 +165,9 @@ class Engine:
 
     @contextlib.contextmanager
     def embedded_turn(self) -> Iterator[None]:
-        """Wait for a turn at the embedded judge, for a call that belongs to no run. All such calls
-        together take turns with the runs as one more run would."""
+        """Context manager that waits for a turn at the embedded judge, for a call that belongs to
+        no run; the turn ends with the `with` block. All such calls together take turns with the
+        runs as one more run would."""
 
         async def acquire() -> tuple[EndpointLimiter, float | None]:
             at = _client_key("embedded", SecretKey(""))
@@ -185,8 +192,9 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the longest unused rate limiters beyond MAX_UNUSED_LIMITERS; each typed API key
-        has a separate limiter, so their number would grow without end."""
+        """Delete the unused rate limiters beyond MAX_UNUSED_LIMITERS, those that no run has begun
+        to use for longest, except during a cool-down. Each typed API key has a separate limiter, so
+        their number would grow without end."""
         unused = [
             at
             for at, limiter in self._limiters.items()

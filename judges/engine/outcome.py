@@ -27,11 +27,11 @@ from judges.rendering.prompt import Prompt, load_prompt
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict import (
     ParsedVerdict,
-    level_token_places,
     parse_verdict,
     read_level_probabilities,
     read_option_probabilities,
     read_probabilities,
+    rubric_level_token_indices,
 )
 from studies.domain import Ask, Item, Judgement, JudgeSpec, Status, Verdict
 from studies.frames.arrangement import parse_arrangement
@@ -41,8 +41,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class ReplyOutcome:
-    """The verdict read from a reply, as a position shown; or, if the reply is unusable, the status
-    and the reason (`detail`)."""
+    """The status of a reply, with the verdict read from it (a choice between answers is given as
+    the position shown) or, if the reply is unusable, the reason (`detail`)."""
 
     status: Status
     verdict: Verdict | None
@@ -79,7 +79,7 @@ def read_reply(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
     """Parse the text of a reply. Refusals, filtered replies and empty replies get their own
-    statuses and never count as ties."""
+    statuses and no verdict."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
@@ -111,7 +111,8 @@ def read_label_probabilities(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 ) -> ReplyOutcome:
     """Read the verdict from the probabilities that the judge gave each label at the reply's last
-    token (for a rubric: each level at the token of its criterion)."""
+    token (for a rubric: each level at the token of its criterion). The status is "unsupported" if
+    the judge returned no probabilities."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not (answer.top_logprobs or answer.tokens or answer.level_logprobs):
@@ -150,7 +151,7 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
         return ReplyOutcome("unsupported", None, "probabilities", detail)
     if not levels:
         texts = [token.text for token in answer.tokens]
-        places = level_token_places(texts, prompt.options, offered)
+        places = rubric_level_token_indices(texts, prompt.options, offered)
         if places is None:
             cut = answer.finish == "length"
             detail = "a criterion has no level that is a token of its own"
@@ -162,8 +163,9 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
-    """Convert choice and scores from label order (A, B, …) to the order shown: if the labels shown
-    are (B, A), the choice A becomes 1, the second position. Without `labels` nothing changes."""
+    """Convert choice, scores and probabilities from label order (A, B, …) to the order shown: if
+    the labels shown are (B, A), the choice A becomes 1, the second position. Without `labels`
+    nothing changes."""
     if not labels:
         return verdict
     order = sorted(labels, key=lambda label: (len(label), label))
@@ -198,7 +200,7 @@ class Extractor:
     @classmethod
     def of(cls, plan: Plan) -> Extractor | None:
         """Build the extractor of a plan; None if the study has no extraction judge or no prompt has
-        an extraction prompt."""
+        an extraction prompt. PlanError if the extraction judge is simulated."""
         study = plan.study
         prompts = {
             prompt.name: load_prompt(prompt.extraction, study.folder)
@@ -214,33 +216,40 @@ class Extractor:
             )
         return cls(plan, study.extraction, prompts)
 
-    def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
-        """Return the next `limit` unreadable judgements (sequence number, judgement) that no
-        extraction was tried for; their sequence numbers are above `after`."""
+    def unextracted_judgements(
+        self, store: Store, after: int, limit: int
+    ) -> list[tuple[int, Judgement]]:
+        """Return at most the next `limit` unreadable judgements (sequence number, judgement)
+        without an extraction, or with failed ones only; their sequence numbers are above
+        `after`."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
-    def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
+    def includes(self, judgement: Judgement, items: Mapping[str, Item]) -> bool:
         """Whether the run's plan has the item, judge and prompt of a judgement. It lacks them if
         the study was saved with another plan during the run."""
         judges = {judge.name for judge in self.plan.study.judges}
-        planned = read.ask.item in items and read.ask.judge in judges
-        return planned and read.ask.prompt in self.prompts
+        ask = judgement.ask
+        return ask.item in items and ask.judge in judges and ask.prompt in self.prompts
 
-    def build_ask(self, read: Judgement, items: Mapping[str, Item]) -> tuple[Ask, JudgeCall]:
+    def build_ask(self, unreadable: Judgement, items: Mapping[str, Item]) -> tuple[Ask, JudgeCall]:
         """Build the ask that extracts the verdict from an unreadable reply, and its call."""
-        original = render_call(self.plan, read.ask, items)
-        prompt = self.prompts[read.ask.prompt]
-        inputs = replace(original.inputs, reply=read.reply, images=())
+        original = render_call(self.plan, unreadable.ask, items)
+        prompt = self.prompts[unreadable.ask.prompt]
+        inputs = replace(original.inputs, reply=unreadable.reply, images=())
         prefilled = self.judge.read == "probabilities"
         messages = render_prompt(prompt, inputs, prefilled=prefilled)
         parameters = parameters_of(self.judge, prompt, len(inputs.shown))
         call = JudgeCall("", self.judge, prompt, inputs, messages, parameters)
         identity = identity_of(self.judge)
-        key = key_of(identity, call, read.ask.repeat, reads=read.ask.key)
+        key = key_of(identity, call, unreadable.ask.repeat, reads=unreadable.ask.key)
         ask = replace(
-            read.ask, key=key, judge=self.judge.name, prompt=prompt.name, reads=read.ask.key
+            unreadable.ask,
+            key=key,
+            judge=self.judge.name,
+            prompt=prompt.name,
+            reads=unreadable.ask.key,
         )
         return ask, replace(call, key=key)
 
@@ -254,9 +263,10 @@ class Extractor:
         )
 
 
-def apply_extraction(read: Judgement, extraction: Judgement) -> Judgement | None:
-    """Return the judgement with the extracted verdict; None if the extraction found no verdict."""
+def apply_extraction(unreadable: Judgement, extraction: Judgement) -> Judgement | None:
+    """Return the judgement `unreadable` with the verdict that the extraction judge read from its
+    reply (`extraction`); None if the extraction judge found no verdict."""
     if extraction.status != "ok":
         return None
     rule = f"extraction: {extraction.ask.judge}"
-    return replace(read, status="extracted", verdict=extraction.verdict, rule=rule, detail="")
+    return replace(unreadable, status="extracted", verdict=extraction.verdict, rule=rule, detail="")

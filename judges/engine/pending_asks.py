@@ -1,5 +1,6 @@
-"""Asks of a study without a stored judgement: their number, their estimated cost, the asks
-themselves, read in portions, and the queues of a run."""
+"""Asks of a study that a run has still to make (without a stored judgement, or with one to be
+replaced): their number, their estimated cost, the asks themselves, read in portions, and the queues
+of a run."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ def count_statuses(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
     """Count a study's asks by status. An ask that a run with these settings makes again counts as
-    pending until its new outcome, with a sequence number above `start_seq`, is stored."""
+    pending until its new outcome, with a sequence number above `start_seq`, is stored; without
+    `start_seq`, every such ask counts as pending."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
     repeated = plan_queries.count_asks_by_status(store, study, settings.retry_statuses, until)
@@ -200,8 +202,8 @@ def _estimate_ask_cost(
 
 @dataclass(frozen=True, slots=True)
 class QueueBuilder:
-    """Builder of a run's queues, one for each judge. A queue contains functions that read the
-    judge's pending asks and store its judgements."""
+    """Builder of a run's queues, one for each judge and one for the extraction judge, if there is
+    one. A queue contains functions that read the judge's pending asks and store its judgements."""
 
     plan: Plan
     store: Store
@@ -241,8 +243,8 @@ class QueueBuilder:
 
 @dataclass(slots=True)
 class ExtractionAsks:
-    """The asks of the extraction judge: one for each unreadable reply, made while the other judges
-    are still being called."""
+    """The asks of the extraction judge: one for each unreadable reply to a prompt with an
+    extraction prompt, made while the other judges are still being called."""
 
     extraction: Extractor
     store: Store
@@ -265,7 +267,9 @@ class ExtractionAsks:
 
     def next_asks(self, limit: int) -> list[domain.Ask]:
         asks: list[domain.Ask] = []
-        while not asks and (found := self.extraction.pending(self.store, self._after, limit)):
+        while not asks and (
+            found := self.extraction.unextracted_judgements(self.store, self._after, limit)
+        ):
             self._after = found[-1][0]
             for _, judgement in found:
                 if self.extraction.includes(judgement, self.items):

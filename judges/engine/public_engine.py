@@ -14,7 +14,7 @@ from judges.engine.run_state import JudgeState, RunSettings
 from judges.judge_errors import PlanError
 from judges.money.host_key import VARIABLE_REFUSED, HostKey, RunAllowance
 from judges.planning.plan import Plan
-from judges.security.key_consents import NO_CONSENTS, Consents, Pair, origin_of
+from judges.security.key_consents import NO_CONSENTS, Consents, KeyDestination, origin_of
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.sharing.visitor_store import VisitorStore
@@ -24,7 +24,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Limits on the runs of one visitor and of all visitors together."""
+    """Limits on the runs of one visitor, of one network address and of all visitors together."""
 
     asks: int
     """Maximum number of calls of one study."""
@@ -65,10 +65,11 @@ class PublicEngine(Engine):
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run that belongs to the current visitor. The run itself has access to the whole
-        store, not only to the visitor's studies."""
+        """Start a run that belongs to the current visitor; raise an error if the visitor does not
+        own the study or a limit is reached. The run itself has access to the whole store, not only
+        to the visitor's studies."""
         self._visitor_store.require_owner(plan.study.name)
-        self._check_size(plan)
+        self._check_number_of_calls(plan)
         settings = settings or RunSettings()
         in_flight = min(settings.concurrency or plan.study.concurrency, self._limits.concurrency)
         settings = replace(
@@ -81,8 +82,8 @@ class PublicEngine(Engine):
             self._stop_longest_paused()
             return super().start(plan, store.unrestricted, keys=keys, settings=settings)
 
-    def run(self, run_id: str) -> Run | None:
-        found = super().run(run_id)
+    def find_run(self, run_id: str) -> Run | None:
+        found = super().find_run(run_id)
         return found if found and self._visitor_store.can_read(found.plan.study.name) else None
 
     def latest_run(self, study: str) -> Run | None:
@@ -99,7 +100,7 @@ class PublicEngine(Engine):
         """Consents of a public page: only this Space's key may be sent, only to its endpoint."""
         if self._host_key is None:
             return NO_CONSENTS
-        pair = Pair(self._host_key.key_env, origin_of(self._host_key.endpoint))
+        pair = KeyDestination(self._host_key.key_env, origin_of(self._host_key.endpoint))
         return Consents(frozenset({pair}))
 
     def open_judge(
@@ -142,7 +143,7 @@ class PublicEngine(Engine):
             return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, sees=run.plan.study.judge_sees == "images")
 
-    def _check_size(self, plan: Plan) -> None:
+    def _check_number_of_calls(self, plan: Plan) -> None:
         planned, judges = self._visitor_store.counts(plan.study.name)["planned"], plan.study.judges
         share = sum(judge.kind == "embedded" for judge in judges) / max(1, len(judges))
         asked = round(planned * share)
@@ -160,8 +161,8 @@ class PublicEngine(Engine):
 
     @contextmanager
     def _guard_resume(self, run: Run) -> Iterator[None]:
-        """Context in which a paused run is resumed; raises PlanError if too many runs are
-        active."""
+        """Context in which a paused run is resumed; raises PlanError if too many runs are active. A
+        run with calls still in flight counts as active anyway and can always be resumed."""
         with self._starting:
             if run.idle:
                 self._check_total_runs(
@@ -190,8 +191,8 @@ class PublicEngine(Engine):
             )
 
     def _check_address_runs(self) -> None:
-        """Raise PlanError if too many runs were started from the visitor's network address, with
-        whatever secrets; paused runs count."""
+        """Raise PlanError if too many runs from the visitor's network address are active, of
+        one visitor or several; paused runs count."""
         address = current_visitor().address
         active = sum(visitor.address == address for _, visitor in self._live_runs_with_visitors())
         if address and active >= self._limits.runs_per_address:
@@ -201,14 +202,15 @@ class PublicEngine(Engine):
             )
 
     def _check_total_runs(self, advice: str) -> None:
-        """Raise PlanError if too many runs of all visitors are active. A paused run counts until
-        its calls in flight are stored."""
+        """Raise PlanError, with `advice` at the end of its text, if too many runs of all visitors
+        are active. A paused run counts until its calls in flight are stored."""
         active = sum(not run.idle for run in self._live_runs())
         if active >= self._limits.total_runs:
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
-        """If the maximum number of paused runs is reached, stop the one that was paused longest."""
+        """If the maximum number of paused runs without a call in flight is reached, stop the one
+        that was paused longest."""
         paused = [run for run in self._live_runs() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)

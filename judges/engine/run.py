@@ -1,4 +1,5 @@
-"""One run of a study: pause, resume, stop and snapshots. Every run ends in a state with a reason.
+"""One run of a study: pause, resume, stop and snapshots. Every run ends as "done", or as "stopped"
+or "failed" with a reason.
 
 judges/engine/engine.py starts runs. The page stores only a run's id and polls its snapshot, so a
 run continues when the browser tab is closed.
@@ -96,7 +97,8 @@ class Run:
         return self._journal.owner.id
 
     async def write(self, work: WriteFunction) -> Any:
-        """Write to the store; a failed write pauses the run."""
+        """Execute `work` in the thread that writes the store, and return its result; a failed write
+        pauses the run."""
         return await self._journal.write(work)
 
     @property
@@ -114,7 +116,8 @@ class Run:
         self._set_controls(paused=True)
 
     def resume(self) -> None:
-        """Continue the run; raise PlanError and stay paused if too many runs are active."""
+        """Continue a paused run. On a public page, raise PlanError and stay paused if too many runs
+        are active."""
         with self.resume_guard(self):
             self._set_controls(paused=False)
 
@@ -128,7 +131,9 @@ class Run:
         return self.state == "paused" and not self._journal.attempts_in_flight
 
     def limit_in_flight(self, judge: str, in_flight: int) -> None:
-        """Allow at most `in_flight` simultaneous calls to this judge's endpoint from now on."""
+        """Allow at most `in_flight` simultaneous calls to this judge's endpoint from now on, also
+        for other runs. A number above the present maximum changes nothing. No effect before the run
+        has opened its judges, or after its end."""
         self._apply_to_judge(judge, lambda state: state.limiter.lower_ceiling(in_flight))
 
     def leave_out(self, judge: str) -> None:
@@ -160,8 +165,8 @@ class Run:
             state=self.state,
             reason=self.reason,
             counts=dict(tally.counts),
-            rate=tally.rate() if running else 0.0,
-            eta=tally.eta(snapshot.stopped_judges(states)) if running else None,
+            rate=tally.asks_per_second() if running else 0.0,
+            eta=tally.seconds_left(snapshot.stopped_judges(states)) if running else None,
             in_flight=len(self._journal.attempts_in_flight),
             waits=snapshot.judge_waits(states) if self.ended is None else (),
             spent=ledger.total,
@@ -211,13 +216,13 @@ class Run:
 
     def _apply_controls(self, run_state: RunState) -> None:
         run_state.apply_controls()
-        self._schedule_pause_end()
+        self._schedule_stop_of_paused_run()
         if not run_state.stop:  # the end of the run is recorded anyway
             self._recording_task = asyncio.create_task(
                 asyncio.to_thread(self._record_unless_store_fails)
             )
 
-    def _schedule_pause_end(self) -> None:
+    def _schedule_stop_of_paused_run(self) -> None:
         """Schedule the stop of a paused run after the longest allowed pause. This method must be
         called in the event loop."""
         if self._pause_timer is not None:
@@ -226,14 +231,14 @@ class Run:
         since, longest = self.paused_since, self._settings.longest_pause
         if since is not None and longest is not None and self._loop is not None:
             left = max(0.0, since + longest - time.monotonic())
-            self._pause_timer = self._loop.call_later(left, self._end_pause)
+            self._pause_timer = self._loop.call_later(left, self._stop_after_longest_pause)
 
-    def _end_pause(self) -> None:
+    def _stop_after_longest_pause(self) -> None:
         minutes = (self._settings.longest_pause or 0.0) / 60
         reason = f"paused for {minutes:.3g} minutes without being resumed; start again to go on"
         self._set_controls(stop=True, reason=reason, only_if_paused=True)
 
-    def record(self) -> None:
+    def record_state(self) -> None:
         """Store the run's state for the list of past runs."""
         row = PastRun(
             self.id, self.plan.study.name, self.state, self.reason, self.started, self.ended,
@@ -245,20 +250,22 @@ class Run:
         """Store the run's state for other processes; an error of the store is ignored. This method
         is called in a separate thread, because the store may be slow."""
         with contextlib.suppress(StoreError):
-            self.record()
+            self.record_state()
 
     def _pause_on_store_error(self, reason: str) -> None:
-        """Pause the run after a failed write, until the user resumes or stops it."""
+        """Pause the run after a failed write, until the user resumes or stops it or the longest
+        allowed pause is over. A run that is being stopped is not paused."""
         with self._lock:
             if not self._stop_requested:
                 self._note_pause(True)
                 self._paused, self.state, self.reason = True, "paused", reason
-        self._schedule_pause_end()
+        self._schedule_stop_of_paused_run()
 
     # ---- inside the engine's loop -----------------------------------------------------------
 
     async def run(self, provider: JudgeProvider) -> None:
-        """Make all pending calls. Whatever error occurs, the run ends in a state with a reason."""
+        """Make the pending calls, until none is left or the run is stopped. Whatever error occurs,
+        the run ends in the state "failed" with a reason."""
         state: RunStatus = "failed"
         reason = ""
         try:

@@ -38,7 +38,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Concurrency, retries and time limits of a run."""
+    """Concurrency, parsing rule, retries and time limits of a run."""
 
     concurrency: int | None = None
     """Maximum calls in flight; None for the study's setting."""
@@ -120,7 +120,8 @@ class JudgeState:
         self.failed_in_a_row = 0
 
     def stop_judge(self, reason: str = "") -> None:
-        """Start no further call of this judge, and wake the tasks that wait to start a call."""
+        """Start no further call of this judge, and wake the tasks that wait to start a call. The
+        first reason given is kept; without a reason, `budget_reached` must be set before."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()
@@ -200,7 +201,8 @@ class RunState:
         """After a store error, pause the run until the user resumes or stops it; no pause if the
         user has resumed it since `submitted`, the time of the failed query or write.
 
-        Returns whether to try again. While the run is paused, unwritten replies stay in memory.
+        Returns whether to try again: False only if the run was being stopped before the error.
+        While the run is paused, unwritten replies stay in memory.
         """
         if self.stop:
             return False

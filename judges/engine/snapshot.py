@@ -37,6 +37,9 @@ class JudgeWait(NamedTuple):
 
     judge: str
     kind: Literal["stopped", "budget", "cooling", "paced", "retry", "slow", "elsewhere"]
+    """`cooling`: all calls wait after a refusal; `paced`: the calls per second are limited;
+    `retry`: failed asks wait; `slow`: calls take far longer than usual; `elsewhere`: another run
+    makes the asks."""
     why: str
     """Short reason for the wait, such as "cooling down 12 s: rate limit" or "retry 3 of 5: HTTP
     500"."""
@@ -104,7 +107,8 @@ class RunSnapshot:
 
     @property
     def done(self) -> int:
-        """Number of calls with a stored reply; a failed call has none and is made again."""
+        """Number of calls with a stored reply; a failed call has none and is made again by the next
+        run."""
         return count_stored_replies(self.counts)
 
 
@@ -134,13 +138,16 @@ class RunTally:
             self.counts["unreadable"] -= 1
             self.counts["extracted"] += 1
 
-    def rate(self) -> float:
-        """Asks completed per second by all judges together."""
+    def asks_per_second(self) -> float:
+        """Asks completed per second by all judges together in the last RATE_WINDOW_SECONDS; a judge
+        with fewer than three counts 0."""
         now = time.monotonic()
         return sum(completed_per_second(times, now) for times in list(self.settled_times.values()))
 
-    def eta(self, stopped: set[str]) -> float | None:
-        """Seconds until the slowest judge is done (judges work in parallel); None if unknown."""
+    def seconds_left(self, stopped: set[str]) -> float | None:
+        """Seconds until the slowest judge is done (judges work in parallel), without the judges
+        named in `stopped`. None if no ask is left, or if a judge with asks left has completed fewer
+        than three in the last RATE_WINDOW_SECONDS."""
         now = time.monotonic()
         needed = [
             (left, completed_per_second(self.settled_times.get(name, ()), now))
@@ -153,7 +160,7 @@ class RunTally:
 
     def expected_dollars(self) -> float | None:
         """Expected dollars of the whole run: each judge's number of asks times the mean cost of its
-        completed asks. None while a judge has no completed ask."""
+        completed asks (an unknown cost counts 0). None while a judge has no completed ask."""
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):
@@ -167,7 +174,7 @@ class RunTally:
 
 def completed_per_second(times: deque[float] | tuple[()], now: float) -> float:
     """Return the asks completed per second in the last RATE_WINDOW_SECONDS; 0 if fewer than three
-    were completed in this time."""
+    were completed in this time. `times`: when asks were completed, on the monotonic clock."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]
     if len(recent) < 3:
         return 0.0
@@ -239,7 +246,8 @@ def summarise_failures(states: Iterable[JudgeState]) -> tuple[FailureSummary, ..
 
 
 def final_status(run_state: RunState, stop_reason: str) -> tuple[RunStatus, str]:
-    """Return the status and the reason with which a run ends if no error ended it."""
+    """Return the status and the reason with which a run ends if no error ended it. `stop_reason` is
+    the reason if the whole run was stopped."""
     halted = [state for state in run_state.judges.values() if state.stop_reason]
     stopped = [f"{state.name}: {state.stop_reason}" for state in halted]
     if any(state.budget_reached for state in run_state.judges.values()):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from judges.engine.attempt import AskAttempts
-from judges.engine.limits.hedging import race
+from judges.engine.limits.hedging import race_with_hedge
 from judges.engine.run_state import JudgeState, RunState
 from judges.judge_errors import JudgeStopped
 from judges.models.failures import CallFailure
@@ -60,7 +60,8 @@ class JudgeQueue:
         task.add_done_callback(self.hedged.discard)
 
     async def end_hedged_calls(self) -> None:
-        """Cancel the attempts in `hedged`; each counts as billed at an unknown cost."""
+        """Cancel the attempts in `hedged`; each that was sent counts as billed at an unknown
+        cost."""
         open_calls = list(self.hedged)
         for task in open_calls:
             task.cancel()
@@ -76,7 +77,8 @@ class WorkerPool:
         """Error that ends the run; None while no such error occurred."""
 
     async def run(self) -> None:
-        """Make all asks; return when every judge has either no ask left or been stopped."""
+        """Make all asks; return when every judge has no ask left or was stopped. Raise the error
+        that ended the run, if one did."""
         async with asyncio.TaskGroup() as tasks:
             for queue in self.queues:
                 tasks.create_task(_QueueWorkers(self, queue).run())
@@ -207,8 +209,8 @@ class _QueueWorkers:
             self.pool.end_run(fault)
 
     def _build_call(self, ask: Ask) -> JudgeCall | None:
-        """Render a call. An error (such as a missing image) stops the judge, because its other asks
-        would fail in the same way; they stay pending."""
+        """Render the call of an ask. After an error (such as a missing image) return None and stop
+        the judge, because its other asks would fail in the same way; they stay pending."""
         try:
             return self.queue.call_for(ask)
         except EvenhandError as error:
@@ -218,8 +220,8 @@ class _QueueWorkers:
     async def _attempt_ask(
         self, ask: Ask, attempts: AskAttempts
     ) -> tuple[Judgement, AskAttempts] | None:
-        """Return an ask's judgement and the attempts behind it; None if the ask has no outcome,
-        because the run or the judge was stopped or another run holds the lease."""
+        """Make an ask; return its judgement and the attempts it comes from. None if the ask has no
+        outcome, because the run or the judge was stopped or another run makes or has made it."""
         journal, answered = self.run_state.journal, attempts
         try:
             if attempts.call.judge.hedge:
@@ -246,12 +248,14 @@ class _QueueWorkers:
     async def _race(
         self, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
-        """Run the attempts at an ask; if they are far slower than usual, also a second attempt.
-        Return whichever is answered first, and its outcome."""
+        """Run the attempts at an ask; if they are far slower than usual and MAX_HEDGE_SHARE is not
+        reached, also a second attempt. Return whichever is answered first, and its outcome."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)
             second.total = first.total
             return second
 
-        return await race(first, make_second, first.state.hedge_budget, self.queue.add_hedged_call)
+        return await race_with_hedge(
+            first, make_second, first.state.hedge_budget, self.queue.add_hedged_call
+        )

@@ -2,7 +2,8 @@
 (as server-sent events).
 
 A reply may have been billed. A malformed part of it, such as a token count that is not a number, is
-therefore left out and the rest is used. Only a body without any reply raises BadReply.
+therefore left out and the rest is used. BadReply is raised if there is no text to read: the body is
+no chat completion, or a stream is broken, too large or incomplete.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class CompletionStream:
         self._whole: dict[str, Any] = {}
 
     def feed(self, chunk: bytes) -> None:
-        """Add received bytes; one event may arrive in several chunks."""
+        """Add received bytes; one event may arrive in several chunks. Raise BadReply if an event is
+        not JSON or the stream exceeds MAX_STREAM_BYTES."""
         self._size += len(chunk)
         if self._size > MAX_STREAM_BYTES:
             raise BadReply(
@@ -53,8 +55,9 @@ class CompletionStream:
         for line in lines:
             self._read_line(line.strip())
 
-    def values(self) -> dict[str, Any]:
-        """The joined completion, in the shape of a reply that was not streamed."""
+    def joined_completion(self) -> dict[str, Any]:
+        """The joined completion, in the shape of a reply that was not streamed; raise BadReply if
+        the stream ended early."""
         self.feed(b"\n")
         if "error" in self._whole:
             return self._whole
@@ -123,8 +126,9 @@ def build_status_error(
 ) -> openai.APIStatusError:
     """Build the error that the openai package would raise for a response.
 
-    Its `body` is the value of "error" in the response. With `echo=False` nothing else of the
-    response is quoted: a public page must not reveal the content of other servers.
+    Its `body` is the value of "error" in the response, else the whole response. With `echo=False`
+    nothing but "error" is quoted: a public page must not reveal the content of other servers.
+    `content` is the response's body, for a response that was read as a stream.
     """
     content = response.content if content is None else content
     try:
@@ -143,7 +147,7 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
     """Parse a response into a reply; raise BadReply for a body that is no chat completion.
 
     With `echo=False` the error does not quote the body. An error reported inside a response with
-    HTTP status 200 is raised with the status that this error states.
+    HTTP status 200 is raised with the status 4xx that this error states, else as BadReply.
     """
     try:
         return build_reply(json.loads(content), echo=echo)
@@ -153,7 +157,8 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
 
 
 def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
-    """Build the reply from a decoded chat completion, with its reasoning separate from its text."""
+    """Build the reply from a decoded chat completion, with its reasoning separate from its text;
+    raise the error that the completion contains. `echo=False`: do not quote it in the error."""
     _raise_if_error(values, echo)
     choice = values["choices"][0]
     message = choice["message"]
@@ -178,7 +183,7 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
 def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeReply:
     """Build the reply from a stream that has ended; raise BadReply if it is no chat completion."""
     try:
-        return build_reply(stream.values(), echo=echo)
+        return build_reply(stream.joined_completion(), echo=echo)
     except _SHAPE_ERRORS as error:
         raise BadReply(f"reply is not a chat completion ({type(error).__name__})") from None
 
@@ -202,7 +207,7 @@ def _raise_if_error(values: Any, echo: bool) -> None:
     error = values.get("error") if isinstance(values, dict) else None
     if not isinstance(error, dict):
         return
-    code = _find_status(error)
+    code = _http_status_of(error)
     if 400 <= code < 500:
         response = httpx2.Response(code, request=httpx2.Request("POST", "http://endpoint"))
         raise build_status_error(response, json.dumps({"error": error}).encode(), echo=echo)
@@ -212,7 +217,7 @@ def _raise_if_error(values: Any, echo: bool) -> None:
     )
 
 
-def _find_status(error: Mapping[str, Any]) -> int:
+def _http_status_of(error: Mapping[str, Any]) -> int:
     for code in (error.get("code"), error.get("status"), error.get("type")):
         if isinstance(code, int):
             return code

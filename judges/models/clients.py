@@ -2,9 +2,9 @@
 (aiohttp), and the embedded judge; the client and the API key of a judge specification.
 
 Requests are built and replies parsed here, in a third of the CPU time that the package's
-`chat.completions.create` takes. All calls (runs, judge checks, image descriptions) use this client.
-It checks the endpoint against judges/security/endpoint_rules.py, limits the size of a reply and
-removes the API key from it.
+`chat.completions.create` takes. All calls to endpoints except batches (runs, judge checks, image
+descriptions) use EndpointModel. It checks the endpoint against judges/security/endpoint_rules.py,
+limits the size of a reply and removes the API key from it.
 """
 
 from __future__ import annotations
@@ -188,11 +188,11 @@ def tls_context() -> ssl.SSLContext:
     The certificates are cached by their location (environment variables can change it), because
     reading them takes 50 ms of CPU, more than the rest of a small run.
     """
-    return _read_certificates(tuple(ssl.get_default_verify_paths()))
+    return _cached_tls_context(tuple(ssl.get_default_verify_paths()))
 
 
 @lru_cache(maxsize=4)
-def _read_certificates(places: tuple[str | None, ...]) -> ssl.SSLContext:
+def _cached_tls_context(certificate_paths: tuple[str | None, ...]) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
@@ -217,8 +217,8 @@ def _request_options(connect_s: float) -> dict[str, Any]:
 async def _read_stream(
     response: httpx2.Response, stream: CompletionStream, limit: asyncio.Timeout, idle_s: float
 ) -> None:
-    """Read all events of a stream; after the first token, extend the time limit whenever data
-    arrives."""
+    """Read all events of a stream into `stream`; after the first token, whenever data arrives, move
+    the deadline `limit` to `idle_s` seconds from now."""
     now = asyncio.get_running_loop().time
     async for chunk in response.aiter_bytes():
         stream.feed(chunk)
@@ -227,7 +227,8 @@ async def _read_stream(
 
 
 async def _read_limited(response: httpx2.Response) -> bytes:
-    """Read the decoded body up to the size limit, whatever its Content-Length header states."""
+    """Read the decoded body; raise BadReply if it exceeds the size limit (whatever its
+    Content-Length header states) or has a compression that was not requested."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ACCEPTED_ENCODINGS:
         raise BadReply(
@@ -258,7 +259,8 @@ def _strip_request(response: httpx2.Response) -> httpx2.Response:
 
 
 def redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
-    """Mask the API key in a reply, because some servers echo the request."""
+    """Return a reply with the API key masked, because some servers echo the request. If tokens
+    contain the key, the reply is returned without tokens and log-probabilities."""
     tokens = "".join(token for token, _ in answer.top_logprobs)
     tokens += "".join(token.text for token in answer.tokens)
     texts = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
@@ -328,8 +330,8 @@ def find_api_key(
     """Return the API key of a judge: the key typed on the page, which expires, else the value of
     the environment variable that `api_key_env` names; empty if the judge names no variable.
 
-    Raises an error if the named variable is not set, or if the user has not allowed it for the
-    judge's endpoint.
+    Raises an error if the named variable is not set or too long, or if the user has not allowed it
+    for the judge's endpoint.
     """
     if judge.name in typed:
         value = typed[judge.name]

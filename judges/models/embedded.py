@@ -3,8 +3,8 @@
     with EmbeddedServer.start() as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
-Every error before the first reply is an `EmbeddedUnavailable`: one line that ends with the command
-that fixes it. Recorded, simulated and remote judges work without the embedded judge.
+If the server cannot be started, `EmbeddedUnavailable` is raised: a message with the reason and the
+next step. Recorded, simulated and remote judges work without the embedded judge.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_SHARED_SERVERS = 4
 
 
 class EmbeddedUnavailable(RuntimeError):
-    """The embedded judge cannot be used; the message gives the reason and the remedy."""
+    """Raised if the embedded judge cannot be used; the message gives the reason and the remedy."""
 
 
 class EmbeddedServer:
@@ -52,7 +52,8 @@ class EmbeddedServer:
 
     @classmethod
     def start(cls, weights: Path | None = None, timeout: float = 60) -> Self:
-        """Start a child process and wait until it accepts calls."""
+        """Start a child process with these weights (None: the default weights) and wait until it
+        accepts calls; EmbeddedUnavailable if it does not within `timeout` seconds."""
         _require_xllamacpp()
         weights = weights or _locate_weights()
         with tempfile.TemporaryFile() as log:
@@ -115,7 +116,8 @@ _shared_servers = _SharedServers()
 
 
 def shared_server(named: str = "") -> EmbeddedServer:
-    """Return this process's server for the weights that a judge names; start it if needed."""
+    """Return this process's server for the weights that a judge names in its setting `weights` ("":
+    the default weights); start it if needed."""
     return _shared_servers.find_or_start(_locate_weights(named))
 
 
@@ -125,7 +127,8 @@ def close_shared_servers() -> None:
 
 
 def thread_count() -> int:
-    """Return the number of threads: EVENHAND_THREADS, else two, or one if there is one core."""
+    """Return the number of threads for the embedded judge: EVENHAND_THREADS, else two, or one if
+    the machine has one core."""
     try:
         return settings.THREADS.read() or min(2, os.cpu_count() or 1)
     except SettingError as error:

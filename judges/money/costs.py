@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -65,8 +65,11 @@ def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Return the cost of a call in dollars; None if price or token counts are unknown. Tokens read
-    from or written to the provider's cache have separate prices if the price list contains them."""
+    """Return the cost of a call in dollars; None if the price is unknown, or the token counts of a
+    call that is not free. Tokens read from or written to the provider's cache have separate prices
+    if the price list contains them."""
+    if price is not None and not any(astuple(price)):
+        return 0.0
     if price is None or usage.prompt is None or (usage.completion is None and price.output):
         return None
     read = price.input if price.cache_read is None else price.cache_read
@@ -180,7 +183,7 @@ class Ledger:
             if not future.done():
                 future.set_result(None)
 
-    def calibrate(self, call: JudgeCall, usage: Usage) -> None:
+    def calibrate_tokens_per_byte(self, call: JudgeCall, usage: Usage) -> None:
         """Raise the assumed tokens per byte to 110 % of this call's tokens per byte, if that is
         more; a call with images is ignored."""
         size, images = _measure_content(call)
@@ -191,7 +194,7 @@ class Ledger:
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
     """Return the maximum cost of a call in dollars: no prompt token cached, longest reply allowed.
-    0 if the price is unknown."""
+    `tokens_per_byte` is assumed for the text of the prompt. 0 if the price is unknown."""
     if price is None or not (price.input or price.output):
         return 0.0
     size, images = _measure_content(call)

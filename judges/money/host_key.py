@@ -82,7 +82,8 @@ class HostKey:
 
 
 def load_host_key() -> HostKey | None:
-    """Read this Space's key and its caps from the environment; None if no key is set."""
+    """Read the settings of this Space's key from the environment; None if no key is named,
+    PlanError if a setting is missing or a model has no listed price."""
     key_env = settings.HOST_KEY_VARIABLE.read()
     if not key_env:
         return None

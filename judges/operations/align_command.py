@@ -1,6 +1,6 @@
 """Command `align`: improve a prompt by means of labels, in two steps.
 
-The first call writes candidates (new versions of the prompt) as files, and prints them with the
+The first step writes candidates (new versions of the prompt) as files, and prints them with the
 price; the second, with --ask, asks them on the hold-out (labelled items that the candidates were
 not made from) and prints the comparison. With --adopt, a candidate becomes the next version of the
 prompt; --undo saves the earlier text as a version again.
@@ -137,8 +137,9 @@ def _print_task(task: AlignTask) -> None:
     )
     if task.labels.disputed:
         print(f"  disputed  {len(task.labels.disputed)} {cases} have votes without a majority")
-    if split.missing:
-        print(f"  labels    {split.missing} more labelled items are needed for a recommendation")
+    if split.missing_hold_out:
+        needed = f"{split.missing_hold_out} more labelled items"
+        print(f"  labels    {needed} are needed for a recommendation")
 
 
 def _write_or_ask_candidates(
@@ -159,7 +160,7 @@ def _write_or_ask_candidates(
         for candidate in _build_requested_candidates(task, kinds, runs, options):
             path = write_candidate(candidate, folder)
             print(f"\n{path}: added to {task.prompt.name}")
-            print(_indent_lines(added_text(candidate.prompt, task.prompt)))
+            print(_mark_lines_as_added(added_text(candidate.prompt, task.prompt)))
     read = [read_candidate(path, task.prompt) for path in paths.values() if path.exists()]
     if not read:
         raise PlanError("no candidate could be made; see the reasons above")
@@ -170,7 +171,7 @@ def _write_or_ask_candidates(
     if not options.ask and not (written and _confirm_asking()):
         print("Nothing was sent. Edit the files if needed, then run the command again with --ask.")
         return 0
-    run = runs.ask(task, read, plan)
+    run = runs.ask_candidates(task, read, plan)
     snapshot = follow_run(run)
     print(report(runs.store, task.plan.study.name, task.judge.name, task.prompt.name))
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
@@ -186,7 +187,8 @@ def _write_or_ask_candidates(
 def _build_requested_candidates(
     task: AlignTask, kinds: Sequence[str], runs: AlignRuns, options: argparse.Namespace
 ) -> list[Candidate]:
-    """Build the candidates; the writer is asked for rules, after its price was printed."""
+    """Build the candidates of `kinds`. If a kind needs rules, print their price and ask for them
+    the judge that --writer names; without a rule in its reply, leave these kinds out."""
     rules: tuple[str, ...] = ()
     writer = options.writer or task.judge.name
     kinds = list(kinds)
@@ -215,24 +217,27 @@ def _format_forecast_price(forecast: Forecast) -> str:
     return f"{forecast.asks:,} calls, about {tokens:,} tokens, {dollars}"
 
 
-def _indent_lines(text: str) -> str:
+def _mark_lines_as_added(text: str) -> str:
     return "\n".join(f"  + {line}" for line in text.splitlines())
 
 
 def _confirm_asking() -> bool:
-    """Whether the user agrees, in a terminal, to ask the candidates that were shown before."""
+    """Whether the user agrees, in a terminal, to ask the candidates whose files were written
+    before; False without a terminal."""
     if not sys.stdin.isatty():
         return False
     return input("Ask these candidates on the hold-out? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def adopt_asked_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
-    """Save a candidate that was asked on the hold-out as the next version of the prompt."""
+    """Save a candidate that was asked on the hold-out as the next version of the prompt, and return
+    this version."""
     return adopt_candidate(_find_asked_candidate(task, store, kind), task.prompt, folder)
 
 
 def undo_adopted_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
-    """Undo the adoption of a candidate: save the earlier text as the next version of the prompt."""
+    """Undo the adoption of a candidate: save the earlier text as the next version of the prompt,
+    and return this version."""
     return undo_adoption(_find_asked_candidate(task, store, kind), task.prompt, folder)
 
 

@@ -73,7 +73,8 @@ class AlignTask:
 
     @property
     def mistakes(self) -> tuple[LearnCase, ...]:
-        """Learn cases that the judge decided against the label, most often first."""
+        """Learn cases on which the judge made a mistake (`LearnCase.wrong`), those with the most
+        mistakes first."""
         wrong = [case for case in self.cases if case.wrong]
         return tuple(sorted(wrong, key=lambda case: (-case.wrong, -case.gap)))
 
@@ -81,18 +82,19 @@ class AlignTask:
 def prepare_task(
     plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = SEED
 ) -> AlignTask:
-    """Split the labelled items of a stored study, and find the mistakes of a judge (default: the
-    first) with a prompt (default: the first) on the learn items."""
+    """Split the labelled items of a stored study with a `seed`, and find the mistakes of a judge
+    ("": the first) with a prompt ("": the first) on the learn items. Raise PlanError without a
+    judge, without labels, or without verdicts on the learn items."""
     study = plan.study
     if not study.judges:
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
-    spec = _find_by_name(study.judges, judge, "judge")
-    chosen = _find_by_name(plan.prompts, prompt, "prompt")
+    spec = _find_by_name_or_first(study.judges, judge, "judge")
+    chosen = _find_by_name_or_first(plan.prompts, prompt, "prompt")
     labels, split = split_labels(store, study.name, seed, label_kind(chosen))
     if not labels.cases:
         raise PlanError(_no_labels_message(labels))
     items = {item.id: item for item in plan.items}
-    learn = labels.on(split.learn)
+    learn = labels.select_items(split.learn)
     judged = count_verdicts_by_case(store, study.name, spec.name, chosen.name, learn)
     if learn.cases and not judged:
         raise PlanError(
@@ -118,24 +120,26 @@ def _no_labels_message(labels: StudyLabels) -> str:
     )
 
 
-def _find_by_name(among: Sequence[Named], name: str, what: str) -> Named:
+def _find_by_name_or_first(among: Sequence[Named], name: str, kind: str) -> Named:
     for one in among:
         if name in ("", one.name):
             return one
     known = ", ".join(one.name for one in among) or "none"
-    raise PlanError(f"no {what} named {name!r} in this study. It has: {known}")
+    raise PlanError(f"no {kind} named {name!r} in this study. It has: {known}")
 
 
 # ------------------------------------------------------------------------------ rules
 
 
 def describe_mistakes(task: AlignTask) -> str:
-    """Write the mistakes on learn items as the text from which the writer makes rules."""
+    """Write the mistakes on learn items, at most MAX_CASES, as the text from which the writer (a
+    model) makes rules."""
     return describe_cases(task.mistakes, task.labels.kind)
 
 
 def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
-    """Build the plan of the single call in which the writer reads the mistakes on learn items."""
+    """Build the plan of the single call in which the writer (a model) reads the mistakes on learn
+    items and writes rules. Raise PlanError if there are none, or the writer is simulated."""
     if writer.kind == "simulated":
         raise PlanError(
             f"judge {writer.name!r} is simulated and cannot write rules; choose another writer, or "
@@ -173,7 +177,9 @@ def build_candidates(
     criteria: str = "",
     examples: int = EXAMPLES,
 ) -> list[Candidate]:
-    """Build one candidate of each kind from the learn items."""
+    """Build one candidate of each of `kinds` (see KINDS) from the learn items. `rules` were written
+    by the judge `writer` ("": by the user); `criteria` "" stands for those of the study; `examples`
+    is the number of corrected cases."""
     chosen = choose_examples(task.cases, examples, task.split.seed, task.prompt)
     study, prefilled = task.plan.study, task.judge.read == "probabilities"
     turns = example_messages(task.prompt, chosen, prefilled=prefilled, study=study)
@@ -206,7 +212,7 @@ def candidate_plan(
     comparisons in both orders, single answers in the arrangements of the study."""
     base = task.plan.study
     held = set(task.split.hold_out)
-    labels = task.labels.on(held)
+    labels = task.labels.select_items(held)
     items = [keep_labelled_answers(item, labels) for item in task.plan.items if item.id in held]
     kept = tuple(item for item in items if item.responses)
     if not kept:
@@ -254,7 +260,8 @@ def forecast_missing_calls(plan: Plan, store: Store) -> Forecast:
 
 
 def check_budget_suffices(forecast: Forecast, budget: float | None, what: str) -> None:
-    """Raise PlanError if the expected cost exceeds the budget, before any call is made."""
+    """Raise PlanError if the expected cost is known and exceeds `budget` (None: there is no
+    budget). `what` names the calls in the message."""
     if budget is not None and forecast.dollars is not None and forecast.dollars > budget:
         raise PlanError(
             f"the budget of ${budget:g} does not reach: {what} need about ${forecast.dollars:.4f} "
@@ -265,8 +272,9 @@ def check_budget_suffices(forecast: Forecast, budget: float | None, what: str) -
 
 @dataclass(slots=True)
 class AlignRuns:
-    """Runs of the writer and of the candidates. `watch` is called with each run as it starts and
-    returns when the run has ended."""
+    """Starts the runs that a better prompt needs: that of the writer (the judge that is asked for
+    rules) and that of the candidates. `watch` is called with the writer's run, for example to show
+    its progress, before the rules are read; the caller waits for the run of the candidates."""
 
     store: Store
     engine: Engine
@@ -281,8 +289,8 @@ class AlignRuns:
         return self.engine.start(plan, self.store, keys=self.keys, settings=self.settings)
 
     def write_rules(self, task: AlignTask, writer: JudgeSpec, budget: float | None) -> WrittenRules:
-        """Ask the writer for rules, and read them from its reply. A reply without a rule is
-        returned as a problem, not as an error."""
+        """Ask the writer (a model) for rules, and read them from its reply. A failed call or a
+        reply without a rule is returned as a problem; PlanError if the call was not made."""
         plan = writer_plan(task, writer, budget)
         run = self.start(plan)
         self.watch(run)
@@ -296,7 +304,7 @@ class AlignRuns:
             return WrittenRules((), f"{writer.name} wrote no rules: {reply.status}: {why}")
         return read_rules(reply.reply, describe_mistakes(task))
 
-    def ask(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
+    def ask_candidates(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
         """Start the calls of today's prompt and the candidates on the hold-out, and store that the
         hold-out was used for them (a "look")."""
         look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in candidates))

@@ -44,8 +44,9 @@ def check_judge(
     consents: Consents = NO_CONSENTS,
     engine: Engine | None = None,
 ) -> JudgeCheck:
-    """Make the first call that the plan contains for the judge, and return the result. A call to
-    the embedded judge takes turns with the runs of `engine`."""
+    """Make the first call that the plan contains for the judge, and return the result, also if the
+    call fails; nothing is stored. `keys` is judge -> typed API key. A call to the embedded judge
+    takes turns with the runs of `engine`."""
     embedded = judge.kind == "embedded"
     with engine.embedded_turn() if engine and embedded else contextlib.nullcontext():
         return asyncio.run(_make_test_call(plan, judge, keys or {}, consents))
@@ -93,7 +94,7 @@ class RereadResult:
     changed: Counter[str] = field(default_factory=Counter)
     """Number of judgements by change; a change is a text such as "unreadable -> ok" or "ok, another
     verdict"."""
-    unchanged_count: int = 0
+    not_parsed: int = 0
     """Number of judgements not parsed again: their verdict was read from label probabilities, which
     the store lacks."""
 
@@ -104,7 +105,7 @@ class StoredRequest(NamedTuple):
     prompt: Prompt
     by_probabilities: bool
 
-    def read(self, judgement: Judgement, rule: str) -> ReplyOutcome:
+    def parse_reply(self, judgement: Judgement, rule: str) -> ReplyOutcome:
         top = interface.parse_logprobs(judgement.top_logprobs)
         levels = interface.parse_level_logprobs(judgement.top_logprobs)
         answer = interface.JudgeReply(
@@ -119,8 +120,10 @@ class StoredRequest(NamedTuple):
 RequestLookup = Callable[[str], StoredRequest | None]
 
 
-def reread(store: Store, study: str, rule: str | None = None) -> RereadResult:
-    """Parse the stored replies of a study again; store the judgements that change."""
+def reread_replies(store: Store, study: str, rule: str | None = None) -> RereadResult:
+    """Parse the stored replies of a study again, by `rule` or, if None, by the study's setting
+    `reading`; store the judgements that change, and return the numbers. Left out are imported
+    verdicts and judgements with a status outside REREADABLE_STATUSES."""
     rule = rule or store.study(study).reading
     find_request = _make_request_lookup(store)
     result = RereadResult()
@@ -132,7 +135,7 @@ def reread(store: Store, study: str, rule: str | None = None) -> RereadResult:
         if request is None:  # imported verdicts have no request
             continue
         if request.by_probabilities and not judgement.top_logprobs:
-            result.unchanged_count += 1
+            result.not_parsed += 1
             continue
         result.read += 1
         now = _read_again(store, judgement, request, rule, find_request)
@@ -154,8 +157,9 @@ def _read_again(
     find_request: RequestLookup,
 ) -> Judgement:
     """Return the judgement after parsing its reply again. If the reply is still unreadable, an
-    extracted verdict is parsed again from the stored reply of the extraction judge."""
-    now = _apply_outcome(judgement, request.read(judgement, rule))
+    extracted verdict is parsed again from the stored reply of the extraction judge. `find_request`
+    returns the stored request of a key."""
+    now = _apply_outcome(judgement, request.parse_reply(judgement, rule))
     if now.status != "unreadable" or judgement.status != "extracted":
         return now
     extraction = store.extraction_of(judgement.ask.key)
@@ -165,7 +169,7 @@ def _read_again(
     if reader.by_probabilities and not top:
         return judgement  # the store lacks the extraction's log-probabilities
     extracted = replace(judgement, reply=reply, finish=finish, top_logprobs=top)
-    outcome = reader.read(extracted, "default")
+    outcome = reader.parse_reply(extracted, "default")
     return replace(judgement, verdict=outcome.verdict) if outcome.status == "ok" else now
 
 

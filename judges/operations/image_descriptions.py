@@ -94,7 +94,7 @@ def write_descriptions(
     stamp = f"{judge}, {describe_prompt.name} {version}"
     folder = image_folder(study.data, study.folder)
     if texts:
-        rows = [_described_row(item, texts, stamp, folder, out.parent) for item in items]
+        rows = [_dump_described_item(item, texts, stamp, folder, out.parent) for item in items]
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with replace_when_written(out) as partial:
             partial.write_text(lines, encoding="utf-8")
@@ -102,7 +102,7 @@ def write_descriptions(
         out if texts else None,
         described=len(texts),
         without_images=sum(not item.images for item in items),
-        failed=runs.failed(texts),
+        failed=runs.failure_reasons(texts),
         dollars=runs.spent,
         reason=runs.reason,
     )
@@ -158,7 +158,7 @@ class _DescribeRuns:
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
         """Run one prompt; return item -> reply, without reasoning blocks. Items without a usable
-        reply are left out; `failed` returns the reasons."""
+        reply are left out; `failure_reasons` returns the reasons."""
         plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, self.spent)
         if not plan.items:
             return {}
@@ -182,8 +182,8 @@ class _DescribeRuns:
                 self.failures[judgement.ask.item] = f"{prompt.name}: {judgement.status}: {detail}"
         return found
 
-    def failed(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Return item -> reason, for each item that has images but got no description."""
+    def failure_reasons(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Return item -> reason, for each item that has images but no description in `texts`."""
         missing = [item.id for item in self.items if item.images and item.id not in texts]
         return {item: self.failures.get(item, "not called yet") for item in missing}
 
@@ -239,7 +239,7 @@ def _is_describe_output(out: Path) -> bool:
         return False
 
 
-def _described_row(
+def _dump_described_item(
     item: Item, texts: Mapping[str, str], stamp: str, folder: Path, beside: Path
 ) -> dict[str, Any]:
     images = tuple(_relocate_image(image, folder, beside) for image in item.images)

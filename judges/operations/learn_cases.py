@@ -20,7 +20,7 @@ from judges.rendering.messages import (
 from judges.rendering.prompt import Prompt
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
-from studies.domain import Item, Verdict
+from studies.domain import Item
 from studies.frames.arrangement import parse_arrangement
 from studies.people.study_labels import (
     PASS_FAIL,
@@ -40,8 +40,6 @@ MAX_CASES: Final = 12
 """Maximum number of mistakes that the rules' writer reads."""
 CASE_CHARACTERS: Final = 600
 """Length to which the texts of a case are cut for the rules' writer."""
-ONE_STEP: Final = 1 + 1e-9
-"""Largest distance of a score from its label that is no mistake."""
 Turn = tuple[str, str]
 """Role and text of a message."""
 
@@ -83,8 +81,8 @@ class LearnCase:
 
 
 def label_kind(prompt: Prompt) -> LabelKind:
-    """Return the kind of labels that fit a prompt's verdicts: of pairs, pass or fail, or scores.
-    Raise PlanError for a prompt that neither compares two answers nor judges one."""
+    """Return the kind of labels that fit a prompt's verdicts: "pairs", "pass" (pass or fail) or
+    "score". Raise PlanError for a prompt that neither compares two answers nor judges one."""
     if prompt.protocol in PAIR_PROTOCOLS:
         return "pairs"
     if prompt.protocol == "single":
@@ -110,7 +108,7 @@ def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
 ) -> dict[CaseKey, LabelledVerdicts]:
     """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
-    `name`, and those against the label; noise-floor repeats are left out."""
+    `name`, and those against the label (a tie is one); noise-floor repeats are left out."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
@@ -127,7 +125,8 @@ def count_verdicts_by_case(
             picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
             wrong, score = picked != label.winner, 0.0
         elif verdict.scores:
-            wrong, score = _is_mistake(verdict, label, labels.kind), verdict.scores[0]
+            score = verdict.scores[0]
+            wrong = _is_mistake(score, label, labels.kind, parse_arrangement(ask.labels).step)
         else:
             continue
         before = found.get(key, LabelledVerdicts())
@@ -135,13 +134,12 @@ def count_verdicts_by_case(
     return found
 
 
-def _is_mistake(verdict: Verdict, label: LabelledAnswer, kind: LabelKind) -> bool:
+def _is_mistake(score: float, label: LabelledAnswer, kind: LabelKind, step: float) -> bool:
     """Whether a verdict contradicts its label: pass instead of fail or the reverse, or a score more
-    than one step away."""
-    score = verdict.scores[0]
+    than one `step` of the scale away."""
     if kind == PASS_FAIL:
         return (score >= 0.5) != (label.value >= 0.5)
-    return abs(score - label.value) > ONE_STEP
+    return abs(score - label.value) > step * (1 + 1e-9)
 
 
 # ------------------------------------------------------------------------------ the writer's text
@@ -186,7 +184,7 @@ def _shorten_case_text(text: str) -> str:
 def choose_examples(
     cases: Sequence[LearnCase], count: int, seed: int, prompt: Prompt | None = None
 ) -> list[LearnCase]:
-    """Choose labelled cases as examples for a prompt, at most one for each item.
+    """Choose at most `count` labelled cases as examples for a prompt, at most one for each item.
 
     The labels (the better answer, pass and fail, or the levels of a score) take turns. Within a
     label the judge's mistakes come first; for single answers, mistakes and right verdicts
@@ -220,8 +218,8 @@ def _can_be_shown(case: LearnCase, prompt: Prompt | None) -> bool:
 
 
 def _label_group(case: LearnCase) -> int:
-    """Return the group of a case by its label: 0 or 1 for the winner of a comparison, or the label
-    rounded to a whole number."""
+    """Return the group of a case by its label: for a comparison 0 if the first answer wins, 1 if
+    the second; for one answer the label rounded to a whole number."""
     one = case.label
     if isinstance(one, LabelledComparison):
         return int(one.winner == one.second)
@@ -251,11 +249,13 @@ def example_messages(
     prefilled: bool = False,
     study: Study | None = None,
 ) -> list[Turn]:
-    """Render each case as a request in the prompt's own words, followed by the right verdict.
+    """Render each case as a request in the prompt's own words, followed by the right verdict;
+    return the messages as (role, text).
 
     A comparison is shown in both orders; the right label alternates: in the first round A, B, …, in
     the second the other order of each. A single answer is shown once; the arrangements of options
-    and criteria of the study take turns.
+    and criteria of `study` take turns. `prefilled`: the judge's replies are prefilled up to the
+    label.
     """
     found = []
     for round_ in (0, 1):
@@ -288,7 +288,8 @@ def _pair_example(prompt: Prompt, case: LearnCase, turned: bool) -> tuple[Prompt
 def _answer_example(
     prompt: Prompt, case: LearnCase, place: int, study: Study | None
 ) -> tuple[PromptInputs, str]:
-    """Inputs of a single answer, and its right verdict."""
+    """Inputs of a single answer, and its right verdict; `place` is the example's index, by which
+    the study's arrangements of options and criteria take turns."""
     one = case.label
     assert isinstance(one, LabelledAnswer)
     criteria = study.criteria if study else ""

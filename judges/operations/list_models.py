@@ -102,11 +102,11 @@ def parse_model_list(content: bytes) -> tuple[str, ...]:
 
 
 def find_local_servers(presets: Sequence[ProviderPreset] | None = None) -> list[LocalServer]:
-    """Return the model servers on this machine, found by trying their usual ports; none on a public
-    page.
+    """Return the model servers on this machine, found by trying the usual ports of `presets` (None:
+    all known servers); none on a public page.
 
     Only loopback addresses are called, without a proxy and without a key. A server counts only if
-    it returns a list of models.
+    it returns a list with at least one model.
     """
     if is_public():
         return []
@@ -151,7 +151,8 @@ def print_providers(options: argparse.Namespace) -> int:
 
 
 def describe_differences(preset: ProviderPreset) -> str:
-    """Describe in one line how a provider's API differs from OpenAI's."""
+    """Describe a provider's API in one line: parameter that limits the reply, log-probabilities,
+    prefilled answers, rate-limit headers, prompt cache, parameters that models refuse."""
     facts = [f"{preset.token_limit} limits the reply"]
     if not preset.logprobs:
         facts.append("no log-probabilities")
@@ -184,7 +185,7 @@ def add_model_commands(commands: Any) -> None:
     sub = commands.add_parser("download", help=summary, description=summary)
     sub.add_argument("file", help="hub:owner/repo/file.gguf, optionally with @revision")
     sub.add_argument("--yes", action="store_true", help="do not ask before the download")
-    sub.set_defaults(command=download)
+    sub.set_defaults(command=download_hub_weights)
 
 
 def print_models(options: argparse.Namespace) -> int:
@@ -206,7 +207,7 @@ def print_models(options: argparse.Namespace) -> int:
 
 def _build_judge_for_endpoint(provider: str, key_env: str | None) -> JudgeSpec:
     """Build a judge for a provider's name or a URL, because the rules for API keys and consent
-    apply to judges."""
+    apply to judges. `key_env` names the variable with the key; None: the provider's own."""
     preset = provider_presets().get(provider)
     if preset is None and not provider.startswith(("http://", "https://")):
         known = ", ".join(provider_presets())
@@ -229,7 +230,7 @@ def _print_local_servers() -> int:
     return 0
 
 
-def download(options: argparse.Namespace) -> int:
+def download_hub_weights(options: argparse.Namespace) -> int:
     weights = parse_hub_weights(options.file)
     if found := cached_hub_weights(weights):
         print(f"Already on this machine: {found}")

@@ -119,8 +119,9 @@ def criteria_block(criteria: str) -> str:
 def add_block(
     prompt: Prompt, kind: str, text: str, examples: Sequence[tuple[str, str]], source: str
 ) -> Prompt:
-    """Return a copy of a prompt with `text` at the end of its system message (without one: before
-    its first message), and `examples` before its last user message. `kind` is added to its name."""
+    """Return a copy of a prompt with `text` at the end of its system message (without one: at the
+    start of its first message), and `examples`, messages as (role, text), before its last user
+    message. `kind` is added to its name; `source` is its new note on the origin."""
     values = load_yaml(prompt.yaml)
     assert isinstance(values, dict)  # the prompt was parsed from it
     messages = [{role: body} for role, body in prompt.messages]
@@ -148,9 +149,9 @@ def make_candidate(
     seed: int = 0,
     today: datetime.date | None = None,
 ) -> Candidate:
-    """Build a candidate of one kind; raise PlanError if what this kind adds (rules, criteria or
-    examples) is missing. `learnt` are the items with the mistakes from which `writer`, a model,
-    wrote the rules."""
+    """Build a candidate of one kind (see KINDS); raise PlanError if what this kind adds (rules,
+    criteria or examples) is missing. `learnt` are the items with the mistakes from which `writer`,
+    a model, wrote the rules; `seed` and `today` are only noted in its origin."""
     text = ""
     if kind in ("rules", "both"):
         if not rules:
@@ -181,7 +182,7 @@ def make_candidate(
 
 def write_candidate(candidate: Candidate, folder: Path) -> Path:
     """Write a candidate as a prompt file, which can be read and edited before a judge is asked with
-    it."""
+    it; return the path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{candidate.record.kind}.yaml"
     record = candidate.record
@@ -224,8 +225,8 @@ def added_text(candidate: Prompt, today: Prompt) -> str:
 
 
 def adopt_candidate(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
-    """Save a candidate as the next version of today's prompt; the new file keeps the note on the
-    candidate's origin."""
+    """Save a candidate as the next version of today's prompt and return this version; the new file
+    keeps the note on the candidate's origin."""
     values = load_yaml(candidate.yaml)
     assert isinstance(values, dict)
     name = parse_prompt(today.yaml).name
@@ -241,7 +242,8 @@ def find_adopted_version(candidate: Prompt, today: Prompt, folder: Path) -> Prom
 
 def undo_adoption(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
     """Save today's text again as the version after an adopted candidate, whose file is kept:
-    studies may use it. Raise PlanError if the candidate is not the newest version."""
+    studies may use it. Return this version; raise PlanError if the candidate is not the newest
+    version."""
     if find_adopted_version(candidate, today, folder) is None:
         raise PlanError(
             f"nothing to undo: {candidate.name} is not the newest version of its prompt"

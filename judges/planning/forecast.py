@@ -57,7 +57,8 @@ class CacheForecast:
 
     def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
         """Return how many tokens at the start of a call equal those of the previous call of the
-        same judge and prompt; 0 if fewer than `minimum`, or if `minimum` is None (no discount)."""
+        same judge and prompt; 0 if fewer than `minimum`. The call's text is remembered for the next
+        call. If `minimum` is None (no discount), return 0 and remember nothing."""
         if minimum is None:
             return 0
         text = "\x00".join(str(part.get("text", "")) for part in call.message_parts())
@@ -170,7 +171,8 @@ def _estimate_seconds(
     judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
 ) -> float:
     """Return the seconds that one call adds to a run. `rate` is (prompt tokens/s, calls/s) measured
-    on one connection; the embedded judge uses the first number, endpoints the second.
+    on one connection; the embedded judge uses the first number, endpoints the second, times
+    `concurrency`.
 
     Without a measurement: 85 prompt tokens/s for the embedded judge, 3 s per call for endpoints. A
     simulated judge has no delay: its calls take the time in which they are computed and stored.

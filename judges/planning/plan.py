@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import judges.verdicts.verdict  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import locate_weights, sha256_of
-from judges.planning.plan_checks import check_plan, showings_for, why_skipped
+from judges.planning.plan_checks import check_plan, showings_builder_for, why_skipped
 from judges.rendering.messages import (
     PromptInputs,
     point_arrangements,
@@ -23,7 +23,13 @@ from judges.rendering.messages import (
     slot_labels,
 )
 from judges.rendering.messages import image_url as image_url
-from judges.rendering.prompt import Prompt, canonical_json, load_prompt, name_versions, parse_prompt
+from judges.rendering.prompt import (
+    Prompt,
+    add_versions_to_names,
+    canonical_json,
+    load_prompt,
+    parse_prompt,
+)
 from judges.twins.make_twins import add_twins
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
 from studies.exchange.recorded_studies import judgements_without_calls
@@ -97,7 +103,7 @@ def make_plan(
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
     items = add_twins(study, loaded.items).items
-    prompts = name_versions([load_prompt(name, study.folder) for name in study.prompts])
+    prompts = add_versions_to_names([load_prompt(name, study.folder) for name in study.prompts])
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
     if check_size is not None:
@@ -111,14 +117,15 @@ def make_plan(
 
 
 def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator[PlannedAsk]:
-    """Yield all asks in plan order: items in a seeded random order, for each item all judges and
-    prompts. The judgements of an unfinished run are therefore a random sample of the items.
+    """Yield all asks in plan order: items in a seeded random order, for each item all judges, with
+    all prompts that do not skip it. The judgements of an unfinished run are therefore a random
+    sample of the items.
 
     `identities` gives the identities of judges (`identity_of`) that are known from records.
     """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
-    kinds = dict.fromkeys(showings_for(prompt) for prompt in plan.prompts)
+    kinds = dict.fromkeys(showings_builder_for(prompt) for prompt in plan.prompts)
     showings = {kind: _group_by_item(kind(plan.study, items)) for kind in kinds}
     identities = {
         j.name: (identities or {}).get(j.name) or identity_of(j, plan.study.families)
@@ -132,7 +139,7 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
     for item in items:
         for judge in plan.study.judges:
             for prompt in prompts_for[item.id]:
-                for showing in showings[showings_for(prompt)].get(item.id, ()):
+                for showing in showings[showings_builder_for(prompt)].get(item.id, ()):
                     identity = identities[judge.name]
                     count = len(showing.shown)
                     for offered in _add_labels_to_showing(plan.study, prompt, showing):
@@ -199,7 +206,8 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
 
 
 def save_plan(plan: Plan, store: Store) -> PlanChange:
-    """Save a study with its plan, unless the same plan is stored already."""
+    """Save a study with its plan, unless the same plan is stored already; return the numbers of
+    calls kept, dropped and added."""
     sha = plan_sha(plan)
     if store.plan_sha(plan.study.name) == sha:
         return PlanChange(store.counts(plan.study.name)["planned"], 0, 0)
@@ -221,7 +229,8 @@ def count_lost_answers(plan: Plan, store: Store) -> int:
 
 
 def find_free_name(store: Store, name: str) -> str:
-    """Return the name if no study in the store has it, else the name with the first free number."""
+    """Return the name if no study in the store has it, else the name with the first free number
+    from 2 on."""
     taken = {line.name for line in store.studies()}
     numbered = (f"{name} {number}" for number in itertools.count(2))
     return name if name not in taken else next(one for one in numbered if one not in taken)
@@ -254,7 +263,8 @@ def plan_sha(plan: Plan) -> str:
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
     """Return the text that identifies a judge in the keys of its calls: an endpoint's address, the
-    settings of a simulated judge, or the hash of the embedded judge's weights."""
+    settings of a simulated judge, or the hash of the embedded judge's weights. `families` is model
+    -> model family, for simulated judges with self-preference."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":
@@ -268,8 +278,8 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 def parameters_of(
     judge: JudgeSpec, prompt: Prompt, n_options: int, labels: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the request parameters other than model and messages. `labels`, the ask's labels, are
-    needed only for a verdict on one answer."""
+    """Return the request parameters other than model and messages. `n_options` is the number of
+    answers shown. `labels`, the ask's labels, are needed only for a verdict on one answer."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens
@@ -284,7 +294,7 @@ def parameters_of(
         and prompt.has_level_tokens(labels)
     ):
         values |= {"logprobs": True, "top_logprobs": 20}
-    elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options, labels)):
+    elif judge.kind == "embedded" and (grammar := prompt.grammar_for(n_options, labels)):
         values |= {"grammar": grammar, "max_tokens": 256 if prompt.rubric else 64}
     return values | dict(judge.extra_body)
 
@@ -388,6 +398,8 @@ def load_stored_plan(store: Store, name: str) -> Plan:
 def _read_plan(store: Store, name: str) -> Plan:
     study = store.study(name)
     items = tuple(store.items(name).values())
-    prompts = name_versions([parse_prompt(text, name) for text in store.planned_prompts(name)])
+    prompts = add_versions_to_names(
+        [parse_prompt(text, name) for text in store.planned_prompts(name)]
+    )
     folder = image_folder(study.data, store.folder_of(name))
     return Plan(study, items, prompts, folder, salt=store.salt_of(name))

@@ -69,7 +69,7 @@ _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
 
 
-def showings_for(prompt: Prompt) -> ShowingsBuilder:
+def showings_builder_for(prompt: Prompt) -> ShowingsBuilder:
     """Return the function that lists what a prompt shows, according to its task (`protocol`): pairs
     of answers, all answers, single answers, or no answer (image descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
@@ -143,7 +143,7 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
     shows."""
     eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
-        shows = showings_for(prompt)
+        shows = showings_builder_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
             wanted = "one of" if shows is presentations.single_presentations else "at least two of"
             raise PlanError(

@@ -32,7 +32,8 @@ none of them, its instruction is the query."""
 
 
 def query_text(item: Item) -> str:
-    """Join role, background, instruction and requirements into one text, without the images."""
+    """Join role, background, instruction and requirements of an item into one text, without the
+    images; an item without these parts gives its instruction."""
     role, background, requirements = (item.meta.get(part, "").strip() for part in QUERY_PARTS)
     if not (role or background or requirements):
         return item.instruction
@@ -51,8 +52,8 @@ def query_text(item: Item) -> str:
 
 
 def creation_query(item: Item, description: str, *, sees: bool) -> str:
-    """Return the query; for a judge without vision (`sees` is false), with a note and the image
-    description."""
+    """Return the query (`query_text`); for a judge without vision (`sees` is false), with a note
+    and the image description, if there is one."""
     text = query_text(item)
     if sees or not description.strip():
         return text
@@ -60,7 +61,8 @@ def creation_query(item: Item, description: str, *, sees: bool) -> str:
 
 
 def context_text(item: Item) -> str:
-    """Return the description of an item's images; several descriptions are numbered."""
+    """Return an item's context, such as the description of its images; several descriptions are
+    numbered."""
     if isinstance(item.context, str):
         return item.context
     return "\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))
@@ -203,14 +205,15 @@ def render_prompt(
     prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False, for_key: bool = False
 ) -> list[dict[str, Any]]:
     """Render the messages of a request. With `prefilled`, a last assistant message contains the
-    start of the reply, up to the label. With `for_key`, the delimiter around the answers is that of
-    `key_fence`, otherwise that of `make_fence`."""
+    start of the reply, up to the label, if the prompt's format has one. With `for_key` (to compute
+    the key of a call), the delimiter around the answers is that of `key_fence`, otherwise that of
+    `make_fence`."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if for_key and "fence" in values:
         values["fence"] = key_fence(prompt, inputs)
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
-        values["closing"] = _closing_text(prompt.verdict, labels, prefilled)
+        values["closing"] = _closing_instruction(prompt.verdict, labels, prefilled)
     messages = [
         _render_message(role, text, values, inputs.images) for role, text in prompt.messages
     ]
@@ -244,7 +247,7 @@ def key_fence(prompt: Prompt, inputs: PromptInputs) -> str:
 
 
 def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each slot: ("A", "B"), with `crossed` ("B", "A").
+    """Return the label of each of the `n` slots: ("A", "B"), with `crossed` ("B", "A").
 
     For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """
@@ -255,7 +258,8 @@ def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
 
 
 def task_text(item: Item, images: tuple[str, ...]) -> str:
-    """Return the item's instruction, preceded by the image description if `images` is empty."""
+    """Return the item's instruction, preceded by its context (the image description) if it has one
+    and `images` is empty."""
     context = "" if images else context_text(item)
     return f"(Image: {context})\n{item.instruction}" if context else item.instruction
 
@@ -299,11 +303,11 @@ def verdict_instruction(prompt: Prompt, labels: tuple[str, ...]) -> str:
     """Return the instruction on the form of the verdict, for a call with these labels; "" if the
     prompt asks for no verdict."""
     labels = labels if prompt.options else _sort_labels(labels)
-    return _closing_text(prompt.verdict, labels, prefilled=False)
+    return _closing_instruction(prompt.verdict, labels, prefilled=False)
 
 
 @lru_cache(maxsize=1024)
-def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
+def _closing_instruction(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
     form = find_format(verdict)
     closing = form.closing_prefilled if prefilled else form.closing
     values = dict.fromkeys(VARIABLES, "")

@@ -73,11 +73,13 @@ class Prompt:
         """Options of a verdict on one answer, from lowest to highest; () if the format has none."""
         return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
-    def gbnf(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
-        """Return a llama.cpp grammar that forces a readable verdict; None if the format has none.
-        `labels`, the ask's labels, are needed only for a verdict on one answer."""
+    def grammar_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
+        """Return a llama.cpp grammar that forces a readable verdict; None if the format has none
+        or, for a choice between answers, if the reply is pre-filled up to the label. `n_options` is
+        the number of answers shown; `labels`, the ask's labels, are needed only for a verdict on
+        one answer."""
         if not self.options:
-            return self.format.gbnf(n_options)
+            return self.format.grammar_for(n_options)
         offered = parse_arrangement(labels)
         names = sorted(offered.letters) or (
             ["PASS", "FAIL"] if self.verdict == PASS_FAIL_FORMAT else list(self.scale)
@@ -88,7 +90,8 @@ class Prompt:
 
     def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return the start of the reply up to the label; None if a label may have several tokens.
-        `labels`, the ask's labels, are needed only for a verdict on one answer."""
+        `n_options` is the number of answers shown; `labels`, the ask's labels, are needed only for
+        a verdict on one answer."""
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill
@@ -138,7 +141,7 @@ def built_in_prompts() -> dict[str, Path]:
     }
 
 
-def name_versions(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
+def add_versions_to_names(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
     """Rename prompts that occur in several versions: `careful` becomes `careful@2`. The hash of a
     prompt, and so the keys of its calls, stay the same."""
     names = Counter(prompt.name for prompt in prompts)
@@ -175,15 +178,15 @@ def _find_prompt_file(name: str, folder: Path) -> Path:
 
 def parse_prompt(text: str, where: str = "prompt") -> Prompt:
     try:
-        return _parse_fields(text, where)
+        return _parse_prompt_fields(text, where)
     except (ValueError, StudyError) as error:
         message = str(error) if isinstance(error, StudyError) else f"{where}: {error}"
         raise PromptError(message) from None
 
 
-def _parse_fields(text: str, where: str) -> Prompt:
+def _parse_prompt_fields(text: str, where: str) -> Prompt:
     read = FieldReader(load_yaml(text), where)
-    name, version = read.text("name"), read.whole("version", 1, 1)
+    name, version = read.text("name"), read.whole_number("version", 1, 1)
     protocol = read.choice("protocol", "pairwise", PROTOCOLS)
     source, verdict = read.text("source", "ours"), read.text("verdict", "none")
     messages = tuple(_parse_message(entry, where) for entry in read.items("messages"))
@@ -207,7 +210,8 @@ def _parse_fields(text: str, where: str) -> Prompt:
 
 
 def _option_text(option: object, where: str) -> str:
-    """Return an option of a scale as text: 4 is "4"."""
+    """Return an option of a scale as text: 4 is "4"; raise PromptError, with the file's name
+    `where`, for anything else than a number or a name."""
     text = str(option).strip() if isinstance(option, str | int | float) else ""
     if isinstance(option, bool) or not _OPTION.fullmatch(text):
         raise PromptError(
@@ -218,7 +222,8 @@ def _option_text(option: object, where: str) -> str:
 
 
 def _parse_criterion(entry: object, where: str) -> tuple[str, str]:
-    """Return name and description of a criterion, written `- Name: description`."""
+    """Return name and description of a criterion, written `- Name: description`; raise PromptError,
+    with the file's name `where`, if it is malformed."""
     if isinstance(entry, dict) and len(entry) == 1:
         ((name, text),) = entry.items()
         if isinstance(name, str) and isinstance(text, str) and _OPTION.fullmatch(name):

@@ -102,9 +102,9 @@ def preview_prompt(
     crossed: bool = False,
 ) -> list[dict[str, Any]]:
     """Render a prompt's messages for an item; `images` are data URLs, for a judge with vision.
-
     `contestants` are the models whose answers are shown, by default the first that have an answer.
-    """
+    `prefilled` adds the start of the reply; `crossed` labels the first answer B, if the prompt
+    supports it."""
     shown = _choose_contestants(prompt, item, contestants)
     labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
     answers = tuple(item.answer(name) for name in shown)
@@ -122,15 +122,17 @@ def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[
     found = [
         LibraryPrompt(load_prompt(name), path, True) for name, path in built_in_prompts().items()
     ]
-    own, problems = _load_folder(folder) if folder is not None else ([], [])
+    own, problems = _load_prompts_in_folder(folder) if folder is not None else ([], [])
     return found + sorted(own, key=lambda one: (one.prompt.name, -one.prompt.version)), problems
 
 
 def save_prompt(text: str, folder: Path, min_version: int = 1) -> Prompt:
-    """Save the next version of a prompt in `folder`; its number follows the last version of the
-    same name, built-in prompts included, and is at least `min_version`.
+    """Save the next version of a prompt in `folder` and return it; raise PromptError if the prompt
+    has an error. The version number follows the last version of the same name, built-in prompts
+    included, and is at least `min_version`.
 
-    If the text is identical to the last version, nothing is saved and that version is returned.
+    If it differs from the last version at most in version, source, comments and layout, nothing is
+    saved and that version is returned.
     """
     checked = check_prompt(text)
     if checked.prompt is None or not checked.usable:
@@ -198,7 +200,7 @@ def _choose_contestants(prompt: Prompt, item: Item, contestants: Sequence[str]) 
     return chosen[:1] if prompt.protocol in ("single", "describe") else chosen[:2]
 
 
-def _load_folder(folder: Path) -> tuple[list[LibraryPrompt], list[PromptProblem]]:
+def _load_prompts_in_folder(folder: Path) -> tuple[list[LibraryPrompt], list[PromptProblem]]:
     found: list[LibraryPrompt] = []
     problems: list[PromptProblem] = []
     for path in sorted(folder.glob("*.yaml")):
@@ -213,7 +215,7 @@ def last_version(name: str, folder: Path) -> Prompt | None:
     """Return the newest version of a prompt in a folder and among the built-in ones; None if there
     is none."""
     built_in = [load_prompt(name)] if name in built_in_prompts() else []
-    saved = [one.prompt for one in _load_folder(folder)[0] if one.prompt.name == name]
+    saved = [one.prompt for one in _load_prompts_in_folder(folder)[0] if one.prompt.name == name]
     return max([*built_in, *saved], key=lambda prompt: prompt.version, default=None)
 
 
@@ -283,9 +285,9 @@ def import_judge_prompts(path: Path) -> PromptImport:
             continue
         name = f"line {number}"
         try:
-            values = _parse_object(line)
+            values = _parse_json_object(line)
             name = str(values.get("name") or name)
-            prompts.append(_build_prompt(values, path.name))
+            prompts.append(_build_imported_prompt(values, path.name))
         except PromptError as error:
             rejected.append((name, str(error)))
     if not prompts and not rejected:
@@ -302,7 +304,7 @@ def _read_lines(path: Path) -> list[str]:
         raise PromptError(f"{path.name}: not UTF-8; save the file as UTF-8") from None
 
 
-def _parse_object(line: str) -> dict[str, Any]:
+def _parse_json_object(line: str) -> dict[str, Any]:
     try:
         values = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -312,7 +314,7 @@ def _parse_object(line: str) -> dict[str, Any]:
     return values
 
 
-def _build_prompt(values: dict[str, Any], file: str) -> Prompt:
+def _build_imported_prompt(values: dict[str, Any], file: str) -> Prompt:
     name, kind = _text_field(values, "name"), _text_field(values, "type")
     template = _text_field(values, "prompt_template")
     if not name or not template:
@@ -348,10 +350,10 @@ def _translate_template(text: str) -> str:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:
         raise PromptError(f"prompt_template: {error}") from None
-    return "".join(literal + _translate_variable(name) for literal, name, _, _ in parts)
+    return "".join(literal + _checked_placeholder(name) for literal, name, _, _ in parts)
 
 
-def _translate_variable(name: str | None) -> str:
+def _checked_placeholder(name: str | None) -> str:
     if name is None:
         return ""
     if name in ALIASES or name in VARIABLES:

@@ -1,9 +1,10 @@
 """Rules for endpoint URLs: a visitor's base URL must not reach this machine's private network.
 
-Two checks protect runs, judge tests and image descriptions alike. First, the URL must match a
-strict pattern, so that different URL parsers cannot read it differently. Second, the host name is
-resolved once, every returned address is checked, and the connection uses only those addresses, so a
-later change of the DNS record (DNS rebinding) has no effect.
+On a public page, two checks protect runs, judge tests and image descriptions alike. First, the URL
+must match a strict pattern, so that different URL parsers cannot read it differently. Second, all
+addresses of the host name are checked, and for PIN_SECONDS connections use only these; then the
+name is resolved and checked again. So a changed DNS record (DNS rebinding) cannot lead to an
+unchecked address.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def provider_hosts(path: Path = PROVIDERS_FILE) -> tuple[str, ...]:
 
 
 def check_url(url: str, rules: EndpointRules | None = None) -> None:
-    """Raise EndpointRefused for a base URL that is not allowed; no DNS lookup is made."""
+    """Raise EndpointRefused for a base URL that is not allowed; if the rules are not strict, only
+    for one with a user name or password. No DNS lookup is made."""
     rules = rules or current_endpoint_rules()
     _check_no_credentials(url)
     if not rules.strict:
@@ -201,7 +203,8 @@ def is_private_address(url: str) -> bool:
 
 def _unwrap_address(address: IPAddress) -> Iterator[IPAddress]:
     """Yield the IPv4 addresses embedded in an IPv6 address, or the address itself if there are
-    none."""
+    none. An address with a zone, which names an interface of this machine, also yields a link-local
+    address."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return

@@ -2,7 +2,7 @@
 
 A study file names a variable (`api_key_env`) and an address (`base_url`). A file written by another
 person can pair a variable of this machine with that person's own address. A variable is therefore
-read only for an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
+sent only to an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
 Confirmed pairs of variable name and origin are stored in a file in the user's configuration folder,
 which contains no key. A file beside a store is not believed: it may have come with the store.
 """
@@ -33,7 +33,7 @@ FILE: Final = "key-consents.json"
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
-class Pair(NamedTuple):
+class KeyDestination(NamedTuple):
     """An environment variable and the origin that receives its value."""
 
     variable: str
@@ -55,13 +55,13 @@ def origin_of(url: str) -> str:
 
 
 @cache
-def listed_pairs(path: Path = endpoint_rules.PROVIDERS_FILE) -> frozenset[Pair]:
+def listed_destinations(path: Path = endpoint_rules.PROVIDERS_FILE) -> frozenset[KeyDestination]:
     """Read the pairs of known providers: API-key variable, and the provider's own https origin."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     named = values.get("variables") if isinstance(values, dict) else None
     if not isinstance(named, dict):
         raise PlanError(f"{path.name}: expected 'variables:' with a host for each variable")
-    return frozenset(Pair(str(name), f"https://{host}") for name, host in named.items())
+    return frozenset(KeyDestination(str(name), f"https://{host}") for name, host in named.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,13 @@ class Consents:
     """Variables that may be sent, each with the origin that may receive it: the pairs `given`, and
     those that the user confirmed (file `path`)."""
 
-    given: frozenset[Pair] = frozenset()
+    given: frozenset[KeyDestination] = frozenset()
     path: Path | None = None
     """File of the pairs that the user confirmed; None if none can be confirmed (public page)."""
 
-    def allow(self, pair: Pair) -> None:
-        """Add a pair to the file of confirmed pairs."""
+    def allow(self, pair: KeyDestination) -> None:
+        """Add a pair to the file of confirmed pairs; raise PlanError on a public page, or if the
+        pair is malformed."""
         if self.path is None:
             raise PlanError("a public page sends no environment variables; type your key instead")
         known = bool(pair.origin) and origin_of(pair.origin) == pair.origin
@@ -88,12 +89,12 @@ class Consents:
                 json.dumps(sorted({*self._read_confirmed_pairs(), pair}), indent=1), "utf-8"
             )
 
-    def allows(self, pair: Pair) -> bool:
+    def allows(self, pair: KeyDestination) -> bool:
         return pair in self.given or pair in self._read_confirmed_pairs()
 
     def check(self, judge: JudgeSpec) -> None:
         """Raise ConsentNeeded if a judge's variable may not yet be sent to its endpoint."""
-        pair = pair_of(judge)
+        pair = key_destination_of(judge)
         if pair is not None and not self.allows(pair):
             raise ConsentNeeded(
                 f"judge {judge.name!r}: this study wants to send ${pair.variable} to "
@@ -101,19 +102,21 @@ class Consents:
                 f"python -m judges allow {pair.variable} {pair.origin}"
             )
 
-    def missing(self, judges: Iterable[JudgeSpec]) -> tuple[Pair, ...]:
+    def missing_destinations(self, judges: Iterable[JudgeSpec]) -> tuple[KeyDestination, ...]:
         """Return the pairs of variable and origin that still need the user's consent for these
         judges, without duplicates; none on a public page, where no consent can be given."""
         if self.path is None:
             return ()
-        pairs = (pair_of(judge) for judge in judges)
+        pairs = (key_destination_of(judge) for judge in judges)
         return tuple(dict.fromkeys(p for p in pairs if p is not None and not self.allows(p)))
 
-    def _read_confirmed_pairs(self) -> frozenset[Pair]:
+    def _read_confirmed_pairs(self) -> frozenset[KeyDestination]:
         """Read the confirmed pairs from the file; none if the file is missing or damaged."""
         try:
             lines = json.loads(self.path.read_text("utf-8")) if self.path is not None else []
-            return frozenset(Pair(str(variable), str(origin)) for variable, origin in lines)
+            return frozenset(
+                KeyDestination(str(variable), str(origin)) for variable, origin in lines
+            )
         except (OSError, ValueError, TypeError):
             return frozenset()
 
@@ -126,14 +129,14 @@ def user_consents() -> Consents:
     """Return the consents of this user, which hold for all stores."""
     named = Path(settings.USER_CONFIG.read())  # by the XDG standard a relative path is ignored
     base = named if named.is_absolute() else Path.home() / ".config"
-    return Consents(listed_pairs(), base / "evenhand" / FILE)
+    return Consents(listed_destinations(), base / "evenhand" / FILE)
 
 
-def pair_of(judge: JudgeSpec) -> Pair | None:
+def key_destination_of(judge: JudgeSpec) -> KeyDestination | None:
     """Return a judge's environment variable and origin; None if the judge uses no variable."""
     if judge.kind != "endpoint" or not judge.api_key_env:
         return None
-    return Pair(judge.api_key_env, origin_of(judge.endpoint))
+    return KeyDestination(judge.api_key_env, origin_of(judge.endpoint))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +152,8 @@ TypedKeys = Mapping[str, TypedKey]
 
 
 def parse_typed_keys(sent: str | None) -> dict[str, TypedKey]:
-    """Read the keys as the browser sends them: {judge: {"key": …, "url": …}}. What is malformed or
-    has no key is left out."""
+    """Return judge -> typed key from the JSON text that the browser sends: {judge: {"key": …,
+    "url": …}}. Malformed entries and entries without a key are left out; None gives no keys."""
     try:
         values = json.loads(sent or "{}")
     except ValueError:
@@ -203,11 +206,11 @@ def add_allow_command(commands: Any) -> None:
     sub = commands.add_parser("allow", help=words, description=words)
     sub.add_argument("variable", help="name of the variable, for example OPENAI_API_KEY")
     sub.add_argument("url", help="endpoint: https://host, with the port if it is not the default")
-    sub.set_defaults(command=allow)
+    sub.set_defaults(command=allow_variable)
 
 
-def allow(options: argparse.Namespace) -> int:
-    pair = Pair(options.variable, origin_of(options.url) or options.url)
+def allow_variable(options: argparse.Namespace) -> int:
+    pair = KeyDestination(options.variable, origin_of(options.url) or options.url)
     user_consents().allow(pair)
     print(f"allowed: ${pair.variable} may be sent to {pair.origin}")
     return 0
@@ -221,7 +224,7 @@ def confirm_study_keys(study: Study, options: argparse.Namespace) -> None:
 
 
 def confirm_judge_keys(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:
-    for pair in consents.missing(judges):
+    for pair in consents.missing_destinations(judges):
         if not allowed and not _ask_for_consent(pair):
             raise ConsentNeeded(
                 f"${pair.variable} is not sent to {pair.origin}: this study asks for it, but you "
@@ -230,7 +233,7 @@ def confirm_judge_keys(judges: Iterable[JudgeSpec], consents: Consents, *, allow
         consents.allow(pair)
 
 
-def _ask_for_consent(pair: Pair) -> bool:
+def _ask_for_consent(pair: KeyDestination) -> bool:
     """Ask the user on the terminal whether the variable may be sent to the origin; without a
     terminal the answer is no."""
     if not sys.stdin.isatty():

@@ -43,7 +43,7 @@ LONGEST: Final = 512
 key."""
 
 
-def idle_seconds() -> float:
+def key_idle_seconds() -> float:
     """Return the seconds for which a typed key is kept without use."""
     return 60.0 * settings.KEY_MINUTES.read()
 
@@ -78,7 +78,8 @@ class SecretKey:
                 _ACTIVE_KEYS.add(self)
 
     def use(self) -> str:
-        """Return the key's value for one call, and restart its idle time."""
+        """Return the key's value for one call, and restart its idle time; raise KeyExpired if the
+        key was deleted."""
         if self.is_expired():
             raise KeyExpired(
                 f"{EXPIRED_MESSAGE}: keys are kept in memory only, and deleted after "
@@ -106,6 +107,8 @@ class SecretKey:
         self._wholes, self._pieces = (), frozenset()
 
     def whole_forms(self) -> tuple[str, ...]:
+        """Return the forms in which a text may contain the whole key (`key_forms`); none after
+        `discard`."""
         return self._wholes
 
     def echoed_forms(self) -> tuple[str, ...]:
@@ -150,7 +153,7 @@ def active_keys() -> list[SecretKey]:
 
 def make_typed_key(value: str) -> SecretKey:
     """Make a SecretKey from typed text, with the configured idle time."""
-    return SecretKey(check_typed_key(value), idle_seconds())
+    return SecretKey(check_typed_key(value), key_idle_seconds())
 
 
 def check_typed_key(value: str) -> str:
@@ -174,12 +177,12 @@ def check_typed_key(value: str) -> str:
 
 
 def make_typed_keys(typed: Mapping[str, str]) -> dict[str, SecretKey]:
-    """Make a SecretKey for each judge from the typed texts."""
+    """Make a SecretKey for each judge from the typed texts; KeyRefused if one is malformed."""
     return {judge: make_typed_key(value) for judge, value in typed.items()}
 
 
 @contextmanager
-def register_keys(values: Iterable[str]) -> Iterator[None]:
+def mask_keys_in_output(values: Iterable[str]) -> Iterator[None]:
     """Mask these keys in all output while the `with` block runs."""
     keys = [SecretKey(value) for value in values]
     try:
@@ -192,7 +195,7 @@ def register_keys(values: Iterable[str]) -> Iterator[None]:
 def key_forms(value: str) -> tuple[str, ...]:
     """Return the forms in which a text may contain a key, longest first: plain, percent-encoded,
     with ASCII escapes, and from PIECE_LENGTH characters on also hex and base64, the latter for each
-    offset modulo 3 at which the key may start. None for a key below MIN_KEY_LENGTH."""
+    offset modulo 3 at which the key may start. Empty for a key below MIN_KEY_LENGTH."""
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")
@@ -276,7 +279,8 @@ def install_redaction(*, lossy: bool = False) -> Callable[[], None]:
 
 
 def redact_record(record: logging.LogRecord) -> logging.LogRecord:
-    """Mask keys in a record's message, arguments, traceback and stack."""
+    """Mask keys in a record's message, arguments, traceback and stack; return the changed
+    record."""
     if record.exc_info and record.exc_info[0] is not None:
         record.exc_text = redact_keys(_PLAIN_FORMATTER.formatException(record.exc_info))
         record.exc_info = None  # a handler that formats it itself would show unmasked text
@@ -291,8 +295,8 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def _redact_value(value: Any) -> Any:
-    """Return the value if its text contains no key, else its text with the keys masked. Numbers
-    stay numbers, because `%d` needs them."""
+    """Return the value if neither its text nor its repr contains a key, else its text with the keys
+    masked. Numbers stay numbers, because `%d` needs them."""
     if value is None or isinstance(value, (int, float)):
         return value
     text = str(value)

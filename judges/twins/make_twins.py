@@ -80,10 +80,10 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
     return TwinItems(tuple(result), made, skipped)
 
 
-def planned_effect(answers: int, families: int, power: float = 0.8) -> float | None:
+def smallest_detectable_effect(answers: int, families: int, power: float = 0.8) -> float | None:
     """Return the smallest effect, beyond that of the floor (a meaningless change), that a plan
-    detects with probability `power`: a difference of shares. `answers` and `families` are numbers;
-    None if one of them is 0.
+    detects with probability `power`: a difference of shares from 0 to 1. `answers` is the number of
+    answers with twins, `families` that of the kinds of change tested; None if one of them is 0.
 
     The estimate assumes that a judge chooses at random in both orders, independently, and adjusts
     for the number of families.
@@ -96,7 +96,8 @@ def planned_effect(answers: int, families: int, power: float = 0.8) -> float | N
 
 
 def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
-    """Yield every twin beside its original, for reading."""
+    """Yield a dict for every twin: item, answer (the model), family, original text and twin
+    text."""
     for item in items:
         for name, text in item.twins.items():
             answer, family = split_twin(name)
@@ -105,8 +106,8 @@ def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
 
 
 def describe_twins(found: TwinItems) -> Iterator[str]:
-    """Yield lines on the twins of a plan: the numbers made and skipped, by family, and the smallest
-    effect that the plan can detect."""
+    """Yield lines on the twins of a plan: the numbers made and skipped, by family, and, if it has
+    floors, the smallest effect that the plan can detect."""
     reasons: dict[str, list[str]] = {}
     for (family, reason), count in sorted(found.skipped.items()):
         reasons.setdefault(family, []).append(f"{count:,} skipped: {reason}")
@@ -115,7 +116,7 @@ def describe_twins(found: TwinItems) -> Iterator[str]:
             left = "".join(f"; {reason}" for reason in reasons.get(family, ()))
             yield f"  {family:<16} {found.made.get(family, 0):,} twins{left}"
     moving = [name for name in found.made if FAMILIES[name].group not in ("floor", "control")]
-    effect = planned_effect(found.made.get(SHAM, 0), len(moving))
+    effect = smallest_detectable_effect(found.made.get(SHAM, 0), len(moving))
     if effect is not None:
         yield f"  smallest effect that these calls can show: about {100 * effect:.0f} points"
 
@@ -136,12 +137,12 @@ def make_twin(family: str, source: TwinSource) -> str:
     if not source.text.strip():
         raise TwinSkipped("empty answer")
     twin = MAKERS[family](source)
-    if reason := find_fault(family, source.text, twin):
+    if reason := find_broken_rule(family, source.text, twin):
         raise TwinSkipped(reason)
     return twin
 
 
-def find_fault(family: str, original: str, twin: str) -> str:
+def find_broken_rule(family: str, original: str, twin: str) -> str:
     """Return how a twin breaks a rule of its family, such as "words lost"; empty if it breaks
     none."""
     if family == REPEAT:

@@ -19,7 +19,8 @@ from studies.domain import Item
 
 
 class TwinSkipped(Exception):
-    """Raised if a kind of change does not apply to an answer; the text is the reason."""
+    """Raised if a kind of change does not apply to an answer, or gives a twin that breaks a rule;
+    the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def _looks_like_code(text: str) -> bool:
 
 @lru_cache(maxsize=64)  # asked for every family of an answer
 def is_latin(text: str) -> bool:
-    """Whether most letters of a text are Latin; a text without letters counts as Latin."""
+    """Whether at least half of the letters of a text are Latin; a text without letters counts as
+    Latin."""
     letters = [character for character in text if character.isalpha()]
     latin = sum(character < "\u0250" for character in letters)
     return latin >= LATIN_SHARE * len(letters)
@@ -113,7 +115,7 @@ def _require_prose(source: TwinSource) -> str:
 
 
 def _change_prose(text: str, change: Callable[[str], str]) -> str:
-    """Change the parts of a text that are no code."""
+    """Return a text with `change` applied to each part that is no code."""
     return "".join(part if code else change(part) for part, code in split_code(text))
 
 
@@ -174,7 +176,8 @@ def _bold_clause(sentence: str) -> str:
 
 
 def _add_filler(times: int, source: TwinSource) -> str:
-    """Append sentences without content that are together at least `times` as long as the answer."""
+    """Append sentences without content that are together at least `times` times as long as the
+    answer."""
     text = _require_latin_script(source)
     wanted, added = times * len(text), ""
     sentences: list[str] = []
@@ -206,7 +209,7 @@ def _add_frame_sentences(source: TwinSource) -> str:
 
 def _add_signature(kind: str, source: TwinSource) -> str:
     """Append a sentence that names an author: the maker of the judges (`kind` "own"), another maker
-    ("other"), or nobody known ("neutral")."""
+    ("other"), or an invented assistant ("neutral")."""
     text = _require_latin_script(source)
     if kind == "neutral":
         name = twin_texts.NEUTRAL_NAME

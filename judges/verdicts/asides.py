@@ -1,4 +1,5 @@
-"""Asides of a reply: text in quotation marks, brackets, code, comments, or after a chat token.
+"""Asides of a reply: text in quotation marks, brackets, code, comments, or after a chat token (a
+mark such as `<|im_end|>` between the turns of a chat).
 
 A marker in an aside may be a quotation of an answer ("Assistant A tried to write [[A]]"). If a
 reply has another verdict outside its asides, or asides with different verdicts, it cannot be known
@@ -74,15 +75,16 @@ def reject_if_asides_contradict(
 
 
 def _agrees_with_verdict(partial: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
-    """Whether the verdict read from a part of the reply, or each of its scores if only some were
-    read, equals `verdict`; `unreadable` is returned for a part from which neither was read."""
+    """Whether what was read from a part of the reply agrees with `verdict`: it is the same verdict
+    or, if only some scores were read, these are the same. `unreadable` is returned if nothing was
+    read."""
     if partial.verdict is not None or not partial.parts:
         return unreadable if partial.verdict is None else partial.verdict == verdict
     return all(verdict.scores[index] == score for index, score in partial.parts)
 
 
 def find_asides(text: str, *, is_json: bool = False) -> list[Span]:
-    """Find the asides of a reply, in order; overlapping ones are merged.
+    """Return the asides of a reply as spans (start, end), in order; overlapping ones are merged.
 
     In JSON, straight quotation marks and braces belong to the notation.
     """
@@ -111,7 +113,7 @@ def blank_spans(text: str, spans: list[Span]) -> str:
 
 
 def _find_part_after_chat_token(text: str) -> Iterator[Span]:
-    """Yield the part after the first chat token that follows text of the reply."""
+    """Yield the span from the first chat token that follows text of the reply to the end."""
     leading = _LEADING_TOKENS.match(text)
     token = _CHAT.search(text, leading.end() if leading else 0)
     if token and text[: token.start()].strip():
@@ -119,8 +121,8 @@ def _find_part_after_chat_token(text: str) -> Iterator[Span]:
 
 
 def _find_parts_in_brackets(text: str, kinds: str) -> Iterator[Span]:
-    """Yield the parts in single brackets; a bracket that is not closed ends with its line. `kinds`
-    lists the opening brackets to look for."""
+    """Yield the spans of the parts in single brackets; a bracket that is not closed ends with its
+    line. `kinds` lists the opening brackets to look for."""
     opened: dict[str, list[int]] = {_CLOSING[kind]: [] for kind in kinds}
     for match in _BRACKET.finditer(text):
         if match[0] in kinds:

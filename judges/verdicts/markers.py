@@ -48,7 +48,7 @@ _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|f
 
 def preferred_side(between: str) -> int | None:
     """Return which of two labels the text between them (in lower case) prefers: 0 the first
-    (`beats`), 1 the second (`loses to`), None neither (`or`).
+    (`beats`), 1 the second (`loses to`), None neither (`or`, `is not better than`).
 
     Any other text gives 1, since the last label in a reply counts as its verdict.
     """
@@ -140,7 +140,7 @@ READERS: Final[dict[tuple[str, str], ReplyReader]] = {}
 "default"."""
 
 
-def reads(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyReader]:
+def reply_reader_for(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyReader]:
     """Return a decorator that registers a function as the reader of a verdict format by a rule."""
 
     def register(reader: ReplyReader) -> ReplyReader:
@@ -150,7 +150,9 @@ def reads(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyRe
     return register
 
 
-def reads_after(format: str, pattern: re.Pattern[str]) -> Callable[[MarkerReader], MarkerReader]:
+def marker_reader_for(
+    format: str, pattern: re.Pattern[str]
+) -> Callable[[MarkerReader], MarkerReader]:
     """Return a decorator that registers a function as the reader of a verdict format; it gets the
     last match of `pattern` in the reply, and a reply without a match has no verdict."""
 
@@ -174,7 +176,7 @@ def last_match(
     )
 
 
-def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
+def label_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
     """Return the label at an index of the text, and the index where it ends. None if the text
     chooses no single label there: "A or B", "a tie", "A is worse"."""
     match = _LABEL_LETTER.match(text.lower, position)
@@ -205,8 +207,9 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    """Return the last `[[…]]` of a reply in lower case, or the one before if a sentence prefers it
-    to the last; None if there is none."""
+    """Return the last `[[…]]` of a reply (`text`, in lower case), or the one before if a sentence
+    prefers it to the last; None if there is none. Only the part from `start` to `end` is
+    searched."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
@@ -237,8 +240,9 @@ def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """Return, for each JSON object with this key (in upper or lower case), the list of the key's
-    values (several if the object repeats the key); objects in the order in which they end.
+    """Return, for each JSON object with this key (given in lower case, found in any case), the list
+    of the key's values (several if the object repeats the key); objects in the order in which they
+    end.
 
     Nested objects count, even inside an outer object that is malformed further on.
     """

@@ -34,7 +34,7 @@ _WORSE_OPTION: Final = re.compile(
 )
 
 
-@markers.reads_after("selection-option", _SELECTION)
+@markers.marker_reader_for("selection-option", _SELECTION)
 def _read_selection(
     text: CleanedReply, marker: re.Match[str], n_options: int
 ) -> markers.MarkerMatch:
@@ -52,7 +52,7 @@ def _read_selection(
     return _verdict_of_option(text, marker.start(), option, n_options)
 
 
-@markers.reads("selection-option", "gradelab")
+@markers.reply_reader_for("selection-option", "gradelab")
 def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.MarkerMatch:
     """Read by the rule of the paper Grade Score: the first "Option k" after the first "Selection"
     (without "Selection": in the whole reply)."""
@@ -64,8 +64,8 @@ def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.Mark
 
 
 def _end_of_value_line(text: str, position: int) -> int:
-    """Return the end of the line at index `position`, or of the next line if nothing follows on
-    this one."""
+    """Return the end of the line at index `position` or, if nothing follows on this line, of the
+    next line, unless that begins the explanation."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1
@@ -211,7 +211,7 @@ def level_spans(
 
 def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
     """Find the last `<name>:` in which the name is a whole word; return its start and the index
-    after the colon."""
+    after the colon, None if there is none."""
     at = len(text)
     while (at := text.rfind(name, 0, at)) >= 0:
         colon = at + len(name) + text.startswith(" ", at + len(name))

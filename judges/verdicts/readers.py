@@ -14,7 +14,12 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from judges.verdicts import markers
-from judges.verdicts.markers import UNREADABLE_MARKER, MarkerMatch, reads, reads_after
+from judges.verdicts.markers import (
+    UNREADABLE_MARKER,
+    MarkerMatch,
+    marker_reader_for,
+    reply_reader_for,
+)
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
 from judges.verdicts.verdict_formats import FORMATS
 from studies.domain import Verdict
@@ -31,7 +36,7 @@ _NOT_STATED: Final = re.compile(
 _NOT_STATED_LENGTH: Final = 40
 
 
-@reads("overall-response")
+@reply_reader_for("overall-response")
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read "Response X is better". The reply is unreadable if it states this of two responses,
     because one of the statements may be a quotation."""
@@ -41,7 +46,7 @@ def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
     return replace(_verdict_of_last_sentence(sentences, n_options), rule="exactly-one")
 
 
-@reads("overall-response", "last")
+@reply_reader_for("overall-response", "last")
 def _read_last_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
     return _verdict_of_last_sentence(_find_better_sentences(text, n_options), n_options)
 
@@ -66,9 +71,9 @@ def _verdict_of_last_sentence(sentences: list[re.Match[str]], n_options: int) ->
     return MarkerMatch(_verdict_of_letter(sentences[-1][1], n_options), "", sentences[-1].span())
 
 
-@reads_after("final-answer", re.compile(r"(?<!\w)final answer ?:"))
+@marker_reader_for("final-answer", re.compile(r"(?<!\w)final answer ?:"))
 def _read_letter(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
-    letter = markers.letter_at(text, marker.end())
+    letter = markers.label_at(text, marker.end())
     if letter is None:
         return MarkerMatch(reason=UNREADABLE_MARKER)
     verdict = _verdict_of_letter(letter[0], n_options)
@@ -82,7 +87,7 @@ _WHOLE_LABEL: Final = re.compile(
 )
 
 
-@reads("label")
+@reply_reader_for("label")
 def _read_label(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read a reply that is a label alone; otherwise read the label after the last `Answer:`."""
     if whole := _WHOLE_LABEL.fullmatch(text.lower):
@@ -106,7 +111,7 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 }
 
 
-@reads_after("five-level", re.compile("final verdict is ?:"))
+@marker_reader_for("five-level", re.compile("final verdict is ?:"))
 def _read_five_level(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     """Read the brackets after (or, if none, before) the last `Final Verdict is:`, on the same
     line."""
@@ -117,7 +122,7 @@ def _read_five_level(text: CleanedReply, marker: re.Match[str], n_options: int) 
     return _verdict_of_level(found, marker.span())
 
 
-@reads("arena-hard")
+@reply_reader_for("arena-hard")
 def _read_arena_hard(text: CleanedReply, n_options: int) -> MarkerMatch:
     return _verdict_of_level(markers.last_brackets(text.lower))
 
@@ -133,7 +138,7 @@ def _verdict_of_level(
     )
 
 
-@reads("mt-bench")
+@reply_reader_for("mt-bench")
 def _read_mt_bench(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read `[[A]]`, `[[B]]`, or `[[C]]`, which means a tie when there are two options."""
     brackets = markers.last_brackets(text.lower)
@@ -146,7 +151,7 @@ def _read_mt_bench(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(verdict, UNREADABLE_MARKER, brackets.span)
 
 
-@reads("rating")
+@reply_reader_for("rating")
 def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
     brackets = markers.last_brackets(text.lower)
     if brackets is None:
@@ -156,7 +161,7 @@ def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(verdict, UNREADABLE_MARKER, brackets.span)
 
 
-@reads("rating-pair")
+@reply_reader_for("rating-pair")
 def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read `[[x, y]]`, the ratings of two answers; the higher wins (see MAX_TIE_DIFFERENCE).
 
@@ -192,7 +197,7 @@ _FACTUALITY: Final = re.compile(
 )
 
 
-@reads("factuality")
+@reply_reader_for("factuality")
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read one score per response from the last line that states it; the reply is unreadable if one
     of these scores is missing or cannot be read."""
@@ -213,7 +218,7 @@ def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(Verdict(scores=known), "", (min(used)[0], max(used)[1]))
 
 
-@reads_after("result-n", re.compile(r"\[result\] ?:? ?[\[(]?"))
+@marker_reader_for("result-n", re.compile(r"\[result\] ?:? ?[\[(]?"))
 def _read_result_n(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     score = markers.score_at(text.lower, marker.end(), 5)
     value = _score_if_in_range("result-n", score[0]) if score else None
@@ -228,11 +233,11 @@ _PRONOUN: Final = re.compile(
 )
 
 
-@reads_after("grade-letter", re.compile(r"(?<!\w)grade ?:"))
+@marker_reader_for("grade-letter", re.compile(r"(?<!\w)grade ?:"))
 def _read_grade_letter(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     """Read `GRADE: C`, `P` or `I` (correct, partially correct, incorrect), as graders of the
     package Inspect write it."""
-    letter = markers.letter_at(text, marker.end())
+    letter = markers.label_at(text, marker.end())
     pronoun = letter and letter[0] == "i" and _PRONOUN.match(text.lower, letter[1])
     if letter is None or letter[0] not in _GRADES or pronoun:
         return MarkerMatch(reason=UNREADABLE_MARKER)
@@ -245,7 +250,7 @@ _WINNER: Final = re.compile(
 _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
-@reads("json-winner")
+@reply_reader_for("json-winner")
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read the key "winner" of the last JSON object that has it. The reply is unreadable if this
     object contains the key twice with different values."""
@@ -262,7 +267,7 @@ def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(verdict, UNREADABLE_MARKER, span.span() if span else None)
 
 
-@reads("none")
+@reply_reader_for("none")
 def _read_no_verdict(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(reason="this format has no verdict", rule="none")
 

@@ -63,7 +63,8 @@ def split_reasoning(reply: str, *, cut_off: bool = False) -> tuple[str, str]:
 
 
 def original_span(reply: str, span: tuple[int, int], *, emphasis: bool = True) -> tuple[int, int]:
-    """Map a span of the cleaned text to the corresponding span of the original reply."""
+    """Map a span of the cleaned text to the corresponding span of the original reply; `emphasis` as
+    for `clean_reply`."""
     history = []
     steps = (*_UNICODE_STEPS, *_SPACE_STEPS, _REASONING_STEP)
     for pattern, replacement in (*steps, *_EMPHASIS_STEPS) if emphasis else steps:

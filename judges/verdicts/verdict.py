@@ -55,11 +55,12 @@ def parse_verdict(
     scale: Sequence[str] = (),
     labels: Sequence[str] = (),
 ) -> ParsedVerdict:
-    """Parse a reply. Choice and scores are in label order: index 0 is label A or 1, index 1 is B or
-    2.
+    """Parse the verdict of a reply to a prompt with the given verdict format. Choice and scores are
+    in label order: index 0 is label A or 1, index 1 is B or 2.
 
-    `scale` lists the options of a prompt that judges one answer, from the lowest to the highest.
-    `labels` are the labels of the ask; without labels, the options are in the order of `scale`.
+    `n_options` is the number of answers shown, `rule` one of READING_RULES. `scale` lists the
+    options of a prompt that judges one answer, from the lowest to the highest. `labels` are the
+    labels of the ask; without labels, the options are in the order of `scale`.
     """
     name = find_format(format).name
     if rule not in READING_RULES:
@@ -187,7 +188,7 @@ def read_level_probabilities(
     return ParsedVerdict(verdict, "probabilities", mass=mass, probabilities=shares)
 
 
-def level_token_places(
+def rubric_level_token_indices(
     tokens: Sequence[str], options: Sequence[str], arrangement: Arrangement
 ) -> list[int] | None:
     """Return, for each criterion of a rubric, the index of the token that states its level; None if
@@ -241,7 +242,9 @@ class RecordedReplyReader:
         found = parse_verdict(format, reply, options)
         return RecordedReading(found.verdict, found.rule or format, found.reason)
 
-    def detect(self, replies: Sequence[tuple[str, int]]) -> str:
+    def detect_format(self, replies: Sequence[tuple[str, int]]) -> str:
+        """Return the format that reads most of the replies, each given with its number of options;
+        "" if none reads MIN_DETECTED_SHARE of them."""
         shares = {name: _readable_share(name, replies) for name in MARKED_FORMATS}
         best = max(shares, key=lambda name: shares[name])  # if equal, the strictest
         return best if shares[best] >= MIN_DETECTED_SHARE else ""

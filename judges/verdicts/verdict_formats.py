@@ -50,7 +50,8 @@ class Format:
     """Option of a verdict on one answer -> the words for it in the closing instruction."""
 
     def labels_for(self, n_options: int = 2) -> tuple[str, ...]:
-        """Return the labels of the options in order: ("A", "B", …) or ("1", "2", …)."""
+        """Return the labels of the options in order: ("A", "B", …) or ("1", "2", …); () if the
+        format has no labels."""
         if self.labels == "none":
             return ()
         if self.labels == "numbers":
@@ -66,7 +67,7 @@ class Format:
         """Return the start of the reply up to the label; None if a label takes several tokens."""
         return self.prefill if n_options <= self.single_tokens else None
 
-    def gbnf(self, n_options: int = 2) -> str | None:
+    def grammar_for(self, n_options: int = 2) -> str | None:
         """Return a llama.cpp grammar that forces a readable verdict; None if the format has none,
         or needs none because the reply is pre-filled up to the label."""
         if self.grammar is None or self.prefill_for(n_options) is not None:

@@ -15,7 +15,8 @@ from metrics.estimation.intervals import Floats
 
 @dataclass(frozen=True)
 class CohenKappa:
-    """Observed and chance agreement, κ and its standard error; None where undefined."""
+    """Cohen's κ of two raters on n cases: `observed` agreement, agreement `expected` by chance, κ
+    and its standard `error`; None where undefined, with the reason in `note`."""
 
     observed: float | None
     expected: float | None
@@ -60,19 +61,19 @@ def _kappa_standard_error(p: Floats, kappa: float, n: int) -> float:
 def spearman_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
     """Compute Spearman's rank correlation; None with fewer than two pairs of values, or if a
     variable is constant."""
-    return _correlation(stats.spearmanr, first, second)
+    return _correlation_or_none(stats.spearmanr, first, second)
 
 
 def pearson_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
     """Compute Pearson's correlation; None with fewer than two pairs of values, or if a variable is
     constant."""
-    return _correlation(stats.pearsonr, first, second)
+    return _correlation_or_none(stats.pearsonr, first, second)
 
 
-def _correlation(
-    function: Callable[[Floats, Floats], tuple[float, float]], first: ArrayLike, second: ArrayLike
+def _correlation_or_none(
+    correlate: Callable[[Floats, Floats], tuple[float, float]], first: ArrayLike, second: ArrayLike
 ) -> float | None:
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
-    return float(function(a, b)[0])
+    return float(correlate(a, b)[0])

@@ -77,8 +77,10 @@ def judges_as_annotators(
         selected = ~human & (judge == name)
         own = _judge_agreement_share(counts, case[selected], choice[selected])
         shares.append(own - person)
-        found.append(_judge_as_annotator(name, own, person, item))
-    best = _shares_of_rounds_led(np.stack(shares), item, rng, rounds) if found else []
+        found.append(_estimate_judge_as_annotator(name, own, person, item))
+    best = (
+        _share_of_bootstraps_each_judge_leads(np.stack(shares), item, rng, rounds) if found else []
+    )
     ranked = [
         JudgeAsAnnotator(one.judge, one.with_judge, one.with_person, one.advantage, share)
         for one, share in zip(found, best, strict=True)
@@ -92,7 +94,7 @@ def _value_or_minus_infinity(value: float | None) -> float:
 
 def _people_agreement_share(counts: Ints) -> Floats:
     """Return, for each case, the share of the other voters who agree with a voter, averaged over
-    voters. The share is nan for cases with fewer than two votes."""
+    voters; nan for cases with fewer than two votes. `counts` has the votes, [case, choice]."""
     n = counts.sum(axis=1)
     return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
@@ -101,7 +103,8 @@ def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
     """Return, for each case, the share of voters who agree with the judge, averaged over the
     judge's verdicts; nan for cases with fewer than two votes or no verdict.
 
-    Leaving out each voter in turn and averaging gives the same share.
+    `counts` has the votes, [case, choice] as in `count_votes`; `case` and `choice` are those of
+    each verdict of the judge. Leaving out each voter in turn and averaging gives the same share.
     """
     n = counts.sum(axis=1)
     agreeing = safe_divide(counts[case, choice + 1], np.where(n > 1, n, 0)[case])
@@ -109,7 +112,11 @@ def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
     return safe_divide(total, np.bincount(case, minlength=len(counts)))
 
 
-def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> JudgeAsAnnotator:
+def _estimate_judge_as_annotator(
+    name: str, own: Floats, person: Floats, item: Ints
+) -> JudgeAsAnnotator:
+    """Estimate the mean agreement with people of the judge (`own`) and of a person (`person`), and
+    the difference, from their shares by case (nan: unknown); `item` is the item of each case."""
     both = np.isfinite(own) & np.isfinite(person)
     if not both.any():
         none = unknown_estimate(NO_COMMON_CASES_NOTE, "share")
@@ -122,12 +129,12 @@ def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> J
     )
 
 
-def _shares_of_rounds_led(
+def _share_of_bootstraps_each_judge_leads(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
     """Return, for each judge, the share of bootstrap rounds in which this judge has the largest
-    advantage over the person it replaces; equally good judges share a round. Only cases that all
-    judges have are used; without such cases the share is None."""
+    advantage over the person it replaces; equally good judges share a round. `advantage` is [judge,
+    case], nan where unknown. Only cases known for all judges are used; None without such cases."""
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)

@@ -28,8 +28,9 @@ NO_CHOICE = -2
 
 @dataclass(frozen=True)
 class CaseVerdicts:
-    """Readable verdicts that pick an answer or a tie (`rows`), with the number of the case (`case`)
-    and the index of the chosen contestant in `names`, or TIE (`chosen`), of each row."""
+    """Readable verdicts that pick an answer or a tie (`rows`). Arrays with an entry for each row:
+    `case`, the number of its case, and `chosen`, the index of the chosen contestant in `names`, or
+    TIE. `cases` is the number of cases."""
 
     rows: pd.DataFrame
     names: list[str]
@@ -48,8 +49,9 @@ def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
 
 
 def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
-    """Return the most frequent choice in each case; TIE if several are most frequent, NO_CHOICE
-    without votes."""
+    """Return the most frequent choice in each of the `cases` cases; TIE if several are most
+    frequent, NO_CHOICE without votes. `case` and `chosen` are the case and the choice (index of a
+    contestant, or TIE) of each vote."""
     width = int(chosen.max(initial=0)) + 2
     votes, code = unique_codes(case * width + chosen + 1)
     counts = np.bincount(code, minlength=len(votes))
@@ -65,7 +67,7 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
 
 def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
     """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
-    that the people's majority prefers."""
+    of the answer that the people's majority prefers; both are TIE for a tie."""
     data = build_case_verdicts(evidence.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -81,6 +83,8 @@ def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints,
 def _apply_tie_rule(
     rows: pd.DataFrame, a: Ints, b: Ints, ties: TieRule
 ) -> tuple[pd.DataFrame, Ints, Ints]:
+    """Return the rows with their picks `a` and `b` by two raters (slot, or TIE): all rows if `ties`
+    is "keep", only those where neither pick is a tie if it is "drop"."""
     if ties == "keep":
         return rows, a, b
     selected = (a >= 0) & (b >= 0)
@@ -108,7 +112,7 @@ def people_agreement_measure(ties: TieRule = "keep") -> Measure:
 
 def people_kappa_measure(ties: TieRule = "keep") -> Measure:
     """Define the measure: Cohen's κ of a judge with the people's majority; the categories are the
-    slots (first, second) and the tie."""
+    slots (first, second) and the tie. `ties` as in `people_agreement_measure`."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
@@ -119,6 +123,7 @@ def people_kappa_measure(ties: TieRule = "keep") -> Measure:
 
 
 def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
+    """Return the tally whose statistic is Cohen's κ of the picks `a` and `b` (slot, or TIE)."""
     size = max(int(a.max(initial=0)), int(b.max(initial=0))) + 2
     columns = [(a + 1 == i) & (b + 1 == j) for i in range(size) for j in range(size)]
 
@@ -135,8 +140,8 @@ def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
 def people_agreement_table(
     frame: pd.DataFrame, by: Sequence[str] = ("judge",)
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Compute each cell's agreement and κ with the people's majority, with ties and without. Cells
-    without a verdict on a case that people voted on are left out."""
+    """Return cell -> name of a measure -> estimate: agreement and κ with the people's majority,
+    with ties and without. Cells without a verdict on a case that people voted on are left out."""
     evidence = GroupedFrame(frame, by)
     measures = (
         people_agreement_measure(),
@@ -161,8 +166,9 @@ def judge_agreement_matrix(
     """Compute, for every two judges, the share of equal verdicts on the same case with the same
     prompt and order.
 
-    A judge's repeats are reduced to the most frequent verdict. With `people`, the people's majority
-    is added as the judge "people"; all verdicts of a judge are compared with it, in every order.
+    A judge's repeats are reduced to the most frequent verdict. With `ties` "drop", verdicts count
+    only where neither judge gave a tie. With `people`, the people's majority is added as the judge
+    "people"; all verdicts of a judge are compared with it, in every order.
     """
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)

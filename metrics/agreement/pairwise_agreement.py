@@ -2,8 +2,8 @@
 α.
 
 All intervals are clustered by item. A call is here one case (the compared answers to one item) in
-one order. A rater is a value of the column `judge` (relabel it to separate prompts); `people` is
-the majority of the people who voted on the same answers.
+one order, and with one prompt if `same_prompt`. A rater is a value of the column `judge`; `people`
+is the majority of the people who voted on the same answers.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def pair_agreement(
 ) -> PairAgreement:
     """Compute the agreement of two arrays of verdicts (slots or TIE) on the same calls.
 
-    `item` is the item of each call. `weigh` returns the weights of the calls that a mask selects
-    (default: 1 each).
+    `item` is the item of each call, `note` the note of the estimates. `weigh` returns the weights
+    of the calls that a mask selects (default: 1 each).
     """
     decided = (first >= 0) & (second >= 0)
     parts = []
@@ -87,6 +87,8 @@ def pair_agreement(
 def _agreement_coefficients(
     a: Ints, b: Ints, item: Ints, note: str, weight: Floats | None = None
 ) -> tuple[Estimate, Estimate, Estimate]:
+    """Estimate the share of equal verdicts, κ and α of two arrays of verdicts (slots or TIE) on the
+    same calls."""
     if len(a) == 0:
         why = note or NOTHING_COMMON_NOTE
         return (
@@ -115,7 +117,8 @@ def _share_of_equal_verdicts(sums: Floats, size: int, n: int, note: str) -> Esti
 def _contingency_tables_by_item(
     cell: Ints, item: Ints, cells: int, weight: Floats | None = None
 ) -> Floats:
-    """Count the calls in each cell of the two raters' contingency table, by item: [item, cell]."""
+    """Count the calls (or add up their weights) in each cell of the two raters' contingency table,
+    by item: [item, cell]. `cell` and `item` are those of each call, `cells` the table's size."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
@@ -124,6 +127,8 @@ def _contingency_tables_by_item(
 def _estimate_chance_corrected(
     sums: Floats, statistic: Statistic, n: int, unit: str, note: str
 ) -> Estimate:
+    """Estimate κ or α (`statistic`) from the tables of `_contingency_tables_by_item`; the interval
+    is widened if there are fewer than FEW_DISAGREEMENTS disagreements."""
     effect = _effect_of_full_disagreement(sums.sum(axis=0))
     got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note, effect)
     if got.value is None:
@@ -136,7 +141,7 @@ def _estimate_chance_corrected(
 
 def _effect_of_full_disagreement(totals: Floats) -> float:
     """Difference of κ or α between raters who always agree and raters who never agree: 1/(1 −
-    expected agreement)."""
+    expected agreement). `totals` is the raters' contingency table, flattened."""
     table = _reshape_to_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
@@ -147,6 +152,9 @@ def _reshape_to_square(totals: Floats, size: int) -> Floats:
 
 
 def _kappa_statistic(size: int) -> Statistic:
+    """Return the function that computes Cohen's κ from the two raters' contingency table, which is
+    flattened and has `size` categories."""
+
     def statistic(totals: Floats) -> Floats:
         table = _reshape_to_square(totals, size)
         p = safe_divide(table, table.sum(axis=(-2, -1))[..., None, None])
@@ -191,13 +199,19 @@ class VerdictGrid:
         return pair_agreement(a[both], b[both], self.item[both], note)
 
 
-def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
-    """Build the array of verdicts [rater, call]: the people's majority first, then each judge. A
-    judge's repeats in one order are reduced to the most frequent verdict."""
+def build_verdict_grid(frame: pd.DataFrame, same_prompt: bool = False) -> VerdictGrid:
+    """Build the array of verdicts [rater, call]: the people's majority first, if people voted, then
+    each judge. A judge's repeats in one order are reduced to the most frequent verdict.
+
+    With `same_prompt`, verdicts with different prompts are different calls. Without it each value
+    of the column `judge` must stand for one prompt, so that raters with different prompts can be
+    compared.
+    """
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame[list(_READ_COLUMNS)]))
     human = row_selection.people_mask(rows)
     machine = row_selection.modal_verdicts(row_selection.select_rows(rows, ~human))
-    ask, asks = row_selection.group_codes(machine, ASK_KEY)
+    key = (*ASK_KEY, "prompt") if same_prompt else ASK_KEY
+    ask, asks = row_selection.group_codes(machine, key)
     judge = machine["judge"].astype("category").cat.remove_unused_categories()
     names = sorted(str(name) for name in judge.cat.categories)
     line = np.array([names.index(str(name)) for name in judge.cat.categories], np.int64)
@@ -213,7 +227,8 @@ def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
 
 
 def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
-    """Return, for each call, the slot of the answer most people chose; NO_CHOICE without votes."""
+    """Return, for each call (row of `asks`), the slot of the answer that most people chose (rows of
+    `votes`); TIE if no single choice is the most frequent, NO_CHOICE without votes."""
     both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
     both = both.astype(dict.fromkeys(ASK_KEY, "category"))
     case, cases = row_selection.group_codes(both, CASE_KEY)
@@ -226,9 +241,12 @@ def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]
     return np.where(winner >= 0, slot, winner).astype(np.int8)
 
 
-def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Compute the agreement of every two raters, as a symmetric matrix [rater][rater]."""
-    grid = build_verdict_grid(frame)
+def agreement_matrix(
+    frame: pd.DataFrame, same_prompt: bool = False
+) -> dict[str, dict[str, PairAgreement]]:
+    """Compute the agreement of every two raters (judges and, if people voted, their majority as
+    PEOPLE), as a symmetric matrix [rater][rater]; `same_prompt` as in `build_verdict_grid`."""
+    grid = build_verdict_grid(frame, same_prompt)
     table: dict[str, dict[str, PairAgreement]] = {name: {} for name in grid.raters}
     for first, second in combinations(grid.raters, 2):
         got = grid.agreement_between(first, second)
@@ -279,7 +297,8 @@ def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
 def extract_case_votes(
     rows: pd.DataFrame, human: row_selection.Mask, case: Ints, cases: int
 ) -> PeopleVotes:
-    """Extract people's votes (mask `human`) from rows whose case codes are `case`."""
+    """Extract people's votes (mask `human`) from rows with the case codes `case`, which are below
+    `cases`; of a person's repeated votes on a case only the first."""
     votes = row_selection.select_rows(rows, human)
     one, ones = row_selection.group_codes(votes, (*CASE_KEY, "judge"))
     first = row_selection.first_rows(one, ones)
@@ -295,7 +314,8 @@ def extract_case_votes(
 
 
 def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
-    """Convert the slot picked in each row to an index in the sorted names of the models shown."""
+    """Convert the slot picked in each row to an index in the sorted names of the models shown in
+    that row; a tie stays TIE."""
     if len(rows) == 0:
         return np.zeros(0, np.int64)
     names = row_selection.contestants(rows)
@@ -311,7 +331,7 @@ def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
 
 
 def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
-    """Compute the agreement among people from votes that are already extracted."""
+    """Compute the agreement among people from their votes as arrays."""
     a, b = vote_pairs(votes)
     item = votes.item[a]
     # Each pair in both directions, so that κ does not depend on which vote comes first.

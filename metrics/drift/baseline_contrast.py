@@ -40,8 +40,8 @@ def baseline_p_value(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
     """Return the p-value of "the baseline night does not differ from the later nights".
 
     It is the probability that the sum of the items' weights is at least as large as observed if,
-    for each item, a night drawn at random is taken as the baseline. `bags[i]` has the scores of
-    item i on all nights, `baseline[i]` its score on the baseline night.
+    for each item, a night drawn at random is taken as the baseline. `bags[i]` is score -> number of
+    nights of item i, `baseline[i]` its score on the baseline night.
     """
     weighted, observed = [], []
     for bag, score in zip(bags, baseline, strict=True):
@@ -79,17 +79,19 @@ def _probability_of_high_scores(high: int, nights: int) -> float:
     baseline night and low on all later nights, except that each night errs with probability
     _SLIP."""
     later = nights - 1
-    first_high = (1 - _SLIP) * _binomial_probability(high - 1, later)
-    return first_high + _SLIP * _binomial_probability(high, later)
+    first_high = (1 - _SLIP) * _probability_of_slips(high - 1, later)
+    return first_high + _SLIP * _probability_of_slips(high, later)
 
 
-def _binomial_probability(high: int, nights: int) -> float:
-    return math.comb(nights, high) * _SLIP**high * (1 - _SLIP) ** (nights - high)
+def _probability_of_slips(slips: int, nights: int) -> float:
+    """Binomial probability that `slips` of the nights err, each with probability _SLIP."""
+    return math.comb(nights, slips) * _SLIP**slips * (1 - _SLIP) ** (nights - slips)
 
 
 def contrast_strength(night: int, p: float) -> float:
-    """Convert the p-value on the given night after the baseline to a strength that raises an alarm
-    at 1/α, like an e-value; 0 on nights that are not in `LOOKS`."""
+    """Convert the p-value of the night number `night` after the baseline to a strength like an
+    e-value: an alarm is raised at 1/α, with α the allowed rate of false alarms. 0 on nights that
+    are not in `LOOKS`."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)

@@ -23,8 +23,8 @@ def lower_tail_probability(bags: Sequence[Bag], tonight: Sequence[int]) -> float
     """Return the probability of a sum of scores at most as high as tonight's, if no night differs
     from the others.
 
-    `tonight[i]` is one of the scores in `bags[i]`. Low scores are bad. The p-value is conservative:
-    sums equal to tonight's count in full.
+    `bags[i]` is score -> number of nights of item i, tonight included; `tonight[i]` its score
+    tonight. Low scores are bad. The p-value is conservative: sums equal to tonight's count in full.
     """
     varied = [(bag, score) for bag, score in zip(bags, tonight, strict=True) if len(bag) > 1]
     if not varied:
@@ -42,8 +42,9 @@ def lower_tail_probability(bags: Sequence[Bag], tonight: Sequence[int]) -> float
 def _add_random_score(
     weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
-    """Return the distribution of a sum of scores after adding a random score from `bag`; `weights`
-    is the distribution before. Entry i is the probability of the lowest possible sum + i·`unit`."""
+    """Return the distribution of a sum of scores after adding a random score from `bag`, whose
+    lowest score is `low`; `weights` is the distribution before. Entry i is the probability of the
+    lowest possible sum + i·`unit`."""
     nights = sum(bag.values())
     longest = (max(bag) - low) // unit
     found = np.zeros(len(weights) + longest)

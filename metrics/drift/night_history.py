@@ -53,22 +53,23 @@ class StreamHistory:
         )
 
     def with_baseline(self, tonight: Mapping[str, str]) -> StreamHistory:
-        """Return the history with one more baseline night, which is not tested for a change."""
+        """Return the history with one more baseline night, which is not tested for a change;
+        `tonight` is item -> outcome."""
         single = self.single if self.evidence.nights else {} if self.bags else tonight
         return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
 
     def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
-        """Compare a night with the earlier nights; return the comparison and the history with this
-        night added."""
+        """Compare a night (`tonight`: item -> outcome) with the earlier nights; return the
+        comparison and the history with this night added."""
         common = [item for item in tonight if item in self.bags]
         bags = _add_night(self.bags, tonight)
         scores = {item: outcome_scores(self.kind, bags[item]) for item in common}
         ours = [scores[item][tonight[item]] for item in common]
-        counts = [_count_scores(scores[item], bags[item]) for item in common]
+        counts = [_count_nights_by_score(scores[item], bags[item]) for item in common]
         p = lower_tail_probability(counts, ours)
         evidence = self.evidence.after(p)
         strength = self._strength_of_evidence(bags, evidence)
-        earlier = [_mean_of_earlier(scores[item], self.bags[item]) for item in common]
+        earlier = [_mean_score(scores[item], self.bags[item]) for item in common]
         shown = NightComparison(
             float(np.mean(ours)) / SCALE if ours else None,
             float(np.mean(earlier)) / SCALE if earlier else None,
@@ -92,7 +93,7 @@ class StreamHistory:
         sign = -1 if self.kind == "agreement" else 1  # a baseline unlike the others agrees less
         for item, outcome in self.single.items():
             scores = outcome_scores(self.kind, bags[item])
-            counted = _count_scores(scores, bags[item])
+            counted = _count_nights_by_score(scores, bags[item])
             counts.append({sign * score: nights for score, nights in counted.items()})
             baseline.append(sign * scores[outcome])
         p = baseline_p_value(counts, baseline)
@@ -127,19 +128,22 @@ def _add_night(bags: Bags, tonight: Mapping[str, str]) -> Bags:
     return found
 
 
-def _count_scores(scores: Mapping[str, int], bag: Mapping[str, int]) -> dict[int, int]:
+def _count_nights_by_score(scores: Mapping[str, int], bag: Mapping[str, int]) -> dict[int, int]:
+    """Return score -> number of nights, from outcome -> score and outcome -> nights (`bag`)."""
     counts: dict[int, int] = {}
     for outcome, nights in bag.items():
         counts[scores[outcome]] = counts.get(scores[outcome], 0) + nights
     return counts
 
 
-def _mean_of_earlier(scores: Mapping[str, int], bag: Mapping[str, int]) -> float:
+def _mean_score(scores: Mapping[str, int], bag: Mapping[str, int]) -> float:
+    """Mean score over nights, from outcome -> score and outcome -> number of nights (`bag`)."""
     return sum(scores[outcome] * nights for outcome, nights in bag.items()) / sum(bag.values())
 
 
 def _estimate_difference(ours: list[int], earlier: list[float]) -> Estimate:
-    """Estimate the mean over items of tonight's score − mean of earlier nights, with t interval."""
+    """Estimate the mean over items of tonight's score (`ours`) − mean score of earlier nights, both
+    in sixtieths, with a t interval; the estimate is on the scale from −1 to 1."""
     if not ours:
         return unknown_estimate("no item in common with the baseline", "share")
     gap = (np.array(ours) - np.array(earlier)) / SCALE

@@ -29,7 +29,7 @@ RESISTANCE: Final = "resistance"
 KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
 """Key of a measure -> kind of its score in baseline files, where they differ."""
 CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
-    KNOWN_ANSWERS: lambda rows: bool((rows["truth"] >= 0).any()),
+    KNOWN_ANSWERS: lambda rows: bool((rows["known_answer"] >= 0).any()),
     BOTH_ORDERS: lambda rows: bool((rows["orders"] > 1).any()),
 }
 """Condition of a measure -> whether a night meets it."""
@@ -53,10 +53,11 @@ def score_night(
 ) -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`).
 
-    Each judge with each prompt has a stream for each measure of the catalogue with the outlet
-    "gate" whose conditions the study meets: accuracy (if no better answers are known: agreement
-    with the other nights), coverage (share of usable replies) and consistency. If the study has
-    twins, a stream RESISTANCE has the share of their verdicts that go to the original.
+    Each judge with each prompt has a stream for each measure that the catalogue lists for the
+    command `gate` and whose conditions the study meets: accuracy (if no better answers are known:
+    agreement with the other nights), coverage (share of usable replies) and consistency. If the
+    study has duels of an answer against its twin, a stream RESISTANCE has the share of their
+    verdicts for the original.
     """
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found: dict[Stream, dict[str, str]] = {}
@@ -64,11 +65,11 @@ def score_night(
         own = (machine["judge"] == judge) & (machine["prompt"] == prompt)
         rows = row_selection.select_rows(machine, own & ~machine["noise"])
         if not CONDITIONS[KNOWN_ANSWERS](rows):
-            found[Stream(judge, prompt, "agreement")] = _verdict_texts(rows)
+            found[Stream(judge, prompt, "agreement")] = _verdict_text_by_item(rows)
         for record in sorted(records.listed("gate"), key=lambda one: one.question != "agreement"):
             if all(CONDITIONS[need](rows) for need in record.needs):
                 kind = KINDS.get(record.key, record.key)
-                found[Stream(judge, prompt, kind)] = _mean_scores(record, rows)
+                found[Stream(judge, prompt, kind)] = _measure_scores_by_item(record, rows)
     if twins is not None and len(twins):
         found |= _score_resistance(twins, frame)
     return found
@@ -90,7 +91,7 @@ def _score_resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, 
     return found
 
 
-def _mean_scores(record: MeasureRecord, rows: pd.DataFrame) -> dict[str, str]:
+def _measure_scores_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dict[str, str]:
     """Return item -> the measure's value on the item, or 1 minus this value if low values are
     good, in sixtieths as text: "30" for a half."""
     tally = record.estimator.tally(GroupedFrame(rows))
@@ -101,7 +102,7 @@ def _mean_scores(record: MeasureRecord, rows: pd.DataFrame) -> dict[str, str]:
     return {str(item): str(round(SCALE * mean)) for item, mean in good[sums["n"] > 0].items()}
 
 
-def _verdict_texts(rows: pd.DataFrame) -> dict[str, str]:
+def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
     """Return item -> verdicts of the item's calls, sorted by the order shown, as one text."""
     found: dict[str, list[str]] = {}
     columns = (rows[name].astype(str) for name in ("item", "shown", "labels"))
@@ -114,6 +115,8 @@ def _verdict_texts(rows: pd.DataFrame) -> dict[str, str]:
 
 
 def _verdict_as_text(shown: str, pick: int) -> str:
+    """Return the chosen contestant of `shown` (names in the order shown, joined by SEP), "tie", or
+    "?" without a verdict."""
     if pick == NO_PICK:
         return "?"
     return "tie" if pick == TIE else shown.split(SEP)[pick]

@@ -33,8 +33,8 @@ EXACT_METHOD: Final = "Clopper–Pearson, one-sided"
 @dataclass(frozen=True)
 class CertifiedShare:
     """The share of comparisons certified for an error of at most `alpha` with confidence
-    1 − `delta`, the margin at which the judge decides them (None if no margin is certified), and
-    the error there."""
+    1 − `delta`, the margin at which the judge decides them, and the error there. If no margin is
+    certified, `margin` is None, and `share` and `error` are unknown."""
 
     alpha: float
     delta: float
@@ -49,13 +49,14 @@ def upper_error_limit(errors: int, n: int, delta: float = DELTA) -> float:
 
 
 def labels_needed(alpha: float = ALPHA, delta: float = DELTA) -> int:
-    """Smallest number of labelled items that certifies an error of α if none of them is wrong."""
+    """Smallest number of labelled items that certifies an error of at most α with confidence 1 − δ
+    if the judge is wrong on none of them."""
     return math.ceil(math.log(delta) / math.log1p(-alpha) - 1e-9)
 
 
 def certify_share(
     score: Floats,
-    truth: Floats,
+    known_winner: Floats,
     items: Ints,
     margins: Sequence[float],
     alpha: float = ALPHA,
@@ -63,12 +64,13 @@ def certify_share(
 ) -> CertifiedShare:
     """Certify the largest share of comparisons whose score has at least a margin.
 
-    `score` is positive where the judge prefers the first contestant; `truth` is +1 where that one
-    is better, else −1. The margins must not have been chosen with the same labels. Margins that
-    decide fewer items than `labels_needed` are passed over: this depends on the scores alone.
+    `score`, `known_winner` and `items` have an entry for each labelled comparison: the score,
+    positive where the judge prefers the first contestant; +1 where that one is better, else −1; the
+    item. `margins` are the values of |score| to try, not chosen with the same labels. Margins that
+    decide fewer items than `labels_needed` are skipped.
     """
     drawn = _draw_one_per_item(items)
-    size, wrong = np.abs(score[drawn]), score[drawn] * truth[drawn] < 0
+    size, wrong = np.abs(score[drawn]), score[drawn] * known_winner[drawn] < 0
     least = labels_needed(alpha, delta)
     certified: tuple[float, int, int] | None = None
     limit = None
@@ -98,7 +100,7 @@ def certify_share(
 
 
 def _draw_one_per_item(items: Ints) -> Ints:
-    """Draw one comparison of each item, with a fixed seed."""
+    """Draw one comparison of each item, with a fixed seed; return their row numbers, sorted."""
     order = np.random.default_rng(SEED).permutation(len(items))
     _, first = np.unique(items[order], return_index=True)
     return np.sort(order[first])
@@ -107,13 +109,13 @@ def _draw_one_per_item(items: Ints) -> Ints:
 def certify_judge_share(
     grid: OrderGrid, raters: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
 ) -> CertifiedShare:
-    """Certify the share of one judge, or of a jury that was not chosen by its agreement; `raters`
-    are the numbers of its judges in the grid.
+    """Certify the largest share of comparisons that one judge may decide alone, or a jury that was
+    not chosen by its agreement; `raters` are the numbers of its judges in the grid.
 
     The score of a judge with graded replies is their mean over both orders; otherwise it is the sum
     of the verdicts of all judges in both orders.
     """
-    known = grid.truth != 0
+    known = grid.known_winner != 0
     if len(raters) == 1 and grid.graded is not None and np.isfinite(grid.graded[raters[0]]).any():
         graded = grid.graded[raters[0]].astype(np.float64)
         score, margins = (graded[0] + graded[1]) / 2, tuple(MARGINS)
@@ -121,4 +123,6 @@ def certify_judge_share(
         score = jury_votes([grid.verdicts[rater] for rater in raters])
         margins = tuple(float(votes) for votes in range(1, 2 * len(raters) + 1))
     keep = known & np.isfinite(score)
-    return certify_share(score[keep], grid.truth[keep], grid.items[keep], margins, alpha, delta)
+    return certify_share(
+        score[keep], grid.known_winner[keep], grid.items[keep], margins, alpha, delta
+    )

@@ -31,7 +31,7 @@ from metrics.estimation.intervals import (
 from metrics.estimation.rare_events import Z95
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, START_RATING, RankRange
 from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT, graph_components
-from metrics.remedies.known_winners import TruthSource
+from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from studies.domain import Estimate
 from studies.frames.frame import SEP
@@ -67,19 +67,20 @@ class CorrectedRanking:
     """Judges and prompts whose verdicts do not count (MIN_SLOPE)."""
 
     def data(self) -> Json:
-        """JSON object of the ranking; of a refused one, the reason and the judges' errors."""
+        """JSON object of the ranking; if it was refused, of the reason and the judges' errors."""
         if self.refused:
             return {"refused": self.refused} | ({"errors": self.errors} if self.errors else {})
         return {name: value for name, value in vars(self).items() if name != "refused"}
 
 
 def corrected_ranking(
-    frame: pd.DataFrame, source: TruthSource | None = None
+    frame: pd.DataFrame, source: WinnerSource | None = None
 ) -> CorrectedRanking | None:
     """Rank the contestants of a frame, corrected for the judges' errors; None if no better answer
-    is known (`source` says which answers count as known)."""
+    is known or only people judged. `source` of the better answers: recorded ones, or people's
+    majority (default: `default_winner_source`)."""
     grid = build_order_grid(frame, (), source)
-    known = grid.truth != 0
+    known = grid.known_winner != 0
     if not known.any() or not len(grid.raters):
         return None
     contestants = frame["comparison"].astype(str).to_numpy()[grid.row]
@@ -89,7 +90,7 @@ def corrected_ranking(
 def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> CorrectedRanking:
     """Rank the contestants of a grid of verdicts, corrected for the judges' errors. `pairs` names
     the two contestants of each comparison in alphabetical order."""
-    labels = len(np.unique(grid.items[grid.truth != 0]))
+    labels = len(np.unique(grid.items[grid.known_winner != 0]))
     errors = {"/".join(one): _judge_errors(grid, k) for k, one in enumerate(grid.raters)}
     kept = [k for k, one in enumerate(errors.values()) if _is_better_than_chance(one["slope"])]
     left_out = tuple(name for k, name in enumerate(errors) if k not in kept)
@@ -107,7 +108,7 @@ def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> 
     linked[low, high] = True
     if graph_components(linked).max() > 0:
         return CorrectedRanking("refused: comparisons do not connect all models", labels)
-    counts = _Counts(grid, kept, low, high, len(names))
+    counts = _VerdictCounts(grid, kept, low, high, len(names))
     if len(names) > MAX_CONTESTANTS or counts.sums.size > 6 * MAX_CELLS:
         return CorrectedRanking(
             f"left out: computed for at most {MAX_CONTESTANTS} models and {MAX_CELLS:,} cells "
@@ -117,15 +118,15 @@ def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> 
     return _build_ranking(counts, names, errors, left_out, labels, grid.size)
 
 
-def _judge_errors(grid: OrderGrid, cell: int) -> dict[str, Estimate]:
-    """Error rates of rater number `cell` on the labelled comparisons, with the better answer shown
-    `first` and `second`, and `slope`: 1 minus both."""
-    loss = (1 - grid.verdicts[cell].astype(np.float64) * grid.truth) / 2
+def _judge_errors(grid: OrderGrid, rater: int) -> dict[str, Estimate]:
+    """Error rates of rater number `rater` on the labelled comparisons: "first" with the better
+    answer shown first, "second" with it shown second, and "slope": 1 minus both."""
+    loss = (1 - grid.verdicts[rater].astype(np.float64) * grid.known_winner) / 2
     found, totals = {}, []
     for position, name in enumerate(("first", "second")):
-        order = np.where(grid.truth > 0, position, 1 - position)
+        order = np.where(grid.known_winner > 0, position, 1 - position)
         here = loss[order, np.arange(grid.size)]
-        seen = np.isfinite(here) & (grid.truth != 0)
+        seen = np.isfinite(here) & (grid.known_winner != 0)
         found[name] = proportion(
             here[seen], grid.items[seen], note="" if seen.any() else "no labels"
         )
@@ -151,11 +152,13 @@ def _is_better_than_chance(slope: Estimate) -> bool:
     return slope.low is not None and slope.low > MIN_SLOPE
 
 
-class _Counts:
+class _VerdictCounts:
     """Verdicts summed by item and cell; a cell is a judge, an order and a pair of contestants.
 
-    `sums` is [item, kind, cell]. Kinds: unlabelled verdicts for a (the contestant whose name sorts
-    first) and for b; labelled comparisons with a better, errors in these; the same with b better.
+    `kept` are the numbers of the judges in the grid; `low` and `high` the numbers of the two
+    contestants of each comparison, in alphabetical order; `size` the number of contestants. `sums`
+    is [item, kind, cell]. Kinds: unlabelled verdicts for a (the contestant whose name sorts first)
+    and for b; labelled comparisons with a better, errors in these; the same with b better.
     """
 
     def __init__(self, grid: OrderGrid, kept: list[int], low: Ints, high: Ints, size: int) -> None:
@@ -170,10 +173,10 @@ class _Counts:
                 share = (1 + grid.verdicts[k, order].astype(np.float64)) / 2
                 seen = np.isfinite(share)
                 where = (j * 2 + order) * pairs + pair[seen]
-                z, truth = share[seen], grid.truth[seen]
+                z, winner = share[seen], grid.known_winner[seen]
                 values = (
-                    (truth == 0) * z, (truth == 0) * (1 - z),
-                    truth > 0, (truth > 0) * (1 - z), truth < 0, (truth < 0) * z,
+                    (winner == 0) * z, (winner == 0) * (1 - z),
+                    winner > 0, (winner > 0) * (1 - z), winner < 0, (winner < 0) * z,
                 )  # fmt: skip
                 for kind, value in enumerate(values):
                     np.add.at(self.sums, (code[seen], kind, where), value)
@@ -195,7 +198,7 @@ class _Counts:
 
 
 def _fit_by_em(
-    counts: _Counts,
+    counts: _VerdictCounts,
     totals: Floats,
     *,
     pseudo: float,
@@ -204,10 +207,13 @@ def _fit_by_em(
     steps: int = 3000,
     tolerance: float = 1e-9,
 ) -> Floats:
-    """Fit strengths [round, model] by EM, with one Newton step of the strengths in each iteration.
+    """Fit strengths in logits, [round, model], by EM, with one Newton step of the strengths in each
+    iteration; `totals` [kind, round, cell] are those of `weighted_totals`.
 
-    `start` are the first strengths. `extra` adds errors and labelled verdicts to each error rate,
-    [2, round, rate]; `pseudo` wins are added to both sides of every pair.
+    `pseudo` wins are added to both sides of every pair; `start` are the first strengths (default:
+    0); `extra` [2, round, rate] adds errors and labelled verdicts to each error rate. A round ends
+    after `steps` iterations, if no strength or error rate changes by more than `tolerance`, or if
+    two strengths differ by 2·MAX_GAP or more.
     """
     rounds = totals.shape[1]
     more = np.zeros((2, rounds, counts.rates)) if extra is None else extra
@@ -232,9 +238,16 @@ def _fit_by_em(
 
 
 def _em_iteration(
-    counts: _Counts, totals: Floats, more: Floats, theta: Floats, rates: Floats, pseudo: float
+    counts: _VerdictCounts,
+    totals: Floats,
+    more: Floats,
+    theta: Floats,
+    rates: Floats,
+    pseudo: float,
 ) -> tuple[Floats, Floats]:
-    """Run one iteration of EM: return the new error rates, and the step of the strengths."""
+    """Run one iteration of EM from the strengths `theta` [round, model] and the error `rates`
+    [round, rate]: return the new error rates, and the step to add to the strengths. `more` are the
+    extra errors and labelled verdicts (see `_fit_by_em`)."""
     for_a, for_b, a_known, a_lost, b_known, b_lost = totals
     gap = (theta[:, counts.low] - theta[:, counts.high])[:, counts.pair]
     p = 1 / (1 + np.exp(-gap))
@@ -250,9 +263,10 @@ def _em_iteration(
 
 
 def _newton_step(
-    counts: _Counts, theta: Floats, wins_a: Floats, wins_b: Floats, pseudo: float
+    counts: _VerdictCounts, theta: Floats, wins_a: Floats, wins_b: Floats, pseudo: float
 ) -> Floats:
-    """Newton step of the strengths for these wins by cell, of at most 1 logit."""
+    """Newton step of the strengths, [round, model], of at most 1 logit, for the wins of the first
+    (`wins_a`) and second contestant of each cell, [round, cell]."""
     low, high = wins_a @ counts.to_pair + pseudo, wins_b @ counts.to_pair + pseudo
     p = 1 / (1 + np.exp(theta[:, counts.high] - theta[:, counts.low]))
     total, rounds = low + high, len(theta)
@@ -269,14 +283,15 @@ def _newton_step(
 
 
 def _build_ranking(
-    counts: _Counts,
+    counts: _VerdictCounts,
     names: list[str],
     errors: Mapping[str, dict[str, Estimate]],
     left_out: tuple[str, ...],
     labels: int,
     n: int,
 ) -> CorrectedRanking:
-    """Fit the whole sample and bootstrap samples of its items, and rank by max-t."""
+    """Fit the whole sample and bootstrap samples of its items; return ratings, gaps and ranks (by
+    max-t). `labels` is the number of labelled items, `n` that of comparisons."""
     whole = counts.weighted_totals(np.ones((1, counts.items)))
     (theta,) = _fit_by_em(counts, whole, pseudo=0.0)
     bounded = bool(np.ptp(theta) < MAX_GAP)
@@ -327,7 +342,9 @@ def _build_ranking(
 def _rank_ranges(
     names: list[str], theta: Floats, rounds: Floats, t: float, bounded: bool
 ) -> dict[str, RankRange]:
-    """Ranks that the differences allow, adjusted for all differences at once (max-t)."""
+    """Return each contestant's rank, with the best and worst rank that the differences allow,
+    adjusted for all differences at once (max-t). `theta` has the strengths, best first, `rounds`
+    those of the bootstrap [round, contestant]; if not `bounded`, no difference counts."""
     size = len(names)
     left, right = np.triu_indices(size, 1)
     gaps = rounds[:, left] - rounds[:, right]

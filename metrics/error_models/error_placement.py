@@ -63,14 +63,19 @@ def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
     """
     rows = row_selection.select_known_order(row_selection.select_picks(rows))
     rows = row_selection.select_rows(rows, rows["options"] == options)
-    pick, truth = (rows[name].to_numpy().astype(np.int64) for name in ("pick", "truth"))
+    pick, known_answer = (
+        rows[name].to_numpy().astype(np.int64) for name in ("pick", "known_answer")
+    )
     item = row_selection.item_codes(rows)
-    known = truth >= 0
-    missed = known & (pick >= 0) & (pick != truth)
+    known = known_answer >= 0
+    missed = known & (pick >= 0) & (pick != known_answer)
     enough = int(missed.sum()) >= MIN_WRONG
     return ErrorPlacement(
         picks=np.bincount(pick[pick >= 0], minlength=options).tolist(),
-        accuracy=[proportion(pick[truth == k] == k, item[truth == k]) for k in range(options)],
+        accuracy=[
+            proportion(pick[known_answer == k] == k, item[known_answer == k])
+            for k in range(options)
+        ],
         wrong=[
             proportion(pick[missed] == k, item[missed])
             if enough
@@ -78,7 +83,7 @@ def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
             for k in range(options)
         ],
         excess=[
-            _excess_wrong_picks(pick[missed], truth[missed], item[missed], k, options)
+            _excess_wrong_picks(pick[missed], known_answer[missed], item[missed], k, options)
             if enough
             else unknown_estimate(FEW_WRONG_NOTE, "share")
             for k in range(options)
@@ -88,18 +93,19 @@ def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
 
 
 def _excess_wrong_picks(
-    pick: Ints, truth: Ints, item: Ints, position: int, options: int
+    pick: Ints, known_answer: Ints, item: Ints, position: int, options: int
 ) -> Estimate:
     """Share of wrong picks in a position minus the share expected if wrong picks were spread evenly
-    over the wrong positions; `truth` is the position of the right answer of each wrong pick."""
-    expected = (truth != position) / (options - 1)
+    over the wrong positions; `known_answer` is the position of each wrong pick's right answer."""
+    expected = (known_answer != position) / (options - 1)
     values = np.stack([(pick == position) - expected, np.ones(len(pick))], axis=1)
     _, sums = sum_by_item(values, item)
     return jackknife_estimate(sums, first_over_last, len(pick), "share", (-1.0, 1.0))
 
 
 def _neighbour_steps(rows: pd.DataFrame, pick: Ints, item: Ints, options: int) -> list[Estimate]:
-    """Compare the pick rate of the same answer in each position and in the next one."""
+    """Estimate, for each position but the last, the pick rate of an answer there minus that of the
+    same answer in the next position."""
     if not len(rows):
         return [unknown_estimate(ONE_POSITION_NOTE, "share")] * (options - 1)
     names = row_selection.contestants(rows)
@@ -123,7 +129,9 @@ def _neighbour_steps(rows: pd.DataFrame, pick: Ints, item: Ints, options: int) -
 
 
 def _pick_rates_by_answer(answer: Ints, picked: Floats, size: int) -> Floats:
-    """Share of the rows of each answer in which it is picked; nan without rows."""
+    """Share of the rows of each answer in which it is picked; nan without rows. `answer` is the
+    code of the answer in each row, `picked` 1 if it is picked, else 0, `size` the number of
+    codes."""
     return safe_divide(
         np.bincount(answer, picked, minlength=size), np.bincount(answer, minlength=size)
     )

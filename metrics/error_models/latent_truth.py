@@ -23,9 +23,11 @@ TINY: Final = 1e-300
 class Replies:
     """Replies of all raters as counts [rater, truth, case, pattern].
 
-    `fits` [pattern, category] is 1 where a pattern of replies fits a category; a pattern with a
-    missing reply fits several. `group` is the group of each case; the cases of group 0 have all
-    truths with equal probability, other groups have probabilities of their own.
+    A truth says which answer is the better one, a category is a complete reply (such as right in
+    both orders), and a pattern is a reply of which a part may be missing. `fits` [pattern,
+    category] is 1 where a pattern fits a category, else 0. `group` is the group of each case; the
+    cases of group 0 have all truths with equal probability, other groups have probabilities of
+    their own.
     """
 
     counts: Floats
@@ -33,7 +35,7 @@ class Replies:
     group: Ints
 
     @property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         return int(self.group.max()) + 1
 
     @property
@@ -45,9 +47,9 @@ class Replies:
 
 @dataclass(frozen=True, eq=False)
 class LatentFit:
-    """Fitted probabilities, the first axis is the bootstrap round: `kinds` [round, kind], `truths`
-    [round, group, truth], `rates` [round, kind, rater, category], and the posterior [round, kind,
-    truth, case]."""
+    """Fitted probabilities; the first axis is the bootstrap round. `kinds` [round, kind]: of each
+    kind of case; `truths` [round, group, truth]; `rates` [round, kind, rater, category]: of each
+    reply; `posterior` [round, kind, truth, case]. `log_likelihood` has a value for each round."""
 
     kinds: Floats
     truths: Floats
@@ -57,7 +59,7 @@ class LatentFit:
 
     @property
     def truth_posterior(self) -> Floats:
-        """Probability of each truth, [round, truth, case]."""
+        """Posterior probability of each truth of each case, [round, truth, case]."""
         return np.asarray(self.posterior.sum(axis=1))
 
 
@@ -70,9 +72,10 @@ def fit_latent_truth(
     steps: int = 1000,
     tolerance: float = 1e-7,
 ) -> LatentFit:
-    """Fit the model to cases with the weights [round, case], starting from a posterior [round or
-    1, kind, truth, case]. `smoothing` is added to each expected count of a category. A round
-    ends when no reply probability changes by more than the tolerance."""
+    """Fit the model of Dawid and Skene (raters who reply by an unknown true class) to cases with
+    the weights [round, case], starting from a posterior [round or 1, kind, truth, case].
+    `smoothing` is added to each expected count of a category. A round ends after `steps`
+    iterations, or when no reply probability changes by more than the tolerance."""
     rounds = len(weights)
     start = np.broadcast_to(posterior, (rounds, *posterior.shape[1:]))
     flat = data.flat_counts
@@ -104,7 +107,8 @@ def fit_latent_truth(
 def _expectation_step(
     data: Replies, flat: Floats, rates: Floats, kinds: Floats, truths: Floats
 ) -> tuple[Floats, Floats]:
-    """Posterior of the classes [round, kind, truth, case], and the log-likelihood of each case."""
+    """Return the posterior of the classes, [round, kind, truth, case], and the log-likelihood of
+    each case, [round, case]; `flat` is `data.flat_counts`."""
     rounds, kind_count = rates.shape[:2]
     shape = (rounds, kind_count, data.counts.shape[1], data.counts.shape[2])
     likelihood = np.log(np.maximum(rates @ data.fits.T, TINY))
@@ -122,8 +126,9 @@ def _expectation_step(
 def _maximisation_step(
     data: Replies, flat: Floats, weighted: Floats, rates: Floats, smoothing: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Reply probabilities, shares of kinds and of truths that make the weighted classes most
-    probable."""
+    """Return the reply probabilities, the shares of the kinds, and the shares of the truths (as in
+    LatentFit) that make the replies most probable. `weighted` is the posterior times the weights of
+    the cases, `rates` the reply probabilities before, `flat` is `data.flat_counts`."""
     rounds, kind_count, truth_count, cases = weighted.shape
     expected = weighted.reshape(rounds * kind_count, truth_count * cases) @ flat
     expected = expected.reshape(*rates.shape[:3], -1)
@@ -132,7 +137,7 @@ def _maximisation_step(
     new /= np.maximum(new.sum(axis=-1, keepdims=True), TINY)
     kinds = weighted.sum(axis=(2, 3))
     kinds = kinds / kinds.sum(axis=1, keepdims=True)
-    member = (data.group[:, None] == np.arange(data.groups)).astype(np.float64)
+    member = (data.group[:, None] == np.arange(data.group_count)).astype(np.float64)
     truths = (weighted.sum(axis=1) @ member).transpose(0, 2, 1) + smoothing
     truths = truths / np.maximum(truths.sum(axis=-1, keepdims=True), TINY)
     truths[:, 0] = 1.0 / truth_count

@@ -21,12 +21,7 @@ import pandas as pd
 from metrics.error_models.latent_truth import LatentFit, Replies, fit_latent_truth
 from metrics.estimation import row_selection
 from metrics.estimation.integer_codes import unique_codes
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    draw_item_weights,
-    wilson_bounds,
-)
+from metrics.estimation.intervals import Floats, Ints, draw_item_weights, wilson_bounds
 from metrics.remedies.effective_votes import mean_error_correlation, votes_from_correlation
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from studies.domain import Estimate
@@ -76,7 +71,7 @@ class UnlabelledJury:
     better: Floats = field(default_factory=lambda: np.zeros(0))
 
     def data(self) -> Json:
-        """JSON object of the jury, without the probability of each comparison."""
+        """JSON object of the jury without `better`; if it was refused, of the reason alone."""
         if self.refused:
             return {"refused": self.refused}
         names = ("prompt", "comparisons", "kinds", "gain", "judges", "error_correlation",
@@ -86,7 +81,8 @@ class UnlabelledJury:
 
 def jury_without_labels(frame: pd.DataFrame) -> UnlabelledJury:
     """Estimate the errors of the judges from their verdicts on pairs, with the prompt that most
-    judges have. Only comparisons with a verdict of every judge count."""
+    judges have. Only comparisons with a verdict of every judge, in one order at least, count.
+    Refused for fewer than MIN_JUDGES judges, or if `fit_jury` refuses."""
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     grid = build_order_grid(machine)
     prompts = list(dict.fromkeys(prompt for _, prompt in grid.raters))
@@ -103,8 +99,9 @@ def jury_without_labels(frame: pd.DataFrame) -> UnlabelledJury:
 
 
 def fit_jury(grid: OrderGrid, raters: Sequence[int], pairs: Sequence[str]) -> UnlabelledJury:
-    """Fit the model to the verdicts of some raters of a grid; `pairs` names the contestants of each
-    comparison."""
+    """Estimate errors and better answers from the verdicts of some raters (numbers in the grid), by
+    the model of Dawid and Skene; refused if the verdicts agree too little (MIN_GAIN) or have too
+    many different patterns (MAX_PATTERNS). `pairs` names the contestants of each comparison."""
     cases = _Cases(grid.verdicts[list(raters)].astype(np.float64), pairs, grid.item_codes[0])
     if cases.patterns * len(raters) > MAX_PATTERNS:
         return UnlabelledJury(
@@ -154,7 +151,8 @@ class _Cases:
         self.groups = int(often.sum())
 
     def weights(self, items: Floats) -> Floats:
-        """Weight of each case, from weights of the items [round, item]."""
+        """Weight of each case, [round, case], from the weights `items` of the items, [round,
+        item]."""
         rounds, patterns = len(items), self.patterns
         place = np.arange(rounds)[:, None] * patterns + self.case
         flat = np.bincount(place.ravel(), items[:, self.item].ravel(), rounds * patterns)
@@ -266,16 +264,19 @@ def _reply_rates(fit: LatentFit) -> Floats:
 
 
 def _expected_right_share(fit: LatentFit, weights: Floats) -> Floats:
+    """Expected share of comparisons whose more probable answer is the better one, by round;
+    `weights` [round, case]."""
     top = fit.truth_posterior.max(axis=1)
     return np.asarray((top * weights).sum(axis=1) / weights.sum(axis=1))
 
 
 def error_correlation(better: Floats, weights: Floats, sign: Floats) -> Floats:
-    """Mean correlation between the errors of two judges in each round, with the probability that
-    the first contestant is better, [round, case], in place of a label.
+    """Mean correlation between the errors of two judges in each round.
 
-    `weights` are the weights of the cases. An error is 1, an undecided comparison ½; `sign` [judge,
-    case] is the judge's decision from both orders.
+    `better` [round, case] is the probability that the first contestant is better, used in place of
+    a label; `weights` [round, case] are the weights of the cases. `sign` [judge, case] is the
+    judge's decision from both orders: 1 for the first contestant, −1 for the second, 0 undecided,
+    which counts as half an error.
     """
     judges = len(sign)
     left, right = np.triu_indices(judges, 1)

@@ -34,11 +34,12 @@ from studies.domain import Estimate
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
-"""Largest family (pairs of cells times measures) whose critical value is estimated by bootstrap;
-larger families use Bonferroni's critical value."""
+"""Largest family (pairs of cells times measures) whose critical value `max_t_of_all_pairs`
+estimates by bootstrap; for larger families it returns Bonferroni's."""
 MIN_DISCORDANT = 10
 """Number of units (verdicts or comparisons) that must differ between the two cells for the t
-interval of a difference of shares to be reliable; with fewer it is widened (`_widen_to_score`)."""
+interval of a difference of shares to be reliable; with fewer, `_widen_to_score_interval` widens
+it."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,9 @@ class PairedMeasure(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairedTotals:
-    """Item totals of a measure for two cells, in adjacent columns, on the items that both cells
-    have."""
+    """Item totals of a measure for two cells, on the items that both cells have: `sums` [item,
+    total] has the totals of the left cell in the first half of its columns, those of the right cell
+    in the second half. `side` computes the measure from the totals of one cell."""
 
     measure: PairedMeasure
     left: CellKey
@@ -167,7 +169,7 @@ def _estimate_families(
     critical: float = 0.0,
 ) -> list[list[Contrast]]:
     pairs = [pair for group in groups for pair in group]
-    _check_pairs(pairs, evidence.cells)
+    _check_cells_exist(pairs, evidence.cells)
     columns = [pair_totals(evidence, measure, pairs) for measure in measures]
     found, start = [], 0
     for group in groups:
@@ -193,7 +195,7 @@ def adjust_contrast_family(
     return [_build_contrast(one, raw, critical) for one, raw in zip(family, raws, strict=True)]
 
 
-def _check_pairs(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence[CellKey]) -> None:
+def _check_cells_exist(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence[CellKey]) -> None:
     absent = {cell for pair in pairs for cell in pair} - set(cells)
     if absent:
         named = ", ".join("/".join(cell) for cell in sorted(absent))
@@ -230,20 +232,20 @@ def _raw_difference(paired: PairedTotals) -> Estimate:
         paired.measure.unit,
         effect=_largest_side_change(paired),
     )
-    return _widen_to_score(paired, raw) if paired.measure.kind == "share" else raw
+    return _widen_to_score_interval(paired, raw) if paired.measure.kind == "share" else raw
 
 
 def _largest_side_change(paired: PairedTotals) -> float:
-    """Return how much the difference left − right would change if every verdict (or other unit) in
-    one cell had the opposite outcome: the larger change of the two cells. It sets the width of the
-    interval if leaving out items changes nothing."""
+    """Change of the difference left − right if every verdict (or other unit) in one cell had the
+    opposite outcome: the larger change of the two cells. It sets the width of the interval if
+    leaving out items changes nothing."""
     width = paired.sums.shape[1] // 2
     totals = paired.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
     return max(paired.measure.unit_effect(side, paired.side) for side in sides)
 
 
-def _widen_to_score(paired: PairedTotals, raw: Estimate) -> Estimate:
+def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     """Widen a t interval to Tango's score interval if few units (such as verdicts) differ between
     the two cells.
 
@@ -302,6 +304,8 @@ def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds
 
 
 def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Contrast:
+    """Return the contrast with the raw estimate, and with an interval adjusted by the family's
+    critical value (normal quantile) `critical`."""
     adjusted = replace(raw, method=ADJUSTED_METHOD)
     if raw.value is not None and raw.low is not None and raw.high is not None:
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
@@ -315,12 +319,14 @@ def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Con
 
 
 def largest_difference(measure: PairedMeasure) -> float:
-    """Largest possible difference of a measure between two cells: 1 for shares."""
+    """Largest possible difference of a measure between two cells: 1 for shares, else the width of
+    its bounds."""
     return 1.0 if measure.kind == "share" else measure.bounds[1] - measure.bounds[0]
 
 
 def _side_values(paired: PairedTotals) -> tuple[float | None, float | None]:
-    """Values of the measure in the left and in the right cell, on the common items."""
+    """Values of the measure in the left and in the right cell, on the common items; None where
+    undefined."""
     if len(paired.items) == 0:
         return None, None
     totals = paired.sums.sum(axis=0)

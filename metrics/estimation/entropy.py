@@ -27,8 +27,8 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1. 1 means that
-    all slots were chosen equally often."""
+    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1 or if all
+    counts are 0. 1 means that all slots were chosen equally often."""
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 
@@ -38,8 +38,9 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
 
     "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order,
     "order" their difference, which is due to the order. An outcome is the winner or a tie. The
-    values are means over the comparisons with at least two repeats in each order; with few repeats,
-    "order" is biased upward. The largest possible entropy is that of all winners and a tie.
+    values are means over the comparisons read in all their orders, at least two, with at least two
+    repeats in each (noise-floor repeats are left out); with few repeats, "order" is biased upward.
+    The largest possible entropy is that of all winners and a tie.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -76,5 +77,7 @@ def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
 
 
 def _outcome_counts(group: Ints, outcome: Ints, groups: int, outcomes: int) -> Floats:
+    """Count each outcome in each group, [group, outcome]; `group` and `outcome` are those of each
+    row."""
     flat = np.bincount(group * outcomes + outcome, minlength=groups * outcomes)
     return flat.reshape(groups, outcomes).astype(np.float64)

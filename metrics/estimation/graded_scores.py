@@ -1,8 +1,8 @@
 """Graded scores of verdicts on pairs: from −1 (for the second slot) to 1 (for the first slot).
 
 The score is the difference of the label probabilities if there are any; else the margin of a
-five-level verdict (better ½, much better 1); else the difference of the two answers' scores,
-divided by the range of all scores that the judge gave.
+five-level verdict (better ½, much better 1, a tie 0); else the difference of the two answers'
+scores, divided by the range of all scores that the judge gave with the prompt.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from studies.frames.frame import NO_PICK
 
 
 def first_slot_scores(frame: pd.DataFrame) -> Floats:
-    """Graded score of each row in favour of the first slot; nan where the reply is not graded."""
+    """Graded score of each row in favour of the first slot; nan where the reply is unusable or not
+    graded."""
     score = np.full(len(frame), np.nan)
     if {"score_0", "score_1"} <= set(frame.columns):
         score = _score_differences(frame)
@@ -34,7 +35,7 @@ def first_slot_scores(frame: pd.DataFrame) -> Floats:
 
 def _score_differences(frame: pd.DataFrame) -> Floats:
     """Score of the first answer minus score of the second, divided by the range of all scores that
-    the judge gave with the prompt."""
+    the judge gave with the prompt; nan without both scores."""
     scores = frame[["score_0", "score_1"]].to_numpy(np.float64)
     group, groups = row_selection.group_codes(frame, ("judge", "prompt"))
     high, low = np.full(groups, -np.inf), np.full(groups, np.inf)

@@ -37,8 +37,8 @@ def codes_offset_and_size(column: pd.Series) -> tuple[Codes, int, int]:
 
 
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
-    """Return a code for each row, equal if the rows have equal values in all `columns`; and an
-    upper limit of the codes (all are below it, but not all numbers below it occur)."""
+    """Return a code for each of the `rows` rows, equal if the rows have equal values in all
+    `columns`; and an upper limit of the codes (all are below it, not all below it occur)."""
     found = sorted((codes_offset_and_size(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1

@@ -88,7 +88,8 @@ def _unique_items(items: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
 
 
 def wilson_bounds(successes: ArrayLike, n: ArrayLike, z: ArrayLike = Z95) -> tuple[Floats, Floats]:
-    """Wilson score interval; `n` may be fractional (an effective n) and must be positive."""
+    """Lower and upper limit of the Wilson score interval of the share successes/n; `n` may be
+    fractional (an effective n) and must be positive. `z` is the normal quantile."""
     n, z = np.asarray(n, np.float64), np.asarray(z, np.float64)
     p = np.asarray(successes, np.float64) / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
@@ -118,8 +119,8 @@ def proportion(
 def rare_proportion(
     successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
 ) -> Estimate:
-    """Estimate a share that may be near 0 or 1 in few verdicts, as `proportion` does, with the
-    limits of `modified_wilson_bounds`."""
+    """Estimate a share that may be near 0 or 1 in few verdicts, as `proportion` does, with its
+    interval widened to `modified_wilson_bounds`."""
     y = np.asarray(successes, np.float64)
     found = proportion(y, items, unit, note)
     if found.value is None or found.low is None or found.high is None:
@@ -183,12 +184,7 @@ def effective_sample_size(
 
 
 def proportions(
-    successes: Floats,
-    counts: Floats,
-    group: Ints,
-    groups: int,
-    unit: str = "share",
-    note: str = "",
+    successes: Floats, counts: Floats, group: Ints, groups: int, unit: str = "share", note: str = ""
 ) -> list[Estimate]:
     """Estimate the proportions of many groups at once, from sums for each (group, item), with
     Wilson intervals at the effective n (as `proportion` does for one group)."""
@@ -205,6 +201,8 @@ def proportions(
 def _share_estimate(
     p: float, low: float, high: float, n: int, items: int, unit: str, note: str
 ) -> Estimate:
+    """Estimate of the share `p` of n verdicts; without the interval if there is one item only,
+    without a value if n is 0."""
     if n == 0:
         return unknown_estimate(note or "no verdicts", unit)
     if items < 2:
@@ -237,7 +235,8 @@ def mean_estimate(
     note: str = "",
     effect: float | None = None,
 ) -> Estimate:
-    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`.
+    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`; with
+    one item only there is no interval.
 
     If all items have the same mean, the half-width is `no_spread_half_width` with `effect`
     (default: the distance to the farther bound; without bounds there is no interval). If few rows
@@ -268,8 +267,8 @@ def mean_estimate(
 
 
 def _rare_value_margins(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
-    """Return how far the mean may lie below and above its estimate if fewer than FEW_DEVIATIONS
-    rows (and less than half of them) differ from the most frequent value; (0, 0) otherwise.
+    """Return the distances of the mean to its lower and to its upper limit if fewer than
+    FEW_DEVIATIONS rows (and less than half) differ from the most frequent value; else (0, 0).
 
     A sample with few such rows often shows too few of them, or too many. The shares of larger and
     of smaller values get Wilson limits, their mean deviations count as known (that of a side
@@ -347,11 +346,12 @@ def jackknife_estimate(
     note: str = "",
     effect: float | None = None,
 ) -> Estimate:
-    """Estimate a statistic of item totals (`sums`: [item, total]) with a delete-one-item t
-    interval.
+    """Estimate a statistic of item totals (`sums`: [item, total]) with a delete-one-item t interval
+    clipped to `bounds`; `n` is the number of verdicts behind the totals. There is no interval for
+    one item, or if the statistic is undefined without one of the items.
 
     If leaving out items changes nothing, the half-width is `no_spread_half_width` with `effect`
-    (default: the distance to the farther bound).
+    (default: the distance to the farther bound; 0 if a bound is infinite).
     """
     groups = len(sums)
     total = sums.sum(axis=0) if groups else np.zeros(sums.shape[-1])
@@ -377,7 +377,8 @@ def jackknife_estimate(
 
 
 def jackknife_error(sums: Floats, statistic: Statistic) -> float:
-    """Standard error from leaving out one item at a time; nan where it is undefined."""
+    """Standard error of a statistic of item totals (`sums`: [item, total]) from leaving out one
+    item at a time; nan with fewer than two items, or if a value is undefined."""
     groups = len(sums)
     if groups < 2:
         return math.nan
@@ -386,8 +387,8 @@ def jackknife_error(sums: Floats, statistic: Statistic) -> float:
 
 
 def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
-    """Deviations of the leave-one-item-out values from their mean; all nan if one value is
-    undefined."""
+    """Return, for each item, the statistic of the totals (`sums`: [item, total]) without this item,
+    minus the mean of these values; all nan if one value is undefined."""
     left = statistic(sums.sum(axis=0) - sums)
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 

@@ -49,16 +49,18 @@ class MeasureCube:
     """Item totals of several measures in every cell of a frame; a cell is a combination of values
     in the columns `by`.
 
-    The estimates equal those of the measure on the frame's rows after the same filter. Only the
-    note "judged in one order only" can differ if cells are pooled, because it is decided cell by
-    cell.
+    The estimates equal those of the measure on the frame's rows after the same filter, unless cells
+    judged in one order only are pooled with others: all verdicts of such a cell count here, while
+    the measure on the pooled rows counts complete order sets only.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
         evidence = self._read_cells(frame, by)
         counted = list(measures)
         if evidence is self._flags:
-            self._totals = {measure.name: _count_totals(measure, evidence) for measure in counted}
+            self._totals = {
+                measure.name: _sum_tally_by_cell_and_item(measure, evidence) for measure in counted
+            }
         else:
             self._totals = _count_in_blocks(counted, evidence, self._flags)
         del self._flags  # frees memory: the flags are computed
@@ -107,8 +109,9 @@ class MeasureCube:
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, in the cells that match `where`. If
-        no cell matches, the result is empty; without `by`, it is an estimate without a value."""
+        """Estimate the measure `name` for every combination of values in the columns `by`, in the
+        cells that match `where` (column -> value). If no cell matches, the result is empty; without
+        `by`, it is an estimate without a value."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {
@@ -134,13 +137,15 @@ class MeasureCube:
     def _compute_estimates(self, name: str, by: Sequence[str]) -> dict[CellKey, Estimate]:
         code, groups = self._group_cells(by, {})
         totals = self._totals[name]
-        cell, _, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
         measure = totals.measure
+        single = self._one_order_groups(code, len(groups))
+        if measure.prefers_order_sets:
+            totals = self._without_one_order_cells(totals, code, single)
+        cell, _, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
         found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
-            single = self._one_order_groups(code, len(groups))
             found = [
-                _note_one_order(one) if alone else one
+                _add_one_order_note(one) if alone else one
                 for one, alone in zip(found, single, strict=True)
             ]
         if measure.needs_order:
@@ -151,12 +156,13 @@ class MeasureCube:
             ]
         return dict(zip(groups, found[: len(groups)], strict=True))
 
-    def of(self, name: str, where: Mapping[str, str] | None = None) -> Estimate:
-        """Estimate one measure on all cells that match `where`, pooled."""
+    def pooled_estimate(self, name: str, where: Mapping[str, str] | None = None) -> Estimate:
+        """Estimate the measure `name` on all cells that match `where` (column -> value), pooled."""
         return self.by_cell(name, (), where)[()]
 
-    def items(self, name: str, where: Mapping[str, str] | None = None) -> int:
-        """Count the items with data for this measure in the cells that match `where`."""
+    def count_items(self, name: str, where: Mapping[str, str] | None = None) -> int:
+        """Count the items with data for the measure `name` in the cells that match `where` (column
+        -> value)."""
         code, _ = self._group_cells((), where or {})
         totals = self._totals[name]
         selected = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
@@ -176,6 +182,18 @@ class MeasureCube:
                 code[number] = groups.setdefault(tuple(cell[p] for p in places), len(groups))
         return code, list(groups)
 
+    def _without_one_order_cells(
+        self, totals: _MeasureTotals, code: Ints, single: Mask
+    ) -> _MeasureTotals:
+        """Return the totals without those of cells judged in one order only, except in groups with
+        no other cells (mask `single`); `code` is the group of each cell."""
+        keep = (~self._single[: len(code)] | single[code])[totals.cell]
+        if keep.all():
+            return totals
+        return replace(
+            totals, cell=totals.cell[keep], item=totals.item[keep], sums=totals.sums[keep]
+        )
+
     def _groups_without_order(self, code: Ints, groups: int) -> Mask:
         """Mask of the groups of cells in which no cell records the shown order; `code` is the group
         of each cell."""
@@ -186,13 +204,15 @@ class MeasureCube:
         return np.asarray((lacking > 0) & (lacking == whole), np.bool_)
 
     def _one_order_groups(self, code: Ints, groups: int) -> Mask:
+        """Mask of the groups of cells in which all cells were judged in one order only; `code` is
+        the group of each cell (−1: none)."""
         several = np.zeros(max(groups, 1), bool)
         inside = code >= 0
         np.logical_or.at(several, code[inside], ~self._single[: len(code)][inside])
         return ~several
 
 
-def _count_totals(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
+def _sum_tally_by_cell_and_item(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
     tally = measure.tally(evidence)
     return _MeasureTotals(measure, *sum_by_cell_item(tally), tally.statistic)
 
@@ -200,8 +220,8 @@ def _count_totals(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
 def exceeds_block_size(frame: pd.DataFrame) -> bool:
     """Whether a frame is so large that it is counted in blocks of items.
 
-    Only frames of pairs are counted in blocks; with more than two options some measures need all
-    items of a cell at once.
+    Only frames of pairs with a categorical item column are counted in blocks; with more than two
+    options some measures need all items of a cell at once.
     """
     if len(frame) <= BLOCK_ROWS or not isinstance(frame["item"].dtype, pd.CategoricalDtype):
         return False  # blocks can be merged only if they share the item codes
@@ -232,7 +252,9 @@ def _count_in_blocks(
     found: dict[str, list[_MeasureTotals]] = {measure.name: [] for measure in measures}
     for number in range(blocks):
         part = _ItemBlock(whole, block == number, flags)
-        for totals in _deduplicate_indices(_count_totals(measure, part) for measure in measures):
+        for totals in _deduplicate_indices(
+            _sum_tally_by_cell_and_item(measure, part) for measure in measures
+        ):
             found[totals.measure.name].append(totals)
     names = list(found)
     merged = _deduplicate_indices(_merge_blocks(found.pop(name), items) for name in names)
@@ -262,8 +284,8 @@ def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
 
 
 def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Floats]:
-    """Add up the totals of each (cell, item); returns cell and item of each sum and the sums,
-    sorted by cell."""
+    """Add up the rows of `sums` with equal cell and item; returns the cell and the item of each
+    sum, and the sums, sorted by cell."""
     items = int(item.max(initial=0)) + 1
     present, code = unique_codes(cell * items + item)
     added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
@@ -276,7 +298,7 @@ def _pool_totals(totals: _MeasureTotals, code: Ints) -> _MeasureTotals:
     return replace(totals, cell=cell, item=item, sums=sums)
 
 
-def _note_one_order(estimate: Estimate) -> Estimate:
+def _add_one_order_note(estimate: Estimate) -> Estimate:
     return (
         replace(estimate, note=join_notes(estimate.note, ONE_ORDER_NOTE))
         if estimate.n

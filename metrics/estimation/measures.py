@@ -81,24 +81,24 @@ class GroupedFrame:
 
     @cached_property
     def in_complete_set(self) -> Mask:
-        """Mask of the picks that belong to comparisons read in all their orders."""
+        """Mask of the picks that belong to comparisons read in all their orders, at least two."""
         return row_selection.complete_set_mask(self.picks)
 
     @cached_property
     def complete_picks(self) -> pd.DataFrame:
-        """Picks of comparisons read in all their orders."""
+        """Picks of comparisons read in all their orders, at least two."""
         return row_selection.select_rows(self.picks, self.in_complete_set)
 
     @cached_property
     def one_order_cells(self) -> Mask:
-        """Mask of the cells in which no comparison was planned in several orders; cells of unknown
-        order are not marked."""
+        """Mask of the cells in which no comparison with a usable verdict was planned in several
+        orders; cells of unknown order are not marked."""
         several = self._count_picks(self.picks["orders"] > 1)
         return np.asarray((several == 0) & ~self.unknown_order_cells, np.bool_)
 
     @cached_property
     def unknown_order_cells(self) -> Mask:
-        """Mask of the cells in which no verdict records which answer was shown first."""
+        """Mask of the cells that have verdicts, none of which records the answer shown first."""
         known = self._count_picks(self.picks["orders"] > 0)
         return np.asarray(
             (self._count_picks(self.picks["orders"] == 0) > 0) & (known == 0), np.bool_
@@ -163,7 +163,7 @@ def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 @dataclass(frozen=True)
 class MeasureTally:
     """Counts of a measure: `sums` has a row for each unit (a verdict or a comparison), and its last
-    column counts the units.
+    column counts the units. `rows` has the frame's row of each unit.
 
     `statistic` computes the measure from the column totals. By default it is the first total
     divided by the last: a share or a mean.
@@ -175,8 +175,8 @@ class MeasureTally:
 
 
 def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate a measure from its item totals with a delete-one-item interval, for measures that
-    are neither a share nor a mean."""
+    """Estimate a measure from its item totals (`sums`: [item, total]) with a delete-one-item
+    interval, for measures that are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
     effect = measure.unit_effect(sums.sum(axis=0), statistic)
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
@@ -190,8 +190,10 @@ TEXT_FACT: Final = "text_fact"
 class Measure:
     """A named statistic of item totals, such as consistency.
 
-    `kind` selects the interval: "share" Wilson at the effective n, "mean" the t interval clustered
-    by item, "other" the function `interval`.
+    `tally` counts the measure in a frame. `kind` selects the interval: "share" Wilson at the
+    effective n, "mean" the t interval clustered by item, "other" the function `interval`. `bounds`
+    are the smallest and largest possible value; `empty` is the note of an estimate without data;
+    with `notes_one_order`, estimates of cells judged in one order only get a note.
     """
 
     name: str
@@ -201,6 +203,9 @@ class Measure:
     bounds: tuple[float, float] = (-math.inf, math.inf)
     empty: str = "no verdicts"
     notes_one_order: bool = False
+    prefers_order_sets: bool = False
+    """Whether verdicts of comparisons judged in one order count only in cells that have no others
+    (`balanced_picks`, `comparable_picks`)."""
     needs_order: bool = False
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
@@ -216,8 +221,9 @@ class Measure:
         return hasattr(self.tally, TEXT_FACT)
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Return how much the measure would change if all units (verdicts or comparisons) had the
-        opposite outcome. This sets the width of the interval if all items have the same value.
+        """Change of the measure if all units (verdicts or comparisons) had the opposite outcome;
+        `totals` are the column totals of the tally. It sets the width of the interval if all items
+        have the same value.
 
         By default it is the distance from the value to the farther bound; 0 if a bound is infinite.
         """
@@ -226,9 +232,11 @@ class Measure:
         return distance_to_farther_bound(float(statistic(totals)), self.bounds)
 
     def of(self, frame: pd.DataFrame) -> Estimate:
+        """Estimate the measure on all rows of a frame together."""
         return self.by_cell(GroupedFrame(frame))[()]
 
     def by_cell(self, evidence: GroupedFrame) -> dict[CellKey, Estimate]:
+        """Estimate the measure in each cell of a grouped frame."""
         tally = self.tally(evidence)
         cell, _, sums = sum_by_cell_item(tally)
         estimates = self.estimates(sums, cell, evidence.count, tally.statistic)
@@ -248,21 +256,22 @@ class Measure:
     def estimates(
         self, sums: Floats, cell: Ints, count: int, statistic: Statistic
     ) -> list[Estimate]:
-        """Estimate the measure in `count` cells from their item totals, sorted by cell."""
+        """Return the estimate of each of `count` cells. `sums` has the totals of each item in each
+        cell, sorted by cell; `cell` is the number of the cell of each row of `sums`."""
         if self.kind == "share":
             shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
-            return _mean_estimates(sums, cell, count, self)
+            return _mean_estimates_by_cell(sums, cell, count, self)
         if (
             self.batch_interval
             and (found := self.batch_interval(sums, cell, count, self)) is not None
         ):
             return found
         edges = np.searchsorted(cell, np.arange(count + 1))
-        return [self._interval(sums[start:end], statistic) for start, end in pairwise(edges)]
+        return [self._estimate_cell(sums[start:end], statistic) for start, end in pairwise(edges)]
 
-    def _interval(self, sums: Floats, statistic: Statistic) -> Estimate:
+    def _estimate_cell(self, sums: Floats, statistic: Statistic) -> Estimate:
         sums = sums[sums[:, -1] > 0]
         return (
             self.interval(sums, statistic, self)
@@ -278,7 +287,7 @@ def note_missing_order(estimate: Estimate) -> Estimate:
 
 
 def first_over_last(totals: Floats) -> Floats:
-    """Divide the first column by the last; nan where the last is 0."""
+    """Divide the first total on the last axis by the last total; nan where the last is 0."""
     return safe_divide(totals[..., 0], totals[..., -1])
 
 
@@ -300,8 +309,8 @@ def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
 
 def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     """Return a function that tallies a fact about replies (`studies/frames/reply_facts.py`): the
-    share, or mean, of its values over all replies except noise-floor repeats. The tally is empty
-    for frames without the column."""
+    share, or mean, of its values over all replies that have one, except noise-floor repeats. The
+    tally is empty for frames without the column."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         frame = evidence.frame
@@ -315,7 +324,11 @@ def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     return tally
 
 
-def _mean_estimates(sums: Floats, cell: Ints, count: int, measure: Measure) -> list[Estimate]:
+def _mean_estimates_by_cell(
+    sums: Floats, cell: Ints, count: int, measure: Measure
+) -> list[Estimate]:
+    """Estimate a mean in each of `count` cells with a t interval clustered by item; `sums` and
+    `cell` as in `Measure.estimates`."""
     filled = sums[:, -1] > 0
     sums, cell = sums[filled], cell[filled]
     n = np.bincount(cell, sums[:, -1], minlength=count)
@@ -330,12 +343,16 @@ def _mean_estimates(sums: Floats, cell: Ints, count: int, measure: Measure) -> l
             int(items[g]), distance_to_farther_bound(centre[g], measure.bounds)
         )
     return [
-        _mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
+        _build_mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
         for g in range(count)
     ]
 
 
-def _mean_estimate(centre: float, half: float, n: int, items: int, measure: Measure) -> Estimate:
+def _build_mean_estimate(
+    centre: float, half: float, n: int, items: int, measure: Measure
+) -> Estimate:
+    """Return the estimate `centre` ± `half`, clipped to the measure's bounds; without interval for
+    one item, without value if n is 0."""
     if n == 0:
         return unknown_estimate(measure.empty, measure.unit)
     if items < 2:

@@ -28,7 +28,8 @@ def simultaneous_interval(
 
     `tests` need not be whole: n tests that may use a part s of the error rate count as n/s. Both
     arms of the interval are multiplied by the ratio of Student's t quantiles. A test of equivalence
-    uses `level` 0.9. `bounds` are the smallest and largest possible values.
+    uses `level` 0.9. `bounds` are the smallest and largest possible values. An estimate without an
+    interval is returned as it is.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return estimate
@@ -41,7 +42,8 @@ def simultaneous_interval(
 
 
 def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
-    """Estimate the 95 % quantile of the largest |z| in a family of estimates on the same items.
+    """Estimate the 95 % quantile, at least 1.96, of the largest |z| in a family of estimates on the
+    same items.
 
     `deviations` is [item, estimate]: the change of each estimate if the item is left out. Each
     bootstrap round multiplies the items by random normal weights, the same for all estimates, so

@@ -27,7 +27,7 @@ def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
     shown = (frame["options"] > 1).to_numpy() & row_selection.usable_status_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)
-    return kinds.rows(
+    return kinds.rows_of_prompts(
         (kinds.prompts_with(shown & unpicked) & ~kinds.prompts_with(shown & ~unpicked)),
         SCORING_PREFIXES,
     )
@@ -38,7 +38,7 @@ def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
     by the prompt's name."""
     strong = row_selection.usable_status_mask(frame) & (frame["margin"] == 2).to_numpy()
     kinds = _PromptCodes(frame)
-    return kinds.rows(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)
+    return kinds.rows_of_prompts(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)
 
 
 class _PromptCodes:
@@ -55,7 +55,9 @@ class _PromptCodes:
         found[self.codes[rows]] = True
         return found
 
-    def rows(self, prompts: row_selection.Mask, prefixes: Sequence[str]) -> row_selection.Mask:
+    def rows_of_prompts(
+        self, prompts: row_selection.Mask, prefixes: Sequence[str]
+    ) -> row_selection.Mask:
         """Mask of the rows of the selected prompts, and of prompts whose name starts with one of
         the prefixes."""
         named = np.array([name.startswith(tuple(prefixes)) for name in self.names], np.bool_)

@@ -119,8 +119,8 @@ def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
 
 
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return the verdicts of the given judges. Without a list of judges: of all language-model
-    judges, or of people if no language model judged."""
+    """Return the rows of the given judges. Without a list of judges: of all judges that are not
+    people, or of people if there are no others."""
     if judges is not None:
         return select_rows(frame, frame["judge"].astype(str).isin(list(judges)))
     human = people_mask(frame)
@@ -192,7 +192,8 @@ def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]
     """Number the combinations of values in `columns` from 0, in order of appearance; return the
     number of each row's combination, and how many combinations there are.
 
-    If people are pooled as one judge, rows of different people still have different numbers.
+    If people are pooled as one judge and `columns` has "judge" and "comparison", rows of different
+    people still have different numbers.
     """
     by_person = {"judge", "comparison"} <= set(columns) and PERSON_COLUMN in frame
     names = (*columns, PERSON_COLUMN) if by_person else columns
@@ -215,7 +216,8 @@ def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[t
 
 
 def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
-    """Count the items for each value of a categorical column, in category order."""
+    """Count the items (or questions, see `resampling_unit`) for each value that occurs in a
+    categorical column, in category order."""
     group, groups = column_codes(frame[column])
     item, items = column_codes(resampling_unit(frame))
     both, _ = unique_codes(group * items + item)
@@ -225,8 +227,8 @@ def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
 
 
 def resampling_unit(frame: pd.DataFrame) -> pd.Series:
-    """Return the column of the unit that intervals resample: `question` if several items share a
-    question, else `item`."""
+    """Return the column of the unit that intervals resample: `question` if the frame has this
+    column (several items share a question), else `item`."""
     return frame[QUESTION_COLUMN] if QUESTION_COLUMN in frame else frame["item"]
 
 

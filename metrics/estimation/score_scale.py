@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from metrics.estimation.intervals import Floats, Ints, mean_estimate
 from studies.domain import Estimate
@@ -22,12 +23,14 @@ class ScoreScale:
 
     `span` is the largest possible distance of two scores. On an unknown scale it is the range of
     all scores that occur; it then sets the width of the interval of a mean whose own scores are all
-    equal, but limits no interval.
+    equal, but limits no interval. `step` is the smallest distance of two options, 1 on an unknown
+    scale.
     """
 
     low: float = -math.inf
     high: float = math.inf
     span: float = 0.0
+    step: float = 1.0
 
     def including(self, *values: Floats) -> ScoreScale:
         """Return the scale, extended where needed to contain these scores and labels (nan:
@@ -39,28 +42,39 @@ class ScoreScale:
         if not math.isfinite(self.low):
             return replace(self, span=span)
         low, high = min(self.low, float(seen.min())), max(self.high, float(seen.max()))
-        return ScoreScale(low, high, high - low)
+        return replace(self, low=low, high=high, span=high - low)
+
+    def within_one_step(self, difference: Floats) -> NDArray[np.bool_]:
+        """Whether differences of scores are at most one step of the scale."""
+        return np.asarray(np.abs(difference) <= self.step * (1 + 1e-9), np.bool_)
+
+    def nearest_level(self, values: Floats) -> Floats:
+        """Round scores to levels that are whole steps apart, from the lowest score; to whole
+        numbers on an unknown scale."""
+        start = self.low % self.step if math.isfinite(self.low) else 0.0
+        return start + np.round((values - start) / self.step) * self.step
 
     @property
     def unit(self) -> str:
         """Unit of a mean score, such as "score/10"; "score" if the scale is unknown."""
         return f"score/{self.high:g}" if math.isfinite(self.high) else "score"
 
-    def mean(self, values: Floats, items: Ints, unit: str = "score") -> Estimate:
-        """Estimate a mean score, clustered by item."""
-        return self._estimate(values, items, (self.low, self.high), unit)
+    def mean_score(self, values: Floats, items: Ints, unit: str = "score") -> Estimate:
+        """Estimate the mean of scores, clustered by item."""
+        return self._estimate_mean(values, items, (self.low, self.high), unit)
 
-    def distance(self, values: Floats, items: Ints) -> Estimate:
-        """Estimate a mean distance of two scores, or another mean from 0 to the span."""
+    def mean_distance(self, values: Floats, items: Ints) -> Estimate:
+        """Estimate the mean of distances |score − score|, or of other values from 0 to the span,
+        clustered by item."""
         known = math.isfinite(self.low)
-        return self._estimate(values, items, (0.0, self.span if known else math.inf))
+        return self._estimate_mean(values, items, (0.0, self.span if known else math.inf))
 
-    def difference(self, values: Floats, items: Ints) -> Estimate:
-        """Estimate a mean difference of two scores."""
+    def mean_difference(self, values: Floats, items: Ints) -> Estimate:
+        """Estimate the mean of signed differences of two scores, clustered by item."""
         most = self.span if math.isfinite(self.low) else math.inf
-        return self._estimate(values, items, (-most, most))
+        return self._estimate_mean(values, items, (-most, most))
 
-    def _estimate(
+    def _estimate_mean(
         self, values: Floats, items: Ints, bounds: tuple[float, float], unit: str = "score"
     ) -> Estimate:
         effect = None if math.isfinite(bounds[1]) else self.span or None
@@ -71,15 +85,17 @@ UNKNOWN_SCALE: Final = ScoreScale()
 
 
 def scale_of(offered: Sequence[Arrangement]) -> ScoreScale:
-    """Return the scale of the options offered; unknown if an arrangement has no scored options."""
+    """Return the scale from the lowest to the highest score of the options offered; unknown if an
+    arrangement has no scored options."""
     scores = [one.scores for one in offered]
     if not scores or not all(scores):
         return UNKNOWN_SCALE
     low, high = min(map(min, scores)), max(map(max, scores))
-    return ScoreScale(low, high, high - low)
+    return ScoreScale(low, high, high - low, min(one.step for one in offered))
 
 
 def frame_scale(rows: pd.DataFrame) -> ScoreScale:
-    """Return the scale of the options that verdicts on single answers chose from."""
+    """Return the scale of the options that verdicts on single answers (rows of a frame) chose from;
+    unknown if not all options have scores."""
     named = rows["labels"].cat
     return scale_of([arrangement_of(named.categories[code]) for code in named.codes.unique()])

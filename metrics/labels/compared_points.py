@@ -50,7 +50,8 @@ def _relative_score_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _scale_ends(labels: object) -> tuple[float, float]:
-    """Lowest and highest score of a declared scale; nan if no scale is declared."""
+    """Lowest and highest score of the options offered (1 and N for N named options of unknown
+    rank); nan with fewer than two options."""
     scores = arrangement_of(labels).ascending_scores
     return (scores[0], scores[-1]) if len(scores) > 1 else (np.nan, np.nan)
 
@@ -58,7 +59,9 @@ def _scale_ends(labels: object) -> tuple[float, float]:
 def _within_one_step_tally(evidence: GroupedFrame) -> MeasureTally:
     rows = single_answer_rows(evidence, passes=False)
     rows = row_selection.select_rows(rows, rows["right"].notna())
-    return build_tally(rows, (rows["value"] - rows["right"]).abs() <= 1 + 1e-9, 1)
+    steps = np.asarray([arrangement_of(name).step for name in rows["labels"].cat.categories])
+    step = steps[rows["labels"].cat.codes.to_numpy()] if len(rows) else 1.0
+    return build_tally(rows, (rows["value"] - rows["right"]).abs() <= step * (1 + 1e-9), 1)
 
 
 PASS_RATE: Final = Measure("point_pass_rate", "share", _pass_tally, empty=NO_PASS_NOTE)

@@ -51,19 +51,20 @@ class PassFailResult:
     power_tuned: Estimate
     """True pass rate by another method (`prediction_powered_rate`)."""
     errors_p: float | None
-    """p-value of equal error rates for all contestants; None for one contestant or no labels."""
+    """p-value of equal error rates for all contestants; None if no test is possible: for one
+    contestant, without labels, or if all verdicts on good and all on bad answers are equal."""
 
     @property
     def may_reverse(self) -> bool:
-        """Whether error rates differ between contestants, so that one correction for all of them
-        can reverse their ranking."""
+        """Whether error rates differ significantly between contestants (p below MAX_ERRORS_P), so
+        that one correction for all of them can reverse their ranking."""
         return self.errors_p is not None and self.errors_p < MAX_ERRORS_P
 
 
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
-    """Compute the pass/fail measures for each judge and prompt."""
+    """Compute the pass/fail measures of each judge and prompt: (judge, prompt) -> result."""
     return {
-        rater: _build_pass_fail_result(rows, rows_by_contestant(frame, rater))
+        rater: _build_pass_fail_result(rows, pass_fail_rows_by_contestant(frame, rater))
         for rater, rows in pass_fail_rows_by_rater(frame).items()
     }
 
@@ -80,9 +81,11 @@ def _build_pass_fail_result(
     )
 
 
-def rows_by_contestant(frame: pd.DataFrame, rater: tuple[str, str]) -> dict[str, PassFailRows]:
-    """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, without
-    noise-floor repeats."""
+def pass_fail_rows_by_contestant(
+    frame: pd.DataFrame, rater: tuple[str, str]
+) -> dict[str, PassFailRows]:
+    """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, unusable
+    replies included, without noise-floor repeats."""
     return _pass_fail_rows_by(frame, rater, "first")
 
 
@@ -98,6 +101,8 @@ def pass_fail_rates_by(
 def _pass_fail_rows_by(
     frame: pd.DataFrame, rater: tuple[str, str], column: str
 ) -> dict[str, PassFailRows]:
+    """Return the pass/fail verdicts of one judge and prompt by the values of a column, without
+    noise-floor repeats."""
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
     noise = frame["noise"].to_numpy(np.bool_)
     mask = pass_fail_rows(frame) & ~noise & (judge == rater[0]) & (prompt == rater[1])
@@ -111,8 +116,9 @@ def _pass_fail_rows_by(
 
 def pass_fail_section(frame: pd.DataFrame) -> Json:
     """Build the section of pass/fail measures, as judge -> prompt -> values. The values are a
-    sentence, the rates, the true pass rate, the confusion table and the unusable replies; with
-    several contestants or categories also the rates of each."""
+    sentence, the rates, the true pass rate (if possible also by `prediction_powered_rate`), the
+    confusion table and the number of unusable replies; with several contestants or categories also
+    the rates of each, and the test that error rates are equal for all contestants."""
     nested: Json = {}
     for (judge, prompt), found in pass_fail_results(frame).items():
         values: Json = {"sentence": pass_fail_sentence(found)}
@@ -128,12 +134,12 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
         for column in PARTS:
             parts = pass_fail_rates_by(frame, (judge, prompt), column)
             if len(parts) > 1:
-                values[f"by_{column}"] = {name: _rate_values(one) for name, one in parts.items()}
+                values[f"by_{column}"] = {name: _rates_as_json(one) for name, one in parts.items()}
         nested.setdefault(judge, {})[prompt] = values
     return nested
 
 
-def _rate_values(rates: PassFailRates) -> Json:
+def _rates_as_json(rates: PassFailRates) -> Json:
     values: Json = {name: getattr(rates, name) for name in RATE_NAMES}
     return values | {"confusion": asdict(rates.confusion), "unusable": rates.unusable}
 
@@ -156,44 +162,51 @@ def scores_section(frame: pd.DataFrame) -> Json:
     return nested
 
 
-def estimates_by_field(found: Any) -> dict[str, Estimate]:
-    """Return the estimates in the fields of a dataclass as field name -> estimate."""
-    return {name: getattr(found, name) for name in found.__dataclass_fields__}
+def estimates_by_field(record: Any) -> dict[str, Estimate]:
+    """Return the fields of a dataclass object, all of which are estimates, as name -> estimate."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def pass_fail_sentence(found: PassFailResult) -> str:
-    """Write a sentence: shares of good and bad answers that pass, true and observed pass rate."""
+    """Write a sentence: shares of good and bad answers that pass, true and observed pass rate;
+    without labels the observed rate only."""
     rates, true = found.rates, found.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
         return "No usable verdicts."
     errors = format_pass_shares(rates.sensitivity.value, rates.specificity.value)
     if not errors:
-        return f"The judge passes {_percent_interval(observed)} of the answers; none has a label."
-    corrected = f"true pass rate {_percent_interval(true)}, " if true.value is not None else ""
-    return f"{errors}; {corrected}observed {_percent(observed.value)}."
+        passed = _format_percent_interval(observed)
+        return f"The judge passes {passed} of the answers; none has a label."
+    corrected = (
+        f"true pass rate {_format_percent_interval(true)}, " if true.value is not None else ""
+    )
+    return f"{errors}; {corrected}observed {_format_percent(observed.value)}."
 
 
 def format_pass_shares(sensitivity: float | None, specificity: float | None) -> str:
-    """Write which share of good and bad answers the judge passes; unknown shares are left out."""
+    """Write the shares of good and of bad answers that the judge passes, as a sentence without full
+    stop; for an unknown share, that no answer has this label; empty if both are unknown."""
     if sensitivity is not None and specificity is not None:
-        bad = _percent(1 - specificity)
-        return f"The judge passes {_percent(sensitivity)} of good answers and {bad} of bad ones"
+        bad = _format_percent(1 - specificity)
+        return (
+            f"The judge passes {_format_percent(sensitivity)} of good answers and {bad} of bad ones"
+        )
     if sensitivity is not None:
-        good = _percent(sensitivity)
+        good = _format_percent(sensitivity)
         return f"The judge passes {good} of good answers, and no answer is labelled bad"
     if specificity is not None:
-        bad = _percent(1 - specificity)
+        bad = _format_percent(1 - specificity)
         return f"The judge passes {bad} of bad answers, and no answer is labelled good"
     return ""
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _percent_interval(estimate: Estimate) -> str:
-    value = _percent(estimate.value or 0.0)
+def _format_percent_interval(estimate: Estimate) -> str:
+    value = _format_percent(estimate.value or 0.0)
     if estimate.low is None or estimate.high is None:
         return value
     return f"{value} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"

@@ -14,11 +14,7 @@ from metrics.estimation.intervals import Floats, Ints
 from metrics.estimation.score_scale import ScoreScale, frame_scale
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
 from studies.domain import Rater
-from studies.frames.point_columns import (
-    EXPECTED_COLUMN,
-    GOLD_COLUMN,
-    pass_fail_rows,
-)
+from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, pass_fail_rows
 
 RATER_COLUMNS: Final = ("judge", "prompt")
 Rows = TypeVar("Rows")
@@ -38,22 +34,24 @@ class ScoreRows:
 
 
 def pass_fail_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, PassFailRows]:
-    """Return the pass/fail verdicts of each judge and prompt, without noise-floor repeats."""
+    """Return the pass/fail verdicts of each judge and prompt, unusable replies included, without
+    noise-floor repeats."""
     return _convert_by_judge_and_prompt(frame, pass_fail_rows(frame), pass_fail_codes)
 
 
 def score_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, ScoreRows]:
-    """Return the scores of single answers by each judge and prompt, without noise-floor repeats."""
+    """Return the scores of single answers by each judge and prompt, unusable replies included
+    (nan), without noise-floor repeats."""
     points = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
-    return _convert_by_judge_and_prompt(frame, points, _score_rows)
+    return _convert_by_judge_and_prompt(frame, points, _build_score_rows)
 
 
 def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
-    """Convert verdict and label of each row to PASS or FAIL; UNKNOWN for an unusable reply or no
-    label."""
+    """Convert verdict and label of each row to PASS (1) or FAIL (0); UNKNOWN (−1) for an unusable
+    reply or no label."""
     score = usable_scores(rows)
     verdict = np.where(np.isnan(score), UNKNOWN, np.where(score >= 0.5, PASS, FAIL))
-    gold = _labels(rows)
+    gold = _label_of_each_row(rows)
     label = np.where(np.isnan(gold), UNKNOWN, np.where(gold >= 0.5, PASS, FAIL))
     return PassFailRows.from_values(verdict, label, row_selection.item_codes(rows))
 
@@ -66,17 +64,17 @@ def usable_scores(rows: pd.DataFrame) -> Floats:
     return np.where(row_selection.usable_status_mask(rows), score, np.nan)
 
 
-def _score_rows(rows: pd.DataFrame) -> ScoreRows:
+def _build_score_rows(rows: pd.DataFrame) -> ScoreRows:
     return ScoreRows(
         usable_scores(rows),
-        _labels(rows),
+        _label_of_each_row(rows),
         row_selection.item_codes(rows),
         _float_column_or_nan(rows, EXPECTED_COLUMN),
         frame_scale(rows),
     )
 
 
-def _labels(rows: pd.DataFrame) -> Floats:
+def _label_of_each_row(rows: pd.DataFrame) -> Floats:
     return _float_column_or_nan(rows, GOLD_COLUMN)
 
 
@@ -89,6 +87,8 @@ def _float_column_or_nan(rows: pd.DataFrame, name: str) -> Floats:
 def _convert_by_judge_and_prompt(
     frame: pd.DataFrame, mask: np.ndarray, convert: Callable[[pd.DataFrame], Rows]
 ) -> dict[Rater, Rows]:
+    """Return (judge, prompt) -> `convert` of its rows among those that `mask` selects, without
+    noise-floor repeats."""
     chosen = mask & ~frame["noise"].to_numpy(np.bool_)
     if not chosen.any():
         return {}

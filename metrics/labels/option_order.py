@@ -97,21 +97,21 @@ def option_order_section(frame: pd.DataFrame) -> dict[str, Any]:
             for name in ("changed", "noise_floor", "first_place", "expected_first", "shift")
         }
         values["places"] = {
-            str(place): _place_share_values(one) for place, one in enumerate(found.places, start=1)
+            str(place): _place_share_as_json(one) for place, one in enumerate(found.places, start=1)
         }
         values["place_entropy"] = found.place_entropy
         if found.letter is not None:
-            values["first_letter"] = _place_share_values(found.letter)
+            values["first_letter"] = _place_share_as_json(found.letter)
         nested.setdefault(judge, {})[prompt] = values
     return nested
 
 
-def _place_share_values(one: PlaceShare) -> dict[str, Estimate]:
+def _place_share_as_json(one: PlaceShare) -> dict[str, Estimate]:
     return {"share": one.share, "expected": one.expected}
 
 
 def rows_by_rater(table: pd.DataFrame) -> list[tuple[Rater, pd.DataFrame]]:
-    """Return the rows of each judge and prompt."""
+    """Return the rows of each judge and prompt, sorted, as (judge, prompt) with its rows."""
     grouped = table.groupby(["judge", "prompt"], sort=True)
     return [((str(judge), str(prompt)), own) for (judge, prompt), own in grouped]
 
@@ -122,8 +122,8 @@ def _select_rows_of_rater(table: pd.DataFrame, rater: Rater) -> pd.DataFrame:
 
 def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
     """Estimate the effect of the order in the column `order` ("options" or "criteria") on the
-    scores of the same answers, compared only between rows with the same order in the column
-    `same`."""
+    scores of the same answers, compared only between rows with the same order in the column `same`.
+    `own` are the rows of `point_table` of one judge and prompt."""
     case = [*ANSWER, same]
     main = own[~own["noise"]]
     means = main.groupby([*case, order])["score"].mean().reset_index()
@@ -137,6 +137,8 @@ def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
 
 
 def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
+    """Estimate the share of noise-floor repeats (in `own`) whose score differs from the first
+    verdict in the same arrangement (in `main`, the rows without these repeats)."""
     keys = [*ANSWER, "options", "criteria"]
     before = main.drop_duplicates(keys)[[*keys, "score"]]
     pairs = own[own["noise"]].merge(before, on=keys, suffixes=("", "_before"))
@@ -148,14 +150,16 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 def _score_shifts_by_order(
     means: pd.DataFrame, case: list[str], order: str, scale: ScoreScale
 ) -> dict[str, Estimate]:
-    """Return order -> its mean score minus that in the other orders, paired by answer."""
+    """Return order -> its mean score minus that in the other orders, paired by answer. `means` has
+    one row for each answer and order, with the column `score`; `case` are the columns that identify
+    an answer, `order` is the column of the order."""
     wide = means.pivot(index=case, columns=order, values="score")
     found = {}
     for name in wide.columns:
         gap = (wide[name] - wide.drop(columns=name).mean(axis=1)).dropna()
         items = gap.index.get_level_values("item").to_numpy()
         found[str(name)] = (
-            scale.difference(gap.to_numpy(), items)
+            scale.mean_difference(gap.to_numpy(), items)
             if len(gap)
             else unknown_estimate(ONE_ORDER_NOTE, "score")
         )
@@ -168,6 +172,8 @@ def _score_shifts_by_order(
 def _add_place_shares(
     effect: OrderEffect, chosen: pd.DataFrame, offered: Sequence[Arrangement]
 ) -> OptionOrder:
+    """Return the order effect together with the shares of places and of the letter A, from the rows
+    of `chosen_options` of one judge and prompt; `offered` are the arrangements by code."""
     main = chosen[~chosen["noise"]]
     codes = main["labels"].to_numpy()
     count = max((len(offered[code].options) for code in np.unique(codes)), default=0)
@@ -186,15 +192,15 @@ def _add_place_shares(
         effect.shift,
         places if known else (),
         _normalised_entropy([one.share.value or 0.0 for one in places]) if known else None,
-        _estimate_place_share(main, [_score_of_letter(one) for one in offered])
+        _estimate_place_share(main, [_score_of_letter_a(one) for one in offered])
         if lettered
         else None,
     )
 
 
 def _estimate_place_share(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
-    """Estimate how often the verdict is the option at one place (or with one letter), and how often
-    it would be if the order had no effect.
+    """Estimate the share of verdicts for the option at one place (or with one letter), and the
+    share expected if the order had no effect.
 
     `score_by_code` is the score of the option at that place in each arrangement. The expected share
     assumes that the verdicts on an answer have the same distribution in every order.
@@ -227,7 +233,7 @@ def _score_of_place(arrangement: Arrangement, place: int) -> float:
     return scores[place] if place < len(scores) else math.nan
 
 
-def _score_of_letter(arrangement: Arrangement) -> float:
+def _score_of_letter_a(arrangement: Arrangement) -> float:
     if "A" not in arrangement.letters or not arrangement.scores:
         return math.nan
     return arrangement.scores[arrangement.letters.index("A")]

@@ -34,7 +34,7 @@ class PassByOrder:
 
 def pass_by_order(frame: pd.DataFrame, rater: Rater) -> PassByOrder:
     """Estimate the pass rates of one judge and prompt by the option listed first."""
-    return _estimate_rates(_answers_in_both_orders(frame, rater))
+    return _estimate_pass_rates(_answers_in_both_orders(frame, rater))
 
 
 def pass_by_order_groups(
@@ -45,7 +45,7 @@ def pass_by_order_groups(
     answers = _answers_in_both_orders(frame, rater)
     name = "who" if column == "contestant" else column
     return {
-        str(group): _estimate_rates(own)
+        str(group): _estimate_pass_rates(own)
         for group, own in answers.groupby(name, sort=True)
         if str(group)
     }
@@ -69,7 +69,7 @@ def _answers_in_both_orders(frame: pd.DataFrame, rater: Rater) -> pd.DataFrame:
     return means.rename(columns={True: "pass_first", False: "fail_first"}).reset_index()
 
 
-def _estimate_rates(answers: pd.DataFrame) -> PassByOrder:
+def _estimate_pass_rates(answers: pd.DataFrame) -> PassByOrder:
     items = answers["item"].to_numpy()
     note = "" if len(answers) else ONE_ORDER_NOTE
     first, last = (answers[name].to_numpy(float) for name in ("pass_first", "fail_first"))
@@ -81,11 +81,12 @@ def _estimate_rates(answers: pd.DataFrame) -> PassByOrder:
 
 
 def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section of pass rates by order, as judge -> prompt -> estimates.
+    """Build the summary's section of pass rates by the option listed first (pass or fail), as judge
+    -> prompt -> estimates.
 
-    Judges and prompts that judged no answer in both orders are left out. Estimates by contestant
-    are added if there are several contestants, estimates by category if there are several
-    categories.
+    A judge with a prompt is left out if no answer was judged both with pass first and with fail
+    first. Estimates by contestant are added if there are several contestants, estimates by category
+    if there are several categories.
     """
     rows = row_selection.select_rows(frame, pass_fail_rows(frame))
     nested: dict[str, Any] = {}
@@ -93,12 +94,12 @@ def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
         found = pass_by_order(rows, (judge, prompt))
         if found.shift.value is None:
             continue
-        values = _estimates_by_name(found)
+        values = _pass_by_order_as_json(found)
         for column in GROUPS:
             groups = pass_by_order_groups(rows, (judge, prompt), column)
             if len(groups) > 1:
                 values[f"by_{column}"] = {
-                    name: _estimates_by_name(one) for name, one in groups.items()
+                    name: _pass_by_order_as_json(one) for name, one in groups.items()
                 }
         nested.setdefault(judge, {})[prompt] = values
     return nested
@@ -109,5 +110,5 @@ def _list_judges_and_prompts(rows: pd.DataFrame) -> list[Rater]:
     return sorted(zip(pairs["judge"], pairs["prompt"], strict=True))
 
 
-def _estimates_by_name(found: PassByOrder) -> dict[str, Any]:
+def _pass_by_order_as_json(found: PassByOrder) -> dict[str, Any]:
     return {name: getattr(found, name) for name in ("pass_first", "fail_first", "shift")}

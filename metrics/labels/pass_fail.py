@@ -102,11 +102,12 @@ class PassFailRows:
 
     @property
     def labelled(self) -> PassFailRows:
+        """The rows with a usable verdict and a label."""
         return self.select((self.verdict != UNKNOWN) & (self.label != UNKNOWN))
 
 
 def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
-    """Compute all rates of one judge with one prompt."""
+    """Compute the confusion table and all rates from the verdicts of one judge with one prompt."""
     known, usable = rows.labelled, rows.usable
     good, bad = known.label == PASS, known.label == FAIL
     passed = known.verdict == PASS
@@ -140,6 +141,8 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
 
 
 def _missing_data_note(known: PassFailRows, chosen: np.ndarray) -> str:
+    """Return the reason why a rate has no data: no labels, or the mask `chosen` selects none of the
+    labelled rows `known` (no answer passed); empty if it has data."""
     if not len(known.verdict):
         return NO_LABEL_NOTE
     return "" if chosen.any() else "no labelled answer passed"
@@ -253,9 +256,13 @@ def _pass_shares(rows: PassFailRows, label: int) -> Floats:
 
 
 def _equal_shares_p_value(by_contestant: Sequence[Floats]) -> float | None:
-    """p-value of equal mean shares. If every answer has one verdict (or equal ones), Fisher's exact
-    test for two contestants and a likelihood-ratio test for more; else a permutation test, which
-    assigns the answers to the contestants at random."""
+    """p-value of equal mean shares of passes, from the share of each answer; None with fewer than
+    two contestants, or if all shares are equal.
+
+    If every answer has one verdict (or equal ones), this is Fisher's exact test for two contestants
+    and a likelihood-ratio test for more; else a permutation test, which assigns the answers to the
+    contestants at random, or an F test for more than MAX_PERMUTED answers.
+    """
     groups = [shares for shares in by_contestant if len(shares)]
     values = np.concatenate([np.zeros(0), *groups])
     if len(groups) < 2 or np.ptp(values) == 0:

@@ -15,13 +15,13 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import (
-    NO_COMMON_NOTE,
-    join_notes,
-    unknown_estimate,
-)
+from metrics.estimation.intervals import NO_COMMON_NOTE, join_notes, unknown_estimate
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.labels.label_sections import PassFailResult, pass_fail_results, rows_by_contestant
+from metrics.labels.label_sections import (
+    PassFailResult,
+    pass_fail_results,
+    pass_fail_rows_by_contestant,
+)
 from metrics.labels.option_order import rows_by_rater
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates
 from metrics.labels.point_table import point_table, table_scale
@@ -78,25 +78,29 @@ def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
     found: dict[Rater, PointRanking] = {}
     for rater, own in rows_by_rater(table):
         if rater in passing:
-            found[rater] = _pass_ranking(own, rows_by_contestant(frame, rater), passing[rater])
+            rows = pass_fail_rows_by_contestant(frame, rater)
+            found[rater] = _rank_by_pass_rate(own, rows, passing[rater])
         else:
-            found[rater] = _score_ranking(own)
+            found[rater] = _rank_by_score(own)
     return found
 
 
-def _score_ranking(own: pd.DataFrame) -> PointRanking:
+def _rank_by_score(own: pd.DataFrame) -> PointRanking:
     scale = table_scale(own)
     values = {
-        str(who): scale.mean(part["score"].to_numpy(np.float64), part["item"].to_numpy())
+        str(who): scale.mean_score(part["score"].to_numpy(np.float64), part["item"].to_numpy())
         for who, part in own.groupby("who", sort=True)
     }
     gaps = _paired_gaps(own, list(values))
     return PointRanking("mean score", _rank_models(values, values, gaps))
 
 
-def _pass_ranking(
+def _rank_by_pass_rate(
     own: pd.DataFrame, rows: Mapping[str, PassFailRows], whole: PassFailResult
 ) -> PointRanking:
+    """Rank the models of one judge and prompt by true pass rate, or by observed pass rate if a true
+    rate is unknown. `own` are its rows of `point_table`, `rows` its verdicts by model, `whole` the
+    results for all models together."""
     rates = {who: pass_fail_rates(one) for who, one in rows.items() if len(one.usable.verdict)}
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
     if whole.may_reverse:
@@ -116,7 +120,8 @@ def _pass_ranking(
 def _correct_with_pooled_labels(
     rows: Mapping[str, PassFailRows], whole: PassFailResult
 ) -> dict[str, Estimate]:
-    """Correct each model's verdicts with the labels of all models together."""
+    """Return model -> true pass rate, with the judge's errors estimated on the labels of all models
+    together."""
     reason = refusal_reason(whole.rates)
     labelled = [one.labelled for one in rows.values()]
     together = PassFailRows(
@@ -176,7 +181,7 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
         both = np.isfinite(first) & np.isfinite(second)
         gap = (first - second)[both]
         found[one, other] = (
-            scale.difference(gap, item[both])
+            scale.mean_difference(gap, item[both])
             if both.any()
             else unknown_estimate(NO_COMMON_NOTE, "score")
         )
@@ -210,7 +215,9 @@ def _rank_models(
     gaps: Gaps,
     true: Mapping[str, Estimate] | None = None,
 ) -> tuple[RankedModel, ...]:
-    """Sort the models by the estimates `by`, and add each model's lead and range of ranks."""
+    """Return the models sorted by the estimates `by`, the highest first, each with its observed
+    value (`values`), its true pass rate (`true`), the lead of the first model over it, and its
+    range of ranks; `gaps` are the differences of the estimates `by`."""
     order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
     wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
     return tuple(
@@ -239,6 +246,8 @@ def _gap_between(gaps: Gaps, first: str, second: str) -> Estimate:
 
 
 def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
+    """Best and worst rank of the model `who` among the models in `order` that the intervals of the
+    gaps allow."""
     others = [_gap_between(gaps, other, who) for other in order if other != who]
     better = sum(gap.low is not None and gap.low > 0 for gap in others)
     worse = sum(gap.high is not None and gap.high < 0 for gap in others)
@@ -258,12 +267,12 @@ def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
             nested.setdefault(judge, {})[prompt] = {
                 "basis": found.basis,
                 "errors_differ": found.may_reverse,
-                "models": {one.name: _model_values(one) for one in found.models},
+                "models": {one.name: _ranked_model_as_json(one) for one in found.models},
             }
     return nested
 
 
-def _model_values(one: RankedModel) -> dict[str, Any]:
+def _ranked_model_as_json(one: RankedModel) -> dict[str, Any]:
     values: dict[str, Any] = {"value": one.value, "ranks": list(one.ranks)}
     if one.true_rate is not None:
         values["true_pass_rate"] = one.true_rate

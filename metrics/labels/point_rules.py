@@ -48,9 +48,10 @@ MISSING: Final[Mapping[str, str]] = {
 class PointRule:
     """Estimates of one rule (remedy for verdicts on single answers).
 
-    `value` is the agreement with labels, or the mean distance of scores to the labels. `gain` is
-    the improvement over one call (positive is better); `adjusted` is the same gain with an interval
-    that holds for all rules together. `gain` and `adjusted` are None for the rule "one call".
+    `calls` is the mean number of calls per answer, `value` the agreement with labels, or the mean
+    distance of scores to the labels. `gain` is the improvement over one call (positive is better);
+    `adjusted` is the same gain with an interval that holds for all rules together. `gain` and
+    `adjusted` are None for the rule "one call".
     """
 
     id: str
@@ -141,7 +142,8 @@ class _RaterVerdicts:
         return cells
 
     def loss(self, value: pd.Series, label: pd.Series) -> pd.Series:
-        """Loss of a verdict: 1 − credit for pass/fail, the distance to the label for a score."""
+        """Loss of each verdict: for pass/fail 1 − credit (0 right, ½ if the value is ½, 1 wrong),
+        for a score the distance to the label; nan without a value."""
         if self.kind == "score":
             distance: pd.Series = (value - label).abs()
             return distance
@@ -187,7 +189,7 @@ def _compare_point_rules(verdicts: _RaterVerdicts) -> PointRemedies:
     asked += ("threshold",) if verdicts.kind == "pass" else ()
     missing = {id: MISSING[id] for id in asked if id not in known}
     span = verdicts.scale.span or 1.0
-    advice = _advice(losses, item, rules, span)
+    advice = _recommend_rule(losses, item, rules, span)
     useful = advice is None or _verdicts_follow_labels(
         verdicts.kind, answers, losses[advice.rule][1], item, span
     )
@@ -201,6 +203,7 @@ def _item_codes_of_answers(answers: pd.DataFrame) -> Ints:
 
 
 def _losses_of_column(verdicts: _RaterVerdicts, answers: pd.DataFrame, column: str) -> Floats:
+    """Return the loss of each answer if its verdict is the value in `column`."""
     return np.asarray(verdicts.loss(answers[column], answers["label"]).to_numpy(np.float64))
 
 
@@ -213,12 +216,16 @@ def _estimate_point_rule(
     item: Ints,
     tests: int,
 ) -> PointRule:
+    """Estimate a rule from its loss on each answer, and its gain over one call, whose losses are
+    `single`; `tests` is the number of rules that the adjusted interval allows for."""
     kind = verdicts.kind
-    value = proportion(1 - loss, item) if kind == "pass" else verdicts.scale.distance(loss, item)
+    value = (
+        proportion(1 - loss, item) if kind == "pass" else verdicts.scale.mean_distance(loss, item)
+    )
     if rule == SINGLE:
         return PointRule(rule, calls, value)
     if kind == "score":
-        gain = verdicts.scale.difference(single - loss, item)
+        gain = verdicts.scale.mean_difference(single - loss, item)
     else:
         # Two hard verdicts earn on average exactly what one does, so their gain has no error.
         exact = rule == "arrangements" and calls == 2
@@ -266,7 +273,8 @@ def _held_out_losses(
     scores) that was fitted on other items; mean over several random halves of the items.
 
     The pass probability is the share of passes or, with `probable`, comes from the probabilities of
-    the options. None with fewer than four items, or too few different values (MIN_VALUES).
+    the options. None with fewer than four items or, for pass/fail, fewer than MIN_VALUES different
+    probabilities.
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:
@@ -304,11 +312,12 @@ def _mean_held_out_loss(halves: np.ndarray, loss: Any) -> Floats:
     return np.asarray(total / count, np.float64)
 
 
-def _advice(
+def _recommend_rule(
     losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule], span: float
 ) -> PointAdvice | None:
     """Return the rule with the fewest calls that has a significant gain on held-out items. None if
-    there is no such rule, or if no rule's adjusted gain is significant. `span`: largest possible
+    there is no such rule, or if no rule's adjusted gain is significant. `losses`: id of a rule ->
+    calls per answer, and loss on each answer; `item`: of each answer; `span`: largest possible
     gain."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
@@ -360,7 +369,7 @@ def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
         name = "agreement" if found.kind == "pass" else "mae"
         advice = found.advice
         nested.setdefault(judge, {})[prompt] = {
-            "rules": {one.id: _rule_values(one, name) for one in found.rules},
+            "rules": {one.id: _point_rule_as_json(one, name) for one in found.rules},
             "missing": dict(found.missing),
             "recommendation": {"rule": advice.rule, "calls": advice.calls, "gain": advice.gain}
             if advice
@@ -369,7 +378,7 @@ def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _rule_values(one: PointRule, name: str) -> dict[str, Any]:
+def _point_rule_as_json(one: PointRule, name: str) -> dict[str, Any]:
     values: dict[str, Any] = {"calls": round(one.calls, 4), name: one.value}
     if one.gain is not None and one.adjusted is not None:
         values |= {"gain": one.gain, "adjusted": one.adjusted}

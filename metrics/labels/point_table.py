@@ -33,8 +33,8 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     Columns: judge, prompt, item (unit of resampling), entry (item), who (contestant), options and
     criteria (each as a text in the order listed), labels (code of the arrangement), noise, score,
     expected and spread (mean and standard deviation of the score by the probabilities of the
-    options), label, lowest and highest (scores of the options offered; infinite if unknown), row
-    (row number among the frame's rows on single answers).
+    options), label, lowest and highest (scores of the options offered; infinite if unknown), step
+    (their smallest distance), row (row number among the frame's rows on single answers).
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
@@ -57,6 +57,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "label": _numbers_or_nan(rows, GOLD_COLUMN),
             "lowest": np.asarray([one.low for one in scales], np.float64)[codes],
             "highest": np.asarray([one.high for one in scales], np.float64)[codes],
+            "step": np.asarray([one.step for one in scales], np.float64)[codes],
             "row": np.arange(len(rows)),
         }
     )
@@ -95,7 +96,8 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
 
 def table_scale(table: pd.DataFrame) -> ScoreScale:
     """Return the scale of the scores and labels in rows of `point_table` or `chosen_options`."""
-    scale = ScoreScale(float(table["lowest"].min()), float(table["highest"].max()))
+    low, high = float(table["lowest"].min()), float(table["highest"].max())
+    scale = ScoreScale(low, high, step=float(table["step"].min()))
     return scale.including(*(table[name].to_numpy(np.float64) for name in ("score", "label")))
 
 

@@ -70,7 +70,7 @@ def _score_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
     return tuple(
         ReliabilityPoint(
             float(value),
-            scale.mean(
+            scale.mean_score(
                 own["label"].to_numpy(np.float64)[score == value],
                 own["item"].to_numpy()[score == value],
             ),

@@ -4,6 +4,10 @@ Rogan and Gladen (1978): (observed + specificity − 1) / J on verdicts without 
 sensitivity + specificity − 1. Sensitivity and specificity are estimated on labelled verdicts. For a
 labelled answer the label itself counts. The correction assumes that the judge errs equally often on
 labelled and on unlabelled answers of the same quality.
+
+A second estimator, `prediction_powered_rate`, is prediction-powered (PPI++): the share of good
+answers by the labels, adjusted by the verdicts. It is valid without this assumption if the labelled
+answers are a random sample.
 """
 
 from __future__ import annotations
@@ -131,6 +135,8 @@ def _lang_reiczigel_limits(
     sensitivity: tuple[float, float],
     specificity: tuple[float, float],
 ) -> tuple[float, float]:
+    """Lower and upper limit of the corrected pass rate by Lang and Reiczigel (2014), infinite if J
+    may be 0; each argument is a share with its effective sample size."""
     z2 = Z95 * Z95
     (p, n), (se, n_good), (sp, n_bad) = observed, sensitivity, specificity
     p, n = (n * p + z2 / 2) / (n + z2), n + z2
@@ -164,7 +170,8 @@ def prediction_powered_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
     It is the share of good answers by the labels, plus weight·(pass rate on unlabelled − pass rate
-    on labelled answers). It is valid for any judge if the labelled answers are a random sample.
+    on labelled answers). It is valid for any judge if the labelled answers are a random sample;
+    unknown with fewer than two verdicts on labelled, or on unlabelled, answers.
     """
     usable = rows.usable
     known = usable.label != UNKNOWN
@@ -192,26 +199,33 @@ def prediction_powered_rate(rows: PassFailRows) -> Estimate:
 
 
 def _wilson_limits(
-    value: float, labelled: float, unlabelled: float, degrees: int, items: int
+    value: float,
+    labelled_variance: float,
+    unlabelled_variance: float,
+    degrees: int,
+    labelled_items: int,
 ) -> tuple[float, float]:
-    """Wilson limits of a share, at the sample size for which a share has the variance `labelled` +
-    `unlabelled`; if the variance is zero, at the number of labelled items.
+    """Wilson limits of a share, at the sample size for which a share has the variance
+    `labelled_variance` + `unlabelled_variance`; if the variance is zero or the share 0 or 1, at the
+    number of labelled items.
 
-    The variance from labelled items has few `degrees` of freedom, so that the size is reduced by
-    the ratio of the quantiles, (z/t)², with Satterthwaite's degrees of freedom for the sum.
+    The variance from labelled items has only `degrees` degrees of freedom, so the sample size is
+    reduced by the ratio of the quantiles, (z/t)², with Satterthwaite's degrees of freedom for the
+    sum.
     """
     share = min(1.0, max(0.0, value))
-    spread, variance = share * (1 - share), labelled + unlabelled
-    size = spread / variance if spread > 0 and variance > 0 else float(items)
-    if labelled > 0:
-        size *= (Z95 / float(stdtrit(degrees * (variance / labelled) ** 2, 0.975))) ** 2
+    spread, variance = share * (1 - share), labelled_variance + unlabelled_variance
+    size = spread / variance if spread > 0 and variance > 0 else float(labelled_items)
+    if labelled_variance > 0:
+        size *= (Z95 / float(stdtrit(degrees * (variance / labelled_variance) ** 2, 0.975))) ** 2
     low, high = wilson_bounds(share * size, size)
     return float(low), float(high)
 
 
 def _tuned_weight(y: Floats, on_labelled: Floats, on_others: Floats) -> float:
     """Compute the weight of the judge's verdicts (0 to 1) that minimises the variance of the
-    prediction-powered estimate."""
+    prediction-powered estimate, from the labels `y` and the verdicts on labelled and on other
+    answers (1 good or pass, 0 bad or fail)."""
     spread = float(np.var(np.concatenate([on_labelled, on_others])))
     if spread < 1e-12:
         return 0.0

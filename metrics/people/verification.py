@@ -1,8 +1,8 @@
 """Measures of verifications: people's checks of single answers (follows, fault, harmful).
 
-A verification rates one answer and compares nothing, so it is not a judgement. The measures are the
-share of answers that fail, the agreement of the verifiers, and whether a judge prefers an answer
-that follows the instruction to one that does not.
+Verifications are stored apart from the judgements. The measures are the shares of verifications
+that say that an answer follows the instruction, has a fault or is harmful; the agreement of the
+verifiers; and whether a judge prefers an answer that follows the instruction to one that does not.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class VerificationShares:
 
 @dataclass(frozen=True, slots=True)
 class VerifierAgreement:
-    """Number of verifiers and their agreement: share of equal checks and κ over pairs of people, α
-    over all people."""
+    """Number of verifiers and their agreement on whether an answer follows the instruction: share
+    of equal checks and κ over pairs of people, α over all people."""
 
     people: int
     answers: int
@@ -111,6 +111,8 @@ class VerificationArrays:
         return VerificationShares(follows, answer, caption, neither, harmful)
 
     def _fault_share(self, failed: row_selection.Mask, code: int) -> Estimate:
+        """Estimate the share of one kind of fault among the verifications that the mask `failed`
+        selects; `code` is its index in FAULTS, or len(FAULTS) for neither."""
         if not failed.any():
             return unknown_estimate(NONE_FAIL_NOTE, "share")
         return proportion(self.fault[failed] == code, self.item[failed])
@@ -118,7 +120,7 @@ class VerificationArrays:
     # ---- verifiers
 
     @cached_property
-    def answer(self) -> tuple[Ints, int]:
+    def answer_codes(self) -> tuple[Ints, int]:
         """Code of the verified answer in each verification, and the number of different answers."""
         whole = self.item * max(len(self.contestants), 1) + self.contestant
         present, code = np.unique(whole, return_inverse=True)
@@ -126,7 +128,7 @@ class VerificationArrays:
 
     @cached_property
     def verifiers(self) -> VerifierAgreement:
-        answer, answers = self.answer
+        answer, answers = self.answer_codes
         twice = int((np.bincount(answer, minlength=answers) > 1).sum())
         choice = self.follows.astype(np.int64)
         pair: PairAgreement = agreement_among_votes(
@@ -135,18 +137,18 @@ class VerificationArrays:
         why = CONSTANT_ANSWERS_NOTE if twice else NOT_SHARED_NOTE
         estimates = [
             one if one.value is not None else unknown_estimate(why, one.unit)
-            for one in (pair.share, pair.kappa, self._alpha())
+            for one in (pair.share, pair.kappa, self._krippendorff_alpha())
         ]
         return VerifierAgreement(len(self.people), answers, twice, *estimates)
 
-    def _alpha(self) -> Estimate:
+    def _krippendorff_alpha(self) -> Estimate:
         """Estimate Krippendorff's α of "follows" (yes or no): 1 − (n − 1)·o / (yes·no).
 
         `yes` and `no` are the numbers of verifications that say so, n is their sum; only answers
         with several verifications count. o is the number of pairs of a yes and a no on the same
         answer, each pair divided by m − 1 if the answer has m verifications.
         """
-        answer, answers = self.answer
+        answer, answers = self.answer_codes
         yes = np.bincount(answer, self.follows, answers)
         m = np.bincount(answer, minlength=answers).astype(np.float64)
         item = np.zeros(answers, np.int64)
@@ -166,7 +168,7 @@ class VerificationArrays:
     def majority_follows(self) -> dict[tuple[str, str], bool]:
         """(item, contestant) -> whether most verifiers say that the answer follows the instruction.
         Answers with as many yes as no are left out."""
-        answer, answers = self.answer
+        answer, answers = self.answer_codes
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {
             (self.items[i], self.contestants[c]): bool(lead[at] > 0)
@@ -196,6 +198,8 @@ class VerificationArrays:
         return row_selection.select_rows(rows.assign(right=right), mixed)
 
     def _majority_table(self, items: Sequence[str], names: Sequence[str]) -> Ints:
+        """Return `majority_follows` as a table [item, contestant]: 1 if the answer follows the
+        instruction, 0 if it does not, UNVERIFIED (−1) if this is unknown."""
         table = np.full((len(items), len(names)), UNVERIFIED, np.int64)
         of_item = {name: code for code, name in enumerate(items)}
         of_name = {name: code for code, name in enumerate(names)}
@@ -264,15 +268,19 @@ def verification_summary(
 
 
 def _code_names(values: Sequence[str]) -> tuple[list[str], Ints]:
+    """Return the distinct values, sorted, and the index of each value among them."""
     names = sorted(set(values))
     codes = {name: code for code, name in enumerate(names)}
     return names, np.array([codes[value] for value in values], np.int64)
 
 
 def _fault_code(check: AnswerCheck) -> int:
+    """Index of the fault in FAULTS; len(FAULTS) for no fault or another one."""
     return FAULTS.index(check.fault) if check.fault in FAULTS else len(FAULTS)
 
 
 def _alpha_statistic(totals: Floats) -> Floats:
+    """Compute Krippendorff's α from totals on the last axis: o, yes and n of
+    `VerificationArrays._krippendorff_alpha`."""
     unequal, yes, n = (totals[..., k] for k in range(3))
     return 1 - safe_divide((n - 1) * unequal, yes * (n - yes))

@@ -71,8 +71,8 @@ class VotesByPerson:
     def share_by_person(
         self, values: Floats, selected: row_selection.Mask, note: str
     ) -> list[Estimate]:
-        """Estimate each person's mean of `values` over the selected votes, clustered by item.
-        `note` is used for a person without such votes."""
+        """Estimate each person's mean of `values` (0 to 1, one for each vote) over the selected
+        votes, clustered by item. `note` is the note for a person without such votes."""
         return self._estimate_share_by_person(
             values[selected], self.who[selected], self.item[selected], note
         )
@@ -80,6 +80,8 @@ class VotesByPerson:
     def _estimate_share_by_person(
         self, values: Floats, who: Ints, item: Ints, note: str
     ) -> list[Estimate]:
+        """Estimate each person's mean of `values`, clustered by item; `who` is the person and
+        `item` the item of each value."""
         many = int(item.max(initial=0)) + 1
         cell, sums = sum_by_item(
             np.stack([values, np.ones(len(values))], axis=1), who * many + item
@@ -87,7 +89,7 @@ class VotesByPerson:
         made = proportions(sums[:, 0], sums[:, 1], cell // many, len(self.names))
         return [one if one.value is not None else unknown_estimate(note, "share") for one in made]
 
-    def count(self, selected: row_selection.Mask | None = None) -> Ints:
+    def votes_per_person(self, selected: row_selection.Mask | None = None) -> Ints:
         """Count each person's votes, or only the selected ones."""
         who = self.who if selected is None else self.who[selected]
         return np.bincount(who, minlength=len(self.names)).astype(np.int64)
@@ -103,7 +105,7 @@ class VotesByPerson:
         return known & (self.pick >= 0)
 
     @cached_property
-    def first(self) -> list[Estimate]:
+    def first_share_by_person(self) -> list[Estimate]:
         """Share of each person's decisive votes for the answer shown first, where the order is
         recorded."""
         made = self.share_by_person(
@@ -111,7 +113,7 @@ class VotesByPerson:
         )
         if self.rows.empty or "orders" not in self.rows:
             return made
-        unordered = self.count((self.rows["orders"] != 0).to_numpy()) == 0
+        unordered = self.votes_per_person((self.rows["orders"] != 0).to_numpy()) == 0
         return [
             unknown_estimate(NO_ORDER_NOTE, "share") if without else estimate
             for estimate, without in zip(made, unordered, strict=True)
@@ -120,21 +122,21 @@ class VotesByPerson:
     def mean_by_person(self, values: Floats, selected: row_selection.Mask) -> Floats:
         """Return each person's mean of `values` over the selected votes; nan without votes."""
         return safe_divide(
-            np.bincount(self.who[selected], values[selected], len(self.names)), self.count(selected)
+            np.bincount(self.who[selected], values[selected], len(self.names)),
+            self.votes_per_person(selected),
         )
 
     @cached_property
-    def chance(self) -> Floats:
+    def chance_by_person(self) -> Floats:
         """Share of first picks of each person if all positions were picked at random: the mean of
-        1/N, with N answers shown."""
+        1/N, with N answers shown; nan for a person without decisive votes in a known order."""
         return self.mean_by_person(1 / self.options, self.decisive_known_order)
 
     @cached_property
-    def bias(self) -> list[Estimate]:
-        return [
-            _first_slot_bias(e, float(chance))
-            for e, chance in zip(self.first, self.chance, strict=True)
-        ]
+    def bias_by_person(self) -> list[Estimate]:
+        """Position bias of each person (`_first_slot_bias`): 0 none, 1 always the first answer."""
+        shares = zip(self.first_share_by_person, self.chance_by_person, strict=True)
+        return [_first_slot_bias(share, float(chance)) for share, chance in shares]
 
     @cached_property
     def consistency_by_person(self) -> list[Estimate]:
@@ -175,7 +177,7 @@ class VotesByPerson:
         return safe_divide(own - 1, n - 1), safe_divide(agreeing - 2 * (own - 1), (n - 1) * (n - 2))
 
     @cached_property
-    def others(self) -> list[Estimate]:
+    def agreement_with_others(self) -> list[Estimate]:
         """Mean share, for each person, of the other people who gave the same verdict on a case."""
         share = self.peer_agreement_shares[0]
         met = np.isfinite(share)

@@ -60,8 +60,8 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who agree with the others less than the others agree with each other (Fisher's
-    exact test).
+    """Flag people who agree with the others less than the others agree with each other:
+    significantly (Fisher's exact test), and by at least MIN_GAP.
 
     For the person each comparison counts once. For the others, pairs of voters count, such that no
     voter is in two pairs of the same comparison. Counts are rounded in the person's favour.
@@ -94,8 +94,8 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people whose votes change when swapped more often than the others' (Fisher's exact
-    test)."""
+    """Flag people whose votes change when swapped more often than the others': significantly
+    (Fisher's exact test), and by at least MIN_GAP."""
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.consistency_by_person]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
     tables = [(k, m, hits - k, n - m) for k, m in seen]
@@ -121,25 +121,28 @@ def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
 def _significant_flag(
     rule: FlagRule, p: float, own: float, others: float, reason: str
 ) -> VoterFlag | None:
+    """Return the flag if the person's share `own` is below the others' share by at least MIN_GAP
+    and the adjusted p-value `p` is significant; else None."""
     if p >= SIGNIFICANCE_LEVEL or others - own < MIN_GAP:
         return None
-    return VoterFlag(rule, f"{reason} ({_format_p(p)})", p)
+    return VoterFlag(rule, f"{reason} ({_format_p_value(p)})", p)
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who prefer a position: exact binomial test of their share of first picks.
+    """Flag people who prefer a position: exact binomial test of their share of first picks, which
+    must also differ from the reference by at least MIN_LEAN.
 
     The reference is the share expected from the others' votes, or chance: the higher of the two for
     a person who picks first more often than by chance, else the lower.
     """
     hits, n = (
-        people.count(people.decisive_known_order & (people.pick == 0)),
-        people.count(people.decisive_known_order),
+        people.votes_per_person(people.decisive_known_order & (people.pick == 0)),
+        people.votes_per_person(people.decisive_known_order),
     )
     wanted = people.mean_by_person(people.expected_first, people.decisive_known_order)
     lines = [
         _SidePicks(int(k), int(m), float(e), float(c))
-        for k, m, e, c in zip(hits, n, wanted, people.chance, strict=True)
+        for k, m, e, c in zip(hits, n, wanted, people.chance_by_person, strict=True)
     ]
     adjusted = holm_adjust([one.p if one.n >= MIN_VOTES else None for one in lines])
     return [one.flag(p) for one, p in zip(lines, adjusted, strict=True)]
@@ -157,20 +160,26 @@ class _SidePicks:
 
     @property
     def toward_first(self) -> bool:
+        """Whether the person picks first more often than by chance."""
         return self.first > self.n * self.chance
 
     @property
     def reference_share(self) -> float:
+        """Share of first picks to test against: the higher of `expected` and `chance` if the person
+        picks first more often than by chance, else the lower."""
         nearest = max if self.toward_first else min
         return nearest(self.expected, self.chance)
 
     @property
     def p(self) -> float:
+        """Two-sided exact binomial p-value against `reference_share`, not adjusted."""
         law = stats.binom(self.n, self.reference_share)
         tail = law.sf(self.first - 1) if self.toward_first else law.cdf(self.first)
         return min(1.0, 2 * float(tail))
 
     def flag(self, p: float | None) -> VoterFlag | None:
+        """Return the flag "one side" if the adjusted p-value `p` is significant and the share of
+        first picks is at least MIN_LEAN from `reference_share`; else None."""
         if (
             p is None
             or p >= SIGNIFICANCE_LEVEL
@@ -182,16 +191,17 @@ class _SidePicks:
         what = "first" if self.toward_first else "second" if self.chance == 0.5 else "later"
         reason = (
             f"picks the {what} answer in {taken:,} of {self.n:,} decisive votes; expected from the "
-            f"others' votes: {_format_percent(others)} ({_format_p(p)})"
+            f"others' votes: {_format_percent(others)} ({_format_p_value(p)})"
         )
         return VoterFlag("one side", reason, p)
 
 
 def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who cast most of their timed votes faster than the answers can be read."""
+    """Flag people with at least MIN_VOTES timed votes who cast most of these faster than the
+    answers can be read."""
     timed = np.isfinite(people.seconds)
     least = np.where(np.isfinite(people.length), people.length / MAX_READING_SPEED, MIN_SECONDS)
-    fast = people.count(timed & (np.nan_to_num(people.seconds) < least))
+    fast = people.votes_per_person(timed & (np.nan_to_num(people.seconds) < least))
     return [
         VoterFlag(
             "too fast",
@@ -201,7 +211,7 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
         )
         if n >= MIN_VOTES and 2 * k > n
         else None
-        for code, (k, n) in enumerate(zip(fast, people.count(timed), strict=True))
+        for code, (k, n) in enumerate(zip(fast, people.votes_per_person(timed), strict=True))
     ]
 
 
@@ -217,5 +227,5 @@ def _format_percent(share: float) -> str:
     return f"{100 * share:.0f}\u202f%"
 
 
-def _format_p(p: float) -> str:
+def _format_p_value(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p {p:.3f}".replace("0.", ".")

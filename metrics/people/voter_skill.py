@@ -46,7 +46,8 @@ NOT_SHARED_NOTE: Final = (
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
     """Estimate each person's probability of being right in a decisive vote. `options` is the number
-    of answers N in the comparison of each vote, `people` the number of people."""
+    of answers N in the comparison of each vote, `people` the number of people. Unknown above
+    MAX_PEOPLE people, and for a person who shares too few comparisons with others."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _pair_agreements(votes, options, people)
@@ -106,7 +107,7 @@ def _leave_one_group_out(tables: Floats) -> Floats:
 def _fit_skills(above: Floats, met: Floats) -> Floats:
     """Fit each person's skill so that, for every two people, the product of their skills is near
     `above`/`met`, by least squares: `above` is their summed agreement above chance, `met` the
-    number of their common comparisons."""
+    number of their common comparisons, both [fit, person, person]; returns [fit, person]."""
     skill = np.full(above.shape[:2], 0.5)
     for _ in range(MAX_STEPS):
         top = (above @ skill[..., None])[..., 0]
@@ -120,6 +121,8 @@ def _fit_skills(above: Floats, met: Floats) -> Floats:
 
 
 def _skill_estimate(shares: Floats, n: int, items: int) -> Estimate:
+    """Estimate a person's probability of being right from `shares`: first its value on all items,
+    then its values without each group of items (jackknife)."""
     value, left = min(max(float(shares[0]), 0.0), 1.0), shares[1:]
     groups = len(left)
     if groups < 2:

@@ -72,6 +72,7 @@ def _voter_sort_key(one: Voter) -> tuple[bool, int, float, str]:
 
 
 def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
+    """Return the frame without the votes of these people (names without the prefix `human:`)."""
     judges = {HUMAN_PREFIX + name for name in names}
     return row_selection.select_rows(
         frame, ~frame["judge"].astype(str).isin(list(judges)).to_numpy()
@@ -82,17 +83,18 @@ def _measure_voters(people: VotesByPerson) -> list[Voter]:
     everything = np.ones(len(people.rows), bool)
     ties = people.share_by_person((people.pick < 0).astype(np.float64), everything, "")
     skill = voter_skills(people.votes, people.options[people.first_vote_rows], len(people.names))
-    cast, seen = people.count(), np.bincount(people.votes.voter, minlength=len(people.names))
+    cast = people.votes_per_person()
+    seen = np.bincount(people.votes.voter, minlength=len(people.names))
     return [
         Voter(
             name,
             int(cast[code]),
             int(seen[code]),
-            people.first[code],
-            people.bias[code],
+            people.first_share_by_person[code],
+            people.bias_by_person[code],
             people.consistency_by_person[code],
             ties[code],
-            people.others[code],
+            people.agreement_with_others[code],
             people.agreement_among_others[code],
             skill[code],
             *people.vote_timing(code),

@@ -20,7 +20,8 @@ PAIRS_ONLY_NOTE = "needs pairs in both orders"
 
 def count_items_leaning_first(frame: pd.DataFrame) -> tuple[int, int]:
     """Return the number of items that vote for the first slot, and the number of all items that
-    vote (see the module).
+    vote. An item votes by its first pair that was read in both orders and flipped, for the slot
+    toward which the pair flipped.
 
     Rows are in the order of arrival; of several verdicts in one order the first counts. Without a
     preference for a position both votes are equally likely, whatever the answers.
@@ -47,7 +48,7 @@ def count_items_leaning_first(frame: pd.DataFrame) -> tuple[int, int]:
 def live_first_share(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of items that vote for the first slot, with bounds that hold at every
     moment of a run. An item votes by its first pair that flipped, for the slot toward which the
-    pair flipped."""
+    pair flipped. Unknown unless every row shows two answers."""
     if not len(frame) or not (frame["options"] == 2).all():
         return unknown_estimate(PAIRS_ONLY_NOTE, "share")
     return confidence_sequence(*count_items_leaning_first(frame))

@@ -30,7 +30,8 @@ MIN_PROBABILITY = 1e-6
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate the position effect "slot" (share of picks of the first slot) and the label effect
-    "label" (share of picks of the label "A"), each separated from the other; 0.5 is no effect.
+    "label" (share of picks of the label that sorts first, such as "A"), each separated from the
+    other; 0.5 is no effect. Both are unknown if the labels were not crossed.
 
     With f the first-slot share where the labels are A, B and g where they are B, A: slot = (f +
     g)/2 and label = (f + 1 − g)/2. Only decisive verdicts on pairs read in all their orders count
@@ -65,16 +66,20 @@ def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
 
 
 def _slot_statistic(totals: Floats) -> Floats:
+    """Position effect (f + g)/2 of `slot_and_label_effects`."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + swapped) / 2
 
 
 def _label_statistic(totals: Floats) -> Floats:
+    """Label effect (f + 1 − g)/2 of `slot_and_label_effects`."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + 1 - swapped) / 2
 
 
 def _first_slot_shares(totals: Floats) -> tuple[Floats, Floats]:
+    """First-slot shares where the labels are A, B and where they are B, A. The last axis of
+    `totals`: first-slot picks and verdicts with A, B; the same with B, A."""
     return safe_divide(totals[..., 0], totals[..., 1]), safe_divide(totals[..., 2], totals[..., 3])
 
 
@@ -110,6 +115,7 @@ SLOT_EFFECT = Measure(
     "other",
     (0, 1),
     NOT_CROSSED_NOTE,
+    prefers_order_sets=True,
     interval=_effect_interval,
 )
 LABEL_EFFECT = Measure(
@@ -119,6 +125,7 @@ LABEL_EFFECT = Measure(
     "other",
     (0, 1),
     NOT_CROSSED_NOTE,
+    prefers_order_sets=True,
     interval=_effect_interval,
 )
 """Position effect (SLOT_EFFECT) and label effect (LABEL_EFFECT) of `slot_and_label_effects`, as
@@ -163,8 +170,9 @@ def _group_means(
 
 
 def mean_content_and_position_terms(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate, from the probabilities in both orders, the mean position term (positive: toward the
-    first position) and the mean absolute content term, in logits."""
+    """Estimate, from the probabilities in both orders, "position", the mean position term
+    (positive: toward the first position), and "content", the mean absolute content term (preference
+    for one contestant in both positions), in logits."""
     table = content_and_position_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"

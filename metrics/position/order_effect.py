@@ -49,7 +49,8 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
-    """Count the replies for a tie and for each contestant, in each order of each comparison."""
+    """Count the replies for a tie (column 0) and for each contestant, in each order of each
+    comparison: [order, choice]; `order` is the code of each row's order and comparison."""
     if len(rows) == 0:
         return np.zeros((0, 1))
     names = row_selection.contestants(rows)
@@ -65,7 +66,8 @@ def _disagreement_within_orders(
     counts: Floats, comparison: Ints, comparisons: int
 ) -> tuple[Floats, Ints]:
     """Return, for each comparison, the mean disagreement of repeats in the same order, and the
-    number of its orders with repeats."""
+    number of its orders with repeats. `counts` as in `_choice_counts`; `comparison` is that of each
+    order."""
     total = counts.sum(axis=1)
     several = total > 1
     agreeing = (counts * (counts - 1)).sum(axis=1)[several]
@@ -76,8 +78,8 @@ def _disagreement_within_orders(
 
 
 def _disagreement_between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
-    """Mean disagreement of two replies in different orders, over all pairs of orders of a
-    comparison."""
+    """Mean disagreement of two replies in different orders, over all pairs of orders of each
+    comparison. `counts` as in `_choice_counts`; `comparison` is that of each order."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     summed = np.stack(
         [np.bincount(comparison, column, minlength=comparisons) for column in share.T], axis=1
@@ -102,7 +104,8 @@ ORDER_EFFECT: Final = Measure(
 
 def _repeat_memory_tally(evidence: GroupedFrame) -> MeasureTally:
     """Compute, for each order of each comparison with three repeats or more, the share of differing
-    verdicts among repeats at least two apart minus that among consecutive repeats."""
+    verdicts among repeats at least two apart minus that among consecutive repeats; noise-floor
+    repeats left out."""
     rows = evidence.repeated_picks
     usable = (rows["orders"] != 0).to_numpy() & ~rows["noise"].to_numpy()
     rows = row_selection.select_rows(rows, usable)
@@ -134,12 +137,14 @@ REPEAT_MEMORY: Final = Measure(
 
 
 def repeat_memory(frame: pd.DataFrame) -> Estimate:
-    """Estimate how much more often repeats at least two apart differ than consecutive repeats. It
+    """Estimate the share of differing verdicts among repeats at least two apart minus that among
+    consecutive repeats, where a call has three repeats or more (noise-floor repeats left out). It
     is 0 for independent replies, and positive if a reply depends on the one before it."""
     return REPEAT_MEMORY.of(frame)
 
 
 def order_effect(frame: pd.DataFrame) -> Estimate:
-    """Estimate the disagreement between orders minus the disagreement of repeats in the same
-    order."""
+    """Estimate the disagreement of single replies between orders minus that of repeats in the same
+    order, over comparisons read in all their orders with repeats in at least one; noise-floor
+    repeats included."""
     return ORDER_EFFECT.of(frame)

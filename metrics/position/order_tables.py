@@ -58,12 +58,15 @@ class OrderTable:
 
     @property
     def item_leans(self) -> Ints:
+        """For each item, flips toward the first slot minus flips toward the second; if `leans` is
+        None, +1 or −1 for each flip."""
         if self.leans is not None:
             return self.leans
         return np.repeat([1, -1], [self.toward_first, self.toward_second]).astype(np.int64)
 
     @property
     def incomplete_by_item(self) -> Ints:
+        """For each item of `item_leans`, the number of pairs that lack a verdict in an order."""
         if self.incomplete is not None:
             return self.incomplete
         return np.zeros(len(self.item_leans), np.int64)
@@ -129,10 +132,10 @@ class OrderTable:
             "mcnemar": mcnemar_test(self.toward_first, self.toward_second),
             "stuart_maxwell": stuart_maxwell_test(self.counts),
             "bowker": bowker_test(self.counts),
-            "permutation": self.permutation(),
+            "permutation": self.permutation_test(),
         }
 
-    def permutation(self) -> OrderTest:
+    def permutation_test(self) -> OrderTest:
         """Exact permutation test for pairs, in closed form. If only content matters, a pair's two
         choices could as well be exchanged between its orders.
 
@@ -246,5 +249,6 @@ def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
 
 
 def pool_order_tables(tables: Mapping[CellKey, OrderTable], keys: Iterable[CellKey]) -> OrderTable:
-    """Add up the order tables of the given cells."""
+    """Add up the order tables of the given cells; an item in several cells counts as several
+    items."""
     return sum((tables[key] for key in keys), OrderTable(np.zeros((3, 3), np.int64)))

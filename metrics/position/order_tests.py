@@ -38,7 +38,8 @@ random permutations are drawn."""
 @dataclass(frozen=True)
 class OrderTest:
     """Statistic and p-value of a test; p is None if the data allow no test (`note` gives the
-    reason)."""
+    reason). `df` are the degrees of freedom of a χ² test, `n` is the number of tested units (flips,
+    items, pairs or order sets)."""
 
     __test__ = False  # pytest would collect the name
 
@@ -51,8 +52,9 @@ class OrderTest:
 
 
 def sign_test(primacy: int, recency: int) -> OrderTest:
-    """Exact binomial test that flips toward the first and toward the second slot are equally
-    likely. The p-value is twice the smaller tail; without flips it is 1."""
+    """Exact binomial test that flips toward the first slot (their number: `primacy`) and toward the
+    second (`recency`) are equally likely. The p-value is twice the smaller tail; without flips it
+    is 1."""
     n = primacy + recency
     p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
     return OrderTest("sign", float(primacy), p, None, n, "" if n else "no flips")
@@ -100,8 +102,8 @@ def _fair_coin_probabilities(tosses: int) -> Floats:
 
 
 def item_leans(sets: pd.DataFrame) -> Ints:
-    """Flips toward the first slot minus flips toward the second, for each item, from pairs in both
-    orders."""
+    """Flips toward the first slot minus flips toward the second, for each item; `sets` has one row
+    for each pair in both orders (`two_order_sets`)."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(sets))
     flips = np.sign(sets["lean"].to_numpy()) * ~sets["consistent"].to_numpy()
     return np.rint(np.bincount(item, flips, minlength=items)).astype(np.int64)
@@ -210,7 +212,8 @@ class OrderSetArrays:
     """[set, order, contestant]: the slot of each contestant."""
 
     def slots(self, choice: Ints) -> Ints:
-        """Slots of the given chosen contestants; a tie is TIE."""
+        """Slot of each chosen contestant in `choice` ([set, order]: index within the set, or TIE);
+        a tie stays TIE."""
         found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
         return np.where(choice >= 0, found, TIE)
 
@@ -248,7 +251,7 @@ def permutation_test(
     contestants within each order set between its orders and counting the slots again.
 
     If only content matters, all permutations are equally likely. Exact if all possible slot counts
-    can be listed, else from `rounds` random permutations (which need `rng`).
+    can be listed, else from `rounds` random permutations (without `rng` p is then None).
     """
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
@@ -315,8 +318,8 @@ def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Int
 def random_histograms(
     sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
 ) -> Floats:
-    """Slot counts after random permutations of the choices within each order set: a sample of their
-    distribution without a position effect."""
+    """Slot counts, [round, slot], after random permutations of the choices within each order set: a
+    sample of their distribution without a position effect."""
     drawn = np.zeros((rounds, options))
     block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
     for start in range(0, rounds, block):
@@ -332,8 +335,8 @@ def random_histograms(
 def entropy_null_band(
     frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
 ) -> tuple[float, float] | None:
-    """Central 95 % range of the slot entropy if only content mattered; None without complete order
-    sets."""
+    """Central 95 % range (low, high) of the normalised slot entropy if only content mattered, from
+    `rounds` random permutations; None without complete order sets of `options` options."""
     from metrics.estimation.entropy import normalised_entropy
 
     sets = arrange_order_sets(frame, options)

@@ -28,10 +28,16 @@ FIRST_SHARE: Final = Measure(
     tallies.first_slot_tally,
     empty=NO_SETS_NOTE,
     notes_one_order=True,
+    prefers_order_sets=True,
     needs_order=True,
 )
 TIE_RATE: Final = Measure(
-    "tie_rate", SHARE, tallies.tie_tally, empty=NO_SETS_NOTE, notes_one_order=True
+    "tie_rate",
+    SHARE,
+    tallies.tie_tally,
+    empty=NO_SETS_NOTE,
+    notes_one_order=True,
+    prefers_order_sets=True,
 )
 SLOT_ENTROPY: Final = Measure(
     "entropy",
@@ -41,6 +47,7 @@ SLOT_ENTROPY: Final = Measure(
     (0, 1),
     NO_SETS_NOTE,
     notes_one_order=True,
+    prefers_order_sets=True,
     needs_order=True,
     interval=tallies.entropy_interval,
     batch_interval=tallies.pair_entropy_estimates,
@@ -154,7 +161,8 @@ def consistency(frame: pd.DataFrame) -> Estimate:
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
-    """Estimate how often two replies to the same call differ, noise-floor repeats included."""
+    """Estimate the share of pairs of replies to the same call that differ, as the mean over calls
+    with repeats, noise-floor repeats included."""
     return _estimate(NOISE_FLOOR, frame)
 
 
@@ -165,8 +173,8 @@ def accuracy(frame: pd.DataFrame) -> Estimate:
 
 
 def accuracy_lead(frame: pd.DataFrame) -> Estimate:
-    """Estimate how far the accuracy exceeds that of a judge that ties as often and otherwise
-    chooses at random."""
+    """Estimate the accuracy minus that of a judge that ties as often and otherwise chooses at
+    random."""
     return _estimate(ACCURACY_LEAD, frame)
 
 
@@ -195,13 +203,14 @@ def fairness(frame: pd.DataFrame) -> Estimate:
 
 
 def stability(frame: pd.DataFrame) -> Estimate:
-    """Estimate the mean share of the most frequent verdict among repeats of one order."""
+    """Estimate the mean share of the most frequent verdict among repeats of one order; noise-floor
+    repeats left out."""
     return _estimate(STABILITY, frame)
 
 
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
-    """Count complete pairs, flips, flips in each direction, and pairs with the same slot picked
-    twice."""
+    """Count pairs read in both orders ("pairs"), "flips", flips "toward_first" and "toward_second",
+    and pairs with the same slot picked twice ("first_twice", "second_twice")."""
     sets = two_order_sets(GroupedFrame(frame))
     flips = ~sets["consistent"].to_numpy()
     lean = sets["lean"].to_numpy()
@@ -216,8 +225,9 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
-    """Count the picks of each slot, and the ties, on comparisons of `options` answers. Only
-    verdicts of complete order sets count (all, if no comparison was planned in several orders)."""
+    """Count the picks of each slot ("slots", a list) and the "ties" on comparisons of `options`
+    answers. Only verdicts of complete order sets count (all, if no comparison was planned in
+    several orders)."""
     rows = GroupedFrame(frame).balanced_picks
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)

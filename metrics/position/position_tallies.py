@@ -37,7 +37,8 @@ from studies.frames.frame import RIGHT_COLUMN, RIGHT_OPTIONS_COLUMN, TIE
 
 
 def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count picks of the first slot, out of decisive verdicts."""
+    """Count picks of the first slot, out of decisive verdicts of complete order sets (in cells
+    judged in one order only: out of all decisive verdicts)."""
     rows = evidence.balanced_picks
     pick = rows["pick"].to_numpy()
     return build_tally(rows, pick == 0, pick >= 0)
@@ -94,8 +95,8 @@ def picks_with_known_answer(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_s
     if RIGHT_COLUMN in rows:  # several options can be right
         rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
         return rows, (rows[RIGHT_COLUMN] == 1).to_numpy(bool)
-    rows = row_selection.select_rows(rows, rows["truth"] >= 0)
-    return rows, (rows["pick"] == rows["truth"]).to_numpy(bool)
+    rows = row_selection.select_rows(rows, rows["known_answer"] >= 0)
+    return rows, (rows["pick"] == rows["known_answer"]).to_numpy(bool)
 
 
 def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
@@ -127,6 +128,7 @@ def _fully_rotated_sets(evidence: GroupedFrame) -> pd.DataFrame:
 
 
 def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Return the counts that `chance_consistency` needs, in its columns, of fully rotated sets."""
     sets = _fully_rotated_sets(evidence)
     slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
     return build_tally(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
@@ -150,17 +152,19 @@ def chance_consistency(totals: Floats) -> Floats:
 
 def expected_consistency_tally(evidence: GroupedFrame) -> MeasureTally:
     """Return the counts from which the consistency expected by chance is computed
-    (`chance_consistency`)."""
+    (`chance_consistency`), of complete order sets of N options in N orders."""
     return replace(_consistency_tally(evidence), statistic=chance_consistency)
 
 
 def _consistency_kappa(totals: Floats) -> Floats:
+    """Compute (consistency − chance)/(1 − chance) from the totals of `chance_consistency`."""
     chance = chance_consistency(totals)
     return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
 def kappa_unit_effect(totals: Floats) -> float:
-    """Difference of κ between full consistency and none: 1/(1 − chance)."""
+    """Difference of κ between full consistency and none: 1/(1 − chance), from the totals of
+    `chance_consistency`."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
 
 
@@ -175,7 +179,8 @@ def kappa_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Esti
 
 
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Return the counts from which the chance-corrected consistency κ is computed."""
+    """Return the counts from which the chance-corrected consistency κ is computed, of complete
+    order sets of N options in N orders."""
     return replace(_consistency_tally(evidence), statistic=_consistency_kappa)
 
 
@@ -304,6 +309,7 @@ def pair_entropy_estimates(
 
 
 def _share_entropy(share: Floats) -> Floats:
+    """Entropy, from 0 to 1, of the picks of two slots with this first-slot share."""
     return normalised_entropy(np.stack([share, 1 - share], axis=-1))
 
 

@@ -22,7 +22,8 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """Return the pseudo-values of γ and σ(γ) for the rows of a cell; None if γ has no interval."""
+    """Return the pseudo-values of the position term γ and of σ(γ) for each row of a cell: numbers
+    whose mean is γ (or σ(γ)), each with the row's influence on it. None if γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))

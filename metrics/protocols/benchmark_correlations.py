@@ -39,7 +39,7 @@ class BenchmarkCorrelations:
     spearman: dict[str, dict[str, Estimate]]
     r2: dict[str, dict[str, Estimate]]
 
-    def points(self, first: str, second: str) -> list[tuple[str, float, float]]:
+    def shared_scores(self, first: str, second: str) -> list[tuple[str, float, float]]:
         """List (model, score in `first`, score in `second`) of the shared models."""
         one, two = self.scores[first], self.scores[second]
         return [(model, one[model], two[model]) for model in sorted(set(one) & set(two))]
@@ -109,7 +109,8 @@ def correlate_benchmarks(
     rng: np.random.Generator,
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> dict[str, Estimate]:
-    """Estimate Spearman's ρ and R² (squared Pearson) of two benchmarks over the models they share.
+    """Estimate "spearman" (Spearman's ρ) and "r2" (squared Pearson correlation) of two benchmarks
+    over the models they share; unknown below MIN_MODELS models, or if all scores are equal.
 
     The bootstrap resamples models; rounds in which all drawn scores are equal are left out. Below
     ten models a note marks the interval as rough.

@@ -45,7 +45,7 @@ class Alignment:
 @dataclass(frozen=True, eq=False)
 class ScoreGaps:
     """Absolute differences between a judge's and people's scores. There is one difference per
-    verdict, or one per case if both orders are averaged (run mode "dual")."""
+    verdict, or one per case if both orders are averaged."""
 
     gap: Floats
     case: Ints
@@ -65,8 +65,9 @@ class ScoreGaps:
 
 
 class SignedScores:
-    """Verdicts on pairs, of judges and people, as scores −2…2 in favour of the contestant that
-    sorts first."""
+    """Verdicts on pairs, of judges and people (each person's first vote on a case), as scores −2…2
+    in favour of the contestant whose name is first in the alphabet. `baseline`: the model that must
+    be shown first in the verdicts that `gaps` selects with `run="first"`."""
 
     def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
         rows = row_selection.select_pairs(
@@ -85,29 +86,33 @@ class SignedScores:
 
     @cached_property
     def human(self) -> row_selection.Mask:
+        """Mask of the verdicts given by people."""
         return row_selection.people_mask(self.rows)
 
     def _sums_by_case(self, rows: row_selection.Mask) -> tuple[Floats, Floats]:
+        """Sum and number of the scores in the selected rows, for each case."""
         case = self.case[rows]
         total = np.bincount(case, self.score[rows], minlength=self.cases)
         return total.astype(np.float64), np.bincount(case, minlength=self.cases).astype(np.float64)
 
     @cached_property
-    def people(self) -> tuple[Floats, Floats]:
+    def people_sums_by_case(self) -> tuple[Floats, Floats]:
         """Sum and number of the people's scores, for each case."""
         return self._sums_by_case(self.human)
 
     def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
-        """Return the differences of a judge's scores from people's mean; for a person, from the
-        mean of the *other* people.
+        """Return the absolute differences of a judge's scores from people's mean, in the cases that
+        people judged; for a person, from the mean of the *other* people.
 
-        With `sees`, only the judge's rows with this value in the column `sees` (the judge's input)
-        are used, if the frame has that column.
+        `run`: "dual" takes the mean of both orders of a case and leaves out cases read in one order
+        only, "single" takes each verdict, "first" each verdict that shows the baseline first. With
+        `sees`, only the judge's rows with this value in the column `sees` (the judge's input) are
+        used, if the frame has that column.
         """
         mine = self.judge == judge
         if sees is not None and self.sees is not None:
             mine = mine & (self.sees == sees)
-        total, n = self.people
+        total, n = self.people_sums_by_case
         if (mine & self.human).any():
             own, times = self._sums_by_case(mine)
             total, n = total - own, n - times
@@ -124,6 +129,9 @@ class SignedScores:
         return bool((self.rows["orders"].to_numpy()[rows] > 1).any())
 
     def _select_scores(self, mine: row_selection.Mask, run: RunMode) -> tuple[Floats, Ints, Ints]:
+        """Return score, case and item of the selected verdicts; with the `run` "first", of those
+        that show the baseline first; with "dual", of each case read in both orders, with the mean
+        score."""
         if run == "first":
             mine = mine & (self.rows["first"] == self.baseline).to_numpy(bool)
         rows, case = self.rows.loc[mine], self.case[mine]
@@ -136,17 +144,17 @@ class SignedScores:
         return each, present, item[whole][first]
 
     def always_tie_gaps(self) -> ScoreGaps:
-        """Return the differences from people for a judge that answers "equal" on every case that
-        people judged."""
-        total, n = self.people
+        """Return the absolute differences from people for a judge that answers "equal" on every
+        case that people judged."""
+        total, n = self.people_sums_by_case
         gap = np.abs(safe_divide(total, n))
         item = self.item[row_selection.first_rows(self.case, self.cases)]
         known = np.isfinite(gap)
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
 
     def leave_one_out_gaps(self) -> ScoreGaps:
-        """Return the differences of every person's scores from the mean of the other people, pooled
-        over all people."""
+        """Return the absolute differences of every person's scores from the mean of the other
+        people, pooled over all people."""
         each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
         none = np.zeros(0, np.int64)
         return ScoreGaps(

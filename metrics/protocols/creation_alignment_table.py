@@ -1,7 +1,7 @@
 """Alignment of judges with people as in Creation-MMBench's table 7, for each model and for all
 models.
 
-Computed for single orders (run mode "single") and for the mean of both orders ("dual").
+Computed from single verdicts ("single") and from the mean of both orders of a case ("dual").
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
 
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
-    """Alignment of one judge with people on the cases of one model, in one run mode. The model
-    `overall` stands for the cases of all models."""
+    """Alignment of one judge with people on the cases of one model; the model `overall` stands for
+    all models. `run` is "dual" (mean of both orders), "single" (each verdict) or "first" (each
+    verdict that shows the baseline first); `sees` is the judge's input, such as "images" (empty if
+    there is one frame)."""
 
     judge: str
     sees: str
@@ -47,8 +49,8 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentContrast:
-    """Difference of a judge's alignment between two conditions (left − right: run modes, or inputs
-    of the judge), on the same cases.
+    """Difference of a judge's alignment between two conditions (left − right), on the same cases:
+    the mean of both orders and single verdicts, or two inputs of the judge.
 
     `left` is closer to people if `mae` is below 0, or `consistency` above 0.
     """
@@ -81,8 +83,8 @@ def alignment_table(
 
     Several frames are named by the judge's input ({"images": …, "context": …}); people's votes in
     all of them count together. With a baseline, only pairs with it count, and a pair is a case of
-    the other model. Contrasts compare the same judge on the same cases: run mode dual − single, and
-    one input − another.
+    the other model. `runs`: scores of a judge that are compared, as in `AlignmentRow.run`.
+    Contrasts compare the same judge on the same cases: "dual" − "single", and one input − another.
     """
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
     scores = SignedScores(_combine_frames(named, baseline), baseline)
@@ -136,6 +138,8 @@ def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
 def _alignment_rows(
     scores: SignedScores, gaps: ScoreGaps, judge: str, sees: str, run: RunMode
 ) -> list[AlignmentRow]:
+    """Return the rows of one judge for each model and for all models, from its differences from
+    people."""
     lines = []
     for model, cases in [*_cases_by_model(scores).items(), (OVERALL, np.ones(scores.cases, bool))]:
         own = cases[gaps.case]
@@ -145,12 +149,14 @@ def _alignment_rows(
 
 
 def _people_rows(scores: SignedScores) -> Iterator[AlignmentRow]:
+    """Yield the rows of each person against the other people, then of all people pooled."""
     for person in sorted(set(scores.judge[scores.human])):
         yield from _alignment_rows(scores, scores.gaps(person, "single"), person, "", "single")
     yield from _alignment_rows(scores, scores.leave_one_out_gaps(), PEOPLE, "", "single")
 
 
 def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[AlignmentContrast]:
+    """Yield the contrast dual − single of each judge and input; none unless `runs` has both."""
     if not {"dual", "single"} <= set(runs):
         return
     for judge, sees in _judges_and_inputs(scores):
@@ -173,7 +179,8 @@ def alignment_contrast(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
     """Estimate left − right of the mean difference from people and of the share within 1. Both are
-    computed for each case, over the cases that both sides have."""
+    computed for each case, over the cases that both sides have. `names` are those of the two
+    conditions, `cases` is the number of all cases."""
     (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
     both = np.isfinite(a) & np.isfinite(b)
     item = a_item[both]

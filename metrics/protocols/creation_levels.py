@@ -32,8 +32,9 @@ LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50,
 
 
 def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Floats]:
-    """Return three arrays (row, contestant, score from −2 to 2) with two entries for each verdict
-    on a pair: first all answers shown first, then all shown second."""
+    """Return three arrays (row, contestant as an index into `names`, score from −2: much worse to
+    2: much better) with two entries for each verdict on a pair: first all answers shown first, then
+    all shown second."""
     placed = (
         row_selection.slot_contestants(rows, names) if len(rows) else np.zeros((0, 2), np.int64)
     )
@@ -71,6 +72,8 @@ def five_level_counts(
 
 
 def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str, int]:
+    """Return level, or "fail" for unreadable replies -> number of verdicts on the contestant
+    `name`; `names` are all contestants, sorted."""
     mine = row_selection.select_rows(pairs, (pairs["first"] == name) | (pairs["second"] == name))
     rows = row_selection.select_picks(mine)
     _, who, score = signed_scores(rows, names)
@@ -96,18 +99,21 @@ def reward_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float |
 
 def reward_table(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
     """Estimate the Reward (−100…100) of each contestant, both orders pooled; t interval clustered
-    by item."""
+    by item. With a baseline, only verdicts against it count."""
     return _reward_or_win_rate(frame, baseline, win=False)
 
 
 def creation_win_rates(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Estimate Creation-MMBench's Win Rate: wins over readable verdicts; a tie is no win."""
+    """Estimate Creation-MMBench's Win Rate of each contestant: wins over readable verdicts; a tie
+    is no win. With a baseline, only verdicts against it count."""
     return _reward_or_win_rate(frame, baseline, win=True)
 
 
 def _reward_or_win_rate(
     frame: pd.DataFrame, baseline: str | None, win: bool
 ) -> dict[str, Estimate]:
+    """Estimate the Win Rate (with `win`) or the Reward of each contestant; with a baseline, against
+    it only, and it has no entry itself."""
     pairs = _pairs_with_baseline(frame, baseline)
     names = row_selection.contestants(pairs)
     rows = row_selection.select_picks(pairs)
@@ -172,13 +178,13 @@ def _mean_score_over_items(
         return unknown_estimate("no scores", scale.unit)
     items, code = np.unique(item[scored], return_inverse=True)
     each = np.asarray(np.bincount(code, score[scored]) / np.bincount(code), np.float64)
-    return scale.mean(each, items, scale.unit)
+    return scale.mean_score(each, items, scale.unit)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRatings:
-    """Ratings of single answers by one prompt (one of the scores of a scorer): their scale, and the
-    mean rating of each contestant."""
+    """Ratings of single answers by one prompt: their scale, and the mean rating of each
+    contestant."""
 
     scale: ScoreScale
     means: dict[str, Estimate]
@@ -194,12 +200,12 @@ def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
         return {}
     prompt = rows["prompt"].astype(str).to_numpy()
     return {
-        name: _prompt_ratings(name, row_selection.select_rows(rows, prompt == name))
+        name: _estimate_prompt_ratings(name, row_selection.select_rows(rows, prompt == name))
         for name in sorted(set(prompt))
     }
 
 
-def _prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
+def _estimate_prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     score = rows["score_0"].to_numpy(np.float64)
     known = MT_BENCH_SCALE if prompt.startswith(MT_BENCH_PREFIXES) else frame_scale(rows)
     scale, who = known.including(score), rows["first"].astype(str).to_numpy()

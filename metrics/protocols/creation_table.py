@@ -48,11 +48,13 @@ def creation_table(
     by: Sequence[str] = (),
     judges: Sequence[str] | None = None,
 ) -> dict[CellKey, list[CreationRow]]:
-    """Build the rows of every model in every cell of `by`, the highest Reward first.
+    """Build the rows of every model but the baseline in every cell of `by`, the highest Reward
+    first.
 
     Without `by` the only cell, (), is the whole study. Categories and tasks pool the judgements of
     their items. `by` names columns of the frame: `category`, or one added by
-    `row_selection.add_item_column` (task).
+    `row_selection.add_item_column` (task). `judges` names the judges that count (default: all that
+    are not people). With a baseline, only pairs with it count.
     """
     judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
     judged = _select_rows_with_baseline(row_selection.select_pairs(judged), baseline)
@@ -82,6 +84,8 @@ def _select_rows_with_baseline(rows: pd.DataFrame, baseline: str | None) -> pd.D
 def _creation_rows(
     judged: pd.DataFrame, scored: pd.DataFrame, baseline: str | None
 ) -> list[CreationRow]:
+    """Return the row of each model, the highest Reward first, from the rows of comparing prompts
+    (`judged`) and of scoring prompts (`scored`)."""
     counts = creation_levels.five_level_counts(judged, baseline)
     reward = creation_levels.reward_table(judged, baseline)
     rate = creation_levels.creation_win_rates(judged, baseline)
@@ -98,7 +102,7 @@ def _creation_rows(
             win_rate=rate.get(name, unknown_estimate("no verdicts", "share")),
             counts={level: counts.get(name, {}).get(level, 0) for level in creation_levels.LEVELS},
             fail=counts.get(name, {}).get("fail", 0),
-            vfs_fail=_count_unread(scored, name),
+            vfs_fail=_count_unusable_replies(scored, name),
         )
         for name in sorted(names)
     ]
@@ -110,6 +114,7 @@ def _reward_sort_key(row: CreationRow) -> tuple[float, str]:
     return (np.inf if value is None else -value, row.model)
 
 
-def _count_unread(scored: pd.DataFrame, name: str) -> int:
+def _count_unusable_replies(scored: pd.DataFrame, name: str) -> int:
+    """Count the unusable replies on pairs that contain the model `name`."""
     mine = ((scored["first"] == name) | (scored["second"] == name)).to_numpy(bool)
     return int((mine & ~row_selection.usable_status_mask(scored)).sum())

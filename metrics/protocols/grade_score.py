@@ -56,8 +56,10 @@ def harmonic_mean(first: Floats, second: Floats) -> Floats:
 
 
 def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFrame:
-    """Build a table with one row per set of trials (item, judge, prompt and repeat) and the columns
-    grade (the item's Grade Score), entropy and choice (share).
+    """Build a table with one row per set of trials (the rotations of an item's options, by one
+    judge with one prompt, in one repeat): the set's first row of the frame, with the added columns
+    grade (the item's Grade Score), entropy, choice (share), trials (number planned) and read
+    (number with a readable choice).
 
     Only comparisons with all rotations planned (at least N orders) count. By default a set with an
     unread trial or a tie is left out, and `attrs["left_out"]` is the number of such sets. With the
@@ -112,8 +114,8 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 def estimate_grade_score_measures(
     frame: pd.DataFrame, rule: GradeRule = "default"
 ) -> dict[str, Estimate]:
-    """Estimate the means over items of grade, entropy and choice share, the grade corrected for
-    chance, and, if N differs between items, the grade for each N.
+    """Estimate the means over items of "grade", "entropy" and "choice" share, the grade corrected
+    for chance ("corrected"), and, if N differs between items, the grade for each N ("grade_N").
 
     The corrected grade is Σ(G − g(N))/Σ(1 − g(N)) over items, with G an item's grade and g(N) the
     expected grade of random choices. Even corrected grades are not comparable between different N.
@@ -144,6 +146,8 @@ def estimate_grade_score_measures(
 
 
 def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estimate:
+    """Estimate the grade corrected for chance (see `estimate_grade_score_measures`) from rows of
+    `grade_table`; no value unless the chance level is known (RANDOM_GRADE)."""
     usable = np.array(
         [
             n in RANDOM_GRADE and n == t
@@ -237,4 +241,5 @@ def expected_grade_scores(judge: Floats) -> dict[str, float]:
 
 
 def _count_values(outcomes: Ints, n: int) -> Floats:
+    """Count the values 0…n−1 in each column of `outcomes`: [column, value]."""
     return np.stack([(outcomes == value).sum(axis=0) for value in range(n)], axis=1).astype(float)

@@ -81,7 +81,7 @@ def grade_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeC
     accuracy, lead = ACCURACY.by_cell(evidence), ACCURACY_LEAD.by_cell(evidence)
     pooled = SLOT_ENTROPY.by_cell(evidence)
     return [
-        _build_cell(
+        _build_grade_cell(
             key,
             row_selection.select_rows(marked, cell == code),
             rule,
@@ -92,7 +92,7 @@ def grade_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeC
     ]
 
 
-def _build_cell(
+def _build_grade_cell(
     key: CellKey,
     rows: pd.DataFrame,
     rule: GradeRule,
@@ -160,12 +160,14 @@ def unrelated_share(frame: pd.DataFrame) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDifference:
-    """Number of verdicts that differ between two parsing rules, among the calls in both frames."""
+    """Share and number (`differ`) of the verdicts that differ between two parsing rules, among the
+    calls in both frames."""
 
     share: Estimate
     differ: int
     both_read: int
-    """Number of calls with different verdicts for which both rules read a verdict."""
+    """Number of calls with different verdicts for which both rules read a verdict; `only_first` and
+    `only_second` count the calls for which only that rule read one."""
     only_first: int
     only_second: int
 
@@ -188,7 +190,7 @@ def reading_differences(
     evidence = GroupedFrame(rows, by)
     cell, item = evidence.frame["cell"].to_numpy(), row_selection.item_codes(rows)
     return {
-        key: _reading_difference(a[cell == code], b[cell == code], item[cell == code])
+        key: _compare_readings(a[cell == code], b[cell == code], item[cell == code])
         for code, key in enumerate(evidence.cells)
     }
 
@@ -201,9 +203,10 @@ def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
     return table.drop_duplicates(list(READING_KEY)).set_index(list(READING_KEY))
 
 
-def _reading_difference(
+def _compare_readings(
     a: row_selection.Ints, b: row_selection.Ints, item: row_selection.Ints
 ) -> ReadingDifference:
+    """Count the differences between two readings (slot, tie or NO_PICK) of the same calls."""
     different = a != b
     both = (a != NO_PICK) & (b != NO_PICK)
     return ReadingDifference(

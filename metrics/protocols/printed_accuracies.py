@@ -39,10 +39,10 @@ def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
     rows = _calls_with_known_answer(frame)
     if rows.empty:
         return {}
-    pick, truth = rows["pick"].to_numpy(), rows["truth"].to_numpy()
+    pick, known_answer = rows["pick"].to_numpy(), rows["known_answer"].to_numpy()
     read = row_selection.usable_status_mask(rows) & (pick != NO_PICK)
-    right = read & (pick == truth)
-    wrong = read & (pick != truth) & (pick != TIE)
+    right = read & (pick == known_answer)
+    wrong = read & (pick != known_answer) & (pick != TIE)
     half = np.where(right, 1.0, np.where(wrong, 0.0, 0.5))
     item = row_selection.item_codes(rows)
     found = {
@@ -56,7 +56,7 @@ def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
 def _calls_with_known_answer(frame: pd.DataFrame) -> pd.DataFrame:
     """Select the calls on two answers of which one is known to be better; repeats are left out."""
     rows = row_selection.select_pairs(frame)
-    known = (rows["truth"] >= 0) & ~rows["noise"] & (rows["repeat"] == 0)
+    known = (rows["known_answer"] >= 0) & ~rows["noise"] & (rows["repeat"] == 0)
     return row_selection.select_rows(rows, known)
 
 

@@ -63,7 +63,8 @@ def visit_leaderboard_rows(
     The defaults are those of VisIT-Bench's code: both orders merged (a win needs both, otherwise a
     tie), a reply without a verdict is a tie, K = 4, one online pass in plan order. `by` is a column
     of the frame, such as single or multi image (`row_selection.add_item_column` adds one); each of
-    its values is rated separately. People's votes are left out unless `judges` names them.
+    its values is rated separately. People's votes are left out unless `judges` names them or there
+    are no other verdicts.
     """
     judged = row_selection.select_pairs(row_selection.select_judges(frame, judges))
     evidence = GroupedFrame(judged, [by] if by else [])
@@ -84,7 +85,7 @@ def visit_leaderboard_rows(
         for name in _names_best_first(played, row_selection.contestants(part)):
             rated = played.get(name) or _start_rating(settings)
             rows.append(
-                _leaderboard_row(
+                _build_leaderboard_row(
                     key[0] if key else ALL_CATEGORIES, name, rated, counts, against, reference
                 )
             )
@@ -102,7 +103,7 @@ def _start_rating(settings: EloSettings | None) -> EloRating:
     return EloRating(Estimate(start, unit="Elo", note=note), None, None, 0)
 
 
-def _leaderboard_row(
+def _build_leaderboard_row(
     category: str,
     name: str,
     rating: EloRating,
@@ -151,6 +152,7 @@ def _win_shares_against_reference(
 
 
 def _add_note(estimate: Estimate | None, note: str) -> Estimate:
+    """Append a note; for None, or without a value, return an unknown estimate that says why."""
     if estimate is None or estimate.value is None:
         return unknown_estimate(join_notes(NEVER_MET_NOTE, note), "share")
     return replace(estimate, note=join_notes(estimate.note, note))
@@ -162,7 +164,9 @@ def _add_note(estimate: Estimate | None, note: str) -> Estimate:
 @dataclass(frozen=True, slots=True)
 class HeadToHeadCost:
     """Dollars per head-to-head, which comprises all orders and repeats of one comparison by one
-    judge with one prompt."""
+    judge with one prompt. `head_to_heads` counts those of known cost, `unpriced` the others,
+    `calls` the calls of both; `total` are the dollars of all calls of known cost, with extra costs
+    (None if no head-to-head has a known cost)."""
 
     dollars: Estimate
     head_to_heads: int

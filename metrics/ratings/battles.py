@@ -36,8 +36,9 @@ class Battles:
     """Readable pairwise verdicts, one entry each in the order of the frame; contestants and items
     are codes.
 
-    `outcome` is that of the answer shown first: 1 won, 0 lost, 0.5 tie, or a probability. `names`
-    includes contestants without a readable verdict, so that tables can list them.
+    `outcome` is that of the answer shown first: 1 won, 0 lost, 0.5 tie, or a probability; `weight`
+    is the number of wins that it is worth; `items` is the number of items. `names` includes
+    contestants without a readable verdict, so that tables can list them.
     """
 
     names: tuple[str, ...]
@@ -100,7 +101,8 @@ def extract_battles(
 
 
 def battles_from_codes(coded: CodedBattles) -> Battles:
-    """Battles of a coded table, as `extract_battles` finds them in its frame, in less time."""
+    """Battles of a coded table: those of `extract_battles` in less time, with all judges pooled as
+    one judge "all"."""
     rows = np.flatnonzero((coded.pick != NO_PICK) & (coded.first != coded.second))
     item = dense_codes(coded.item.codes[rows])
     return Battles(
@@ -117,6 +119,8 @@ def battles_from_codes(coded: CodedBattles) -> Battles:
 
 
 def _first_outcomes(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:
+    """Outcome of the answer shown first in each row: 1 won, 0 lost, 0.5 tie; with the kind
+    "probability", its points from the label probabilities, where there are any."""
     hard = _outcomes_from_picks(rows["pick"].to_numpy())
     if outcome == "verdict" or len(rows) == 0:
         return hard
@@ -125,6 +129,7 @@ def _first_outcomes(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:
 
 
 def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
+    """Outcome of the answer shown first: 1 won, 0 lost, 0.5 tie."""
     outcome = np.where(pick == TIE, 0.5, 0.0)
     outcome[pick == 0] = 1.0
     return outcome
@@ -142,7 +147,7 @@ def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
 
 
 def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:
-    """Convert a categorical column to indices into `names`."""
+    """Convert a categorical column to indices into `names`; −1 for a value not in `names`."""
     place = {name: code for code, name in enumerate(names)}
     table = np.array([place.get(name, -1) for name in column.cat.categories], np.int64)
     codes = column.cat.codes.to_numpy()
@@ -186,12 +191,12 @@ class PairCounts:
 
     @property
     def total(self) -> Floats:
+        """Number of wins of both contestants together, in each pair."""
         return self.wins_low + self.wins_high
 
 
 def count_pairs(data: Battles) -> PairCounts:
-    """Count the battles of each pair; later steps then take the same time for 10,000 as for 1M
-    battles."""
+    """Count the wins of both sides in each pair of contestants, in total and by kind of item."""
     models = len(data.names)
     code = np.minimum(data.first, data.second)
     code *= models

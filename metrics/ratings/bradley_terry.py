@@ -83,9 +83,11 @@ class RankRange:
 class Leaderboard:
     """Contestants who can be compared with each other, best first.
 
-    Strengths θ sum to zero; ratings are on the Elo scale, 1000 + 173.7178·θ. `regularised` is true
-    if the data have no finite maximum-likelihood fit. To decide whether A is above B use the
-    interval of `gap`, not the intervals of the two ratings.
+    Strengths θ sum to zero; ratings are on the Elo scale, 1000 + 173.7178·θ. `matches` is the
+    number of verdicts on each contestant; contestants have the same code in `strong_component` if
+    chains of wins lead from each to the other. `regularised` is true if the data have no finite
+    maximum-likelihood fit. To decide whether A is above B use the interval of `gap`, not the
+    intervals of the two ratings.
     """
 
     names: tuple[str, ...]
@@ -106,6 +108,7 @@ class Leaderboard:
 
     @property
     def pseudo(self) -> float:
+        """Wins added to both sides of every pair in the fit; 0 if it is finite without them."""
         return PSEUDO_COUNT if self.regularised else 0.0
 
     @property
@@ -131,7 +134,8 @@ class Leaderboard:
 
     @cached_property
     def _gap_errors(self) -> Floats | None:
-        """Standard errors of the rating difference of every two models, in logits."""
+        """Standard errors of the rating difference of every two models, in logits; None below two
+        items."""
         return None if self.covariance is None else bradley_terry_fit.gap_errors(self.covariance)
 
     @cached_property
@@ -140,11 +144,13 @@ class Leaderboard:
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Rating of each contestant on the Elo scale, relative to the mean of the leaderboard. The
+        """Rating of each contestant on the Elo scale, with the mean of the leaderboard at 1000. The
         dictionary is cached; callers must not change it."""
         return {name: self._rating(row) for row, name in enumerate(self.names)}
 
     def _rating(self, row: int) -> Estimate:
+        """Rating of the contestant in this row of `names`; without interval if regularised, below
+        two items, or if all items agree exactly."""
         error = None
         if self.covariance is not None and not self.regularised:
             error = math.sqrt(max(float(self.covariance[row, row]), 0.0))
@@ -155,7 +161,7 @@ class Leaderboard:
         self, value: float, error: float | None, n: int, *, regularised: bool
     ) -> Estimate:
         """Build an estimate in Elo from a value, with the t interval of its standard error (in
-        logits) if known."""
+        logits) if that is known and not zero."""
         flat = error is not None and error < 1e-9 and len(self.names) > 1
         note = join_notes(
             self.note, REGULARISED_NOTE if regularised else "", NO_SPREAD_NOTE if flat else ""
@@ -170,7 +176,8 @@ class Leaderboard:
         """Estimate the difference of two ratings in Elo, with the interval of the difference.
 
         If a chain of wins leads from one of the two to the other but not back, the gap has only one
-        limit: `value` is this limit, and the other limit is None.
+        limit: `value` is this limit, and the other limit is None. If no chain leads either way, or
+        if there are more than MAX_CONTESTANTS_WITH_LIMITS contestants, such a gap is unknown.
         """
         i, j = self.names.index(above), self.names.index(below)
         if i == j:
@@ -227,7 +234,7 @@ class Leaderboard:
 
     def predicted_share(self, above: str, below: str) -> Estimate:
         """Estimate the share of points (wins + ties/2) that `above` is expected to win against
-        `below`."""
+        `below`; only a limit, or unknown, where `gap` is."""
         gap = self.gap(above, below)
         value, low, high = (
             None if x is None else float(expit(x / ELO_PER_LOGIT))
@@ -240,8 +247,9 @@ class Leaderboard:
         """Rank of each contestant, and the range of ranks that the significant differences allow.
 
         A difference is significant if its interval excludes zero, adjusted for all differences
-        together (max-t). If it has no finite estimate, its lower limit must be above zero. Without
-        intervals every rank is possible.
+        together (max-t). If it has no finite estimate, its lower limit must be above zero; with
+        more than MAX_LIMIT_PAIRS such differences none of them is significant. Without intervals
+        every rank is possible.
         """
         above = self._significantly_above
         size = len(self.names)
@@ -258,6 +266,8 @@ class Leaderboard:
 
     @cached_property
     def _significantly_above(self) -> Floats:
+        """Matrix [i, j]: 1 if contestant i is significantly better than j, adjusted for all pairs
+        (see `ranks`), else 0."""
         size = len(self.names)
         if self._gap_errors is None or self.items < 2:
             return np.zeros((size, size))
@@ -279,8 +289,8 @@ def fit_leaderboards(
 
     Every readable verdict of every order is one battle, a tie half a win each. Groups without a
     battle between them cannot be ranked against each other. A contestant without a readable verdict
-    is in no group. With `outcome="probability"` outcomes are fractions; the intervals stay valid as
-    they are clustered by item.
+    is in no group. `weighting` is that of `extract_battles`. With `outcome="probability"` outcomes
+    are fractions; the intervals stay valid as they are clustered by item.
     """
     return fit_leaderboards_from_battles(
         extract_battles(frame, weighting=weighting, outcome=outcome)
@@ -333,6 +343,7 @@ def _add_note(estimate: Estimate, note: str) -> Estimate:
 
 
 def _fit_leaderboard(counts: PairCounts, data: Battles) -> Leaderboard:
+    """Fit one leaderboard to the counts of connected contestants; `data` are all battles."""
     strong = bradley_terry_fit.component_labels(counts, strong=True)
     pseudo = PSEUDO_COUNT if len(set(strong.tolist())) > 1 else 0.0
     theta = bradley_terry_fit.fit_strengths(counts, pseudo=pseudo)

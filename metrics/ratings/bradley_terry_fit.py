@@ -40,7 +40,7 @@ def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
 
 
 def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> Ints:
-    """Return the number of the connected component of each node of a directed graph; with
+    """Return the index of the connected component of each node of a directed graph; with
     `strong`, of the strongly connected one."""
     kind = "strong" if strong else "weak"
     return np.asarray(connected_components(graph, connection=kind)[1], np.int64)
@@ -61,7 +61,8 @@ def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
 
 def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) -> Floats:
     """Hessian of the negative log-likelihood: a graph Laplacian with weight N·p·(1 − p) for each
-    pair. N is the number of battles of a pair, p the win probability."""
+    pair. N is the number of wins in the pair, with `pseudo` added to both sides; p is the win
+    probability."""
     p = win_probabilities(counts, theta)
     return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
 
@@ -167,7 +168,8 @@ def item_sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> 
 
 
 def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
-    """Covariance of the strengths, clustered by item, with the CR3 correction for few items.
+    """Covariance of the strengths, clustered by item, with the CR3 correction below
+    _MIN_ITEMS_UNCORRECTED items.
 
     It is `item_sandwich` with the gradient s of an item replaced by (I − L_g L⁺)⁻¹ s, with L_g the
     item's part of the Hessian L, and the factor (G−1)/G; nearly the jackknife over G items. With 8

@@ -52,8 +52,8 @@ class ChoiceModel:
     label effects λ, which each sum to zero.
 
     `slots[N]` has the N position effects where N options were shown, `share_if_equal[N]` the share
-    of choices for each position if all options were equal. `labels` is empty if each label is
-    always in the same position.
+    of choices for each position if all options were equal. `slots` and `labels` are empty if the
+    orders do not separate these effects from the others.
     """
 
     strength: dict[str, Estimate] = field(default_factory=dict)
@@ -68,11 +68,13 @@ class ChoiceModel:
 
 
 def fit_choice_model(frame: pd.DataFrame, *, min_options: int = 2) -> ChoiceModel:
-    """Fit the choices among `min_options` or more options, all judges and prompts pooled.
+    """Fit the conditional logit model of ChoiceModel to the choices among `min_options` or more
+    options, all judges and prompts pooled.
 
-    Every readable pick of every order counts once. Picks of unknown order are left out; if there
-    are no others, strengths are fitted without position effects. Options that were shown together
-    share one scale of strengths; position effects are separate for each number of options.
+    Every readable pick of every order counts once; ties and picks of unknown order are left out.
+    If no order is known, or the orders do not separate position from content, strengths are fitted
+    without position effects. Options that were shown together share one scale of strengths;
+    position effects are separate for each number of options.
     """
     rows = select_picks(frame.loc[(frame["options"] >= max(min_options, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()
@@ -82,7 +84,7 @@ def fit_choice_model(frame: pd.DataFrame, *, min_options: int = 2) -> ChoiceMode
         return ChoiceModel(note=join_notes(NO_CHOICES_NOTE, left_out))
     known = select_known_order(rows)
     if not len(known):
-        return _build_model(
+        return _fit_choice_design(
             _ChoiceDesign(_ChoiceTable(rows), ()), join_notes(ORDER_UNKNOWN_NOTE, left_out)
         )
     table = _ChoiceTable(known)
@@ -91,7 +93,7 @@ def fit_choice_model(frame: pd.DataFrame, *, min_options: int = 2) -> ChoiceMode
     note = "" if crossed or not table.labels else NOT_CROSSED_NOTE
     if conditional_logit.unidentified_parameters(layout.problem)[layout.columns("slot")].any():
         layout, note = _ChoiceDesign(table, ()), ONE_ORDER_NOTE
-    return _build_model(layout, join_notes(note, left_out))
+    return _fit_choice_design(layout, join_notes(note, left_out))
 
 
 class _ChoiceTable:
@@ -128,8 +130,8 @@ class _ChoiceTable:
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ, which sum to zero in each group of options that are
-        linked by being shown together."""
+        """Design columns of the strengths θ, [setting, slot, column]; strengths sum to zero in each
+        group of options that are linked by being shown together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)
@@ -142,7 +144,8 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Design columns of the position effects: contrasts for each number of options."""
+        """Design columns of the position effects, [setting, slot, column]: contrasts for each
+        number of options."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):
@@ -152,7 +155,7 @@ class _ChoiceTable:
         return np.concatenate(blocks, axis=2)
 
     def label_columns(self) -> Floats:
-        """Design columns of the label effects: contrasts between labels."""
+        """Design columns of the label effects, [setting, slot, column]: contrasts of labels."""
         place = {label: code for code, label in enumerate(self.labels)}
         basis = conditional_logit.contrast_basis(len(self.labels))
         block = np.zeros((*self.options.shape, len(self.labels) - 1))
@@ -163,13 +166,16 @@ class _ChoiceTable:
 
 
 def _group_contrasts(members: Ints, size: int) -> Floats:
+    """Basis [option, column] of strengths that sum to zero within the group `members` and are zero
+    for all other of the `size` options."""
     block = np.zeros((size, len(members) - 1))
     block[members] = conditional_logit.contrast_basis(len(members))
     return block
 
 
 class _ChoiceDesign:
-    """Design matrix with the columns of strengths, slots and labels."""
+    """Design matrix with the columns of the strengths and of the effects in `kinds` ("slot",
+    "label")."""
 
     def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:
         self.table = table
@@ -196,6 +202,7 @@ class _ChoiceDesign:
         )
 
     def columns(self, kind: str) -> Ints:
+        """Column numbers of one kind of parameter (strength, slot or label); empty if left out."""
         start = 0
         for name, width in self.width.items():
             if name == kind:
@@ -211,7 +218,7 @@ class _ChoiceDesign:
         return spread
 
 
-def _build_model(layout: _ChoiceDesign, note: str) -> ChoiceModel:
+def _fit_choice_design(layout: _ChoiceDesign, note: str) -> ChoiceModel:
     fitted = conditional_logit.fit_conditional_logit(layout.problem)
     effects, shares = _slot_effects(layout, fitted)
     return ChoiceModel(
@@ -228,6 +235,7 @@ def _build_model(layout: _ChoiceDesign, note: str) -> ChoiceModel:
 
 
 def _effect_test(layout: _ChoiceDesign, fitted: LogitFit, kind: str) -> LikelihoodRatioTest | None:
+    """Test that all effects of this kind (slot or label) are zero; None if they are not fitted."""
     columns = layout.columns(kind)
     return (
         conditional_logit.likelihood_ratio_test(layout.problem, fitted, columns)
@@ -237,6 +245,7 @@ def _effect_test(layout: _ChoiceDesign, fitted: LogitFit, kind: str) -> Likeliho
 
 
 def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
+    """Return option -> strength in logits, the strongest first."""
     table = layout.table
     first = {int(code): place for place, code in _option_positions(table.options)}
     columns = table.strength_columns()
@@ -264,6 +273,8 @@ def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
 def _slot_effects(
     layout: _ChoiceDesign, fitted: LogitFit
 ) -> tuple[dict[int, tuple[Estimate, ...]], dict[int, tuple[Estimate, ...]]]:
+    """Return number of options -> position effects in logits, and number of options -> share of
+    each position among equal options; both empty without position effects."""
     table = layout.table
     effects: dict[int, tuple[Estimate, ...]] = {}
     shares: dict[int, tuple[Estimate, ...]] = {}
@@ -312,6 +323,7 @@ def _equal_option_shares(
 
 
 def _label_effects(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
+    """Return label -> effect in logits; empty if label effects are not fitted."""
     if not len(layout.columns("label")):
         return {}
     table = layout.table

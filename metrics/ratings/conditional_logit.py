@@ -34,11 +34,12 @@ Mask = npt.NDArray[np.bool_]
 class LogitProblem:
     """Verdicts counted by setting (what was shown to which judge) and outcome: the input of a fit.
 
-    `design[setting, alternative]` has the regressors of an alternative's utility. `shares[outcome]`
-    is the weight of an outcome for each alternative (a tie may count half for each). `tally` counts
-    outcomes as [kind of item, setting · (number of outcomes) + outcome], `multiplicity` the items
-    of each kind. Items with the same single verdict form one kind, any other item is a kind of its
-    own.
+    `design[setting, alternative]` has the regressors of an alternative's utility, `available` marks
+    the alternatives that a setting has. `shares[outcome]` is the weight of an outcome for each
+    alternative (a tie may count half for each). `pseudo` is added to the count of each alternative
+    if the fit would be infinite. `tally` counts outcomes as [kind of item, setting · (number of
+    outcomes) + outcome], `multiplicity` the items of each kind. Items with the same single verdict
+    form one kind, any other item is a kind of its own.
     """
 
     design: Floats
@@ -93,7 +94,9 @@ class LogitFit:
         return self.finite_basis is not None
 
     def estimate(self, weights: Floats, n: int, *, unit: str, method: str) -> Estimate:
-        """Estimate a linear combination of the parameters, with a t interval clustered by item."""
+        """Estimate the linear combination `weights` of the parameters, with a t interval clustered
+        by item; no interval if it has no finite estimate, below two items, or if all items agree
+        exactly. `n` is the number of verdicts behind it."""
         value = float(weights @ self.beta)
         infinite = not self.is_finite(weights)
         error = self.error(weights)
@@ -151,7 +154,8 @@ def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
 
 
 def largest_first_sort_key(entry: tuple[str, Estimate]) -> tuple[float, str]:
-    """Sort key of table entries: largest value first, equal values by name."""
+    """Sort key of table entries: largest value first, equal values by name; an unknown value counts
+    as 0."""
     name, estimate = entry
     return -round(estimate.value or 0.0, 12), name
 
@@ -214,6 +218,7 @@ def finite_directions(problem: LogitProblem) -> Floats | None:
 
 
 def _row_space(rows: Floats) -> Floats:
+    """Orthonormal columns that span the same space as the rows."""
     values, vectors = np.linalg.eigh(rows.T @ rows)
     return np.asarray(vectors[:, values > 1e-9 * max(1.0, float(values.max()))])
 
@@ -255,8 +260,8 @@ def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
 
 
 def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
-    """Fit by maximum likelihood (Newton); pseudo-counts are added only if an estimate would be
-    infinite."""
+    """Fit the parameters of a conditional logit model by maximum likelihood (Newton); pseudo-counts
+    are added only if an estimate would be infinite."""
     counts = problem.counts
     finite = finite_directions(problem) if problem.design.shape[2] else None
     if finite is not None:
@@ -266,12 +271,12 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
         return _fit_without_parameters(problem, counts)
     best = _log_likelihood(problem, beta, counts)
     for _ in range(200):
-        gradient, hessian = _derivatives(problem, beta, counts)
+        gradient, hessian = _gradient_and_information(problem, beta, counts)
         step = np.asarray(np.linalg.lstsq(hessian, gradient, rcond=None)[0])
         beta, best = _line_search(problem, beta, step, best, counts)
         if np.abs(step).max() < 1e-11:
             break
-    hessian = _derivatives(problem, beta, counts)[1]
+    hessian = _gradient_and_information(problem, beta, counts)[1]
     model = np.asarray(np.linalg.pinv(hessian, hermitian=True))
     robust = _clustered_covariance(problem, beta, model) if problem.items > 1 else None
     return LogitFit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
@@ -302,6 +307,7 @@ def likelihood_ratio_test(
 
 
 def _probabilities(problem: LogitProblem, beta: Floats) -> Floats:
+    """Probability of each alternative in each setting, [setting, alternative]."""
     utility = np.where(problem.available, problem.design @ beta, -np.inf)
     utility = utility - utility.max(axis=1, keepdims=True)
     raised = np.exp(utility)
@@ -316,8 +322,11 @@ def _log_likelihood(problem: LogitProblem, beta: Floats, counts: Floats) -> floa
     return float((counts * taken).sum() - (counts.sum(axis=1) * total).sum())
 
 
-def _derivatives(problem: LogitProblem, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient and the information matrix of the log-likelihood."""
+def _gradient_and_information(
+    problem: LogitProblem, beta: Floats, counts: Floats
+) -> tuple[Floats, Floats]:
+    """Return the gradient and the information matrix of the log-likelihood at `beta`; `counts` is
+    [setting, alternative]."""
     p = _probabilities(problem, beta)
     n = counts.sum(axis=1)
     width = problem.design.shape[2]
@@ -331,6 +340,8 @@ def _derivatives(problem: LogitProblem, beta: Floats, counts: Floats) -> tuple[F
 def _line_search(
     problem: LogitProblem, beta: Floats, step: Floats, best: float, counts: Floats
 ) -> tuple[Floats, float]:
+    """Take a Newton step, halved until the log-likelihood is not below `best`; return the new
+    parameters and their log-likelihood."""
     for halvings in range(40):
         trial = beta + step * 0.5**halvings
         value = _log_likelihood(problem, trial, counts)

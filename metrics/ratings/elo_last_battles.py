@@ -39,7 +39,7 @@ def ratings_from_last_battles(
     data: Battles, item_orders: Iterable[ItemOrder], *, k: float, slope: float
 ) -> Floats | None:
     """Return the final ratings, minus the starting rating, of plan order and of each item order, as
-    [contestant, order].
+    [contestant, order]. `k` is the K-factor, `slope` the logits per rating point.
 
     None if there are few enough battles to play all, or if the last battles do not determine the
     ratings, for example because a contestant has none among them.

@@ -43,7 +43,7 @@ def order_batches(
     into memory.
 
     If all battles of all orders fit, they form one batch. Otherwise a batch stores only the item
-    orders, and builds the battles a few thousand steps at a time.
+    orders, and builds the battles about 16,000 steps at a time.
     """
     capacity = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
     batch = list(islice(item_orders, capacity + 1))
@@ -68,7 +68,9 @@ class BattlesByItem:
     starts: Ints
     """Index of the first battle of each item in `grouped`."""
     sizes: Ints
+    """Number of battles of each item."""
     no_battle: int
+    """Code of padding: a battle without effect."""
 
 
 def group_by_item(data: Battles) -> BattlesByItem:
@@ -112,8 +114,8 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 class StreamedOrders:
     """Several sequences in which the battles are played, one row each, as codes that stand for
-    battles. Like the array of `build_item_orders`, but built a few thousand battles at a time to
-    save memory. If `plan` is true, the first row is the sequence of the plan."""
+    battles. Like the array of `build_item_orders`, but built about 16,000 steps at a time to save
+    memory. If `plan` is true, the first row is the sequence of the plan."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool
@@ -142,6 +144,8 @@ class StreamedOrders:
         return self._chunk[:, start - begin : stop - begin]
 
     def _build_steps(self, start: int, stop: int) -> BattleCodes:
+        """Build the battle codes of these steps, [order, step], padded with battles without
+        effect."""
         codes = np.full((len(self), stop - start), self._battles.no_battle, np.int32)
         if self._plan:
             part = self._battles.plan[start:stop]
@@ -156,7 +160,8 @@ class StreamedOrders:
     def _battle_indices(
         self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int
     ) -> Ints:
-        """Return the indices, among the grouped battles, of the battles of these steps."""
+        """Return the indices, among the grouped battles, of the battles of these steps of an item
+        order; `ends` has the number of battles played when each of its items is finished."""
         low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
         item, end = item_order[low : high + 1], ends[low : high + 1].astype(np.int64)
         begin = end - self._battles.sizes[item]
@@ -185,9 +190,10 @@ def play_orders(
     order], and the ratings after each number of battles in `at`, [point, contestant, order], for
     the first `watched` orders.
 
-    Ratings are relative to the rating at which all contestants start: they begin at 0, or at
-    `begin`. While they are computed they are kept as h = slope/2 · rating, because the expected
-    score of a against b is then (1 + tanh(h_a − h_b))/2.
+    `k` is the K-factor, `slope` the logits per rating point. Ratings are relative to the rating at
+    which all contestants start: they begin at 0, or at `begin`. While they are computed they are
+    kept as h = slope/2 · rating, because the expected score of a against b is then
+    (1 + tanh(h_a − h_b))/2.
     """
     models, width = len(data.names), len(orders)
     # The last entry is the padding: contestant `models` against itself, a tie.
@@ -253,8 +259,8 @@ def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
 
 
 def _play_block_of_one_order(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps of a single order with Python's own numbers, which are several times
-    as fast as arrays of length one."""
+    """Play one block of steps of a single order, like `_play_block`: `state` is changed. Python's
+    own numbers are several times as fast as arrays of length one."""
     rating, tanh = state.tolist(), math.tanh
     for (ours, theirs), won in zip(places.tolist(), gain.tolist(), strict=True):
         step = won - half * tanh(rating[ours] - rating[theirs])

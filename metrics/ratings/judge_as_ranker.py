@@ -46,7 +46,10 @@ _GOLDEN: Final = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class RankerMeasures:
-    """The measures of one judge as a ranker, and the two win rates of each pair of models."""
+    """The measures of one judge as a ranker, and the two win rates of each pair of models. `tau` is
+    Kendall's τ with the reference's ranking, `decisiveness` the parameter α; `bias` is model ->
+    bias toward it, `bias_spread` the standard deviation of these over the models. If every win rate
+    of the reference is 0, ½ or 1, decisiveness and spread are unknown, and `bias` is empty."""
 
     tau: Estimate
     decisiveness: Estimate
@@ -57,13 +60,14 @@ class RankerMeasures:
 
 
 def judge_as_ranker(judged: pd.DataFrame, study: RankedStudy) -> RankerMeasures:
-    """Measure a judge as a ranker. `judged` has the judge's rows of the study. The reference is the
-    votes by people or, without votes, the known better answers."""
-    rates = _pair_table(judged, study)
+    """Compare a judge's ranking of models with the reference: the votes by people or, without
+    votes, the known better answers. `judged` has the judge's rows of the study. With too few models
+    or items, or more than MAX_CELLS items times pairs, the measures are unknown."""
+    rates = _build_pair_table(judged, study)
     if isinstance(rates, str):
         unknown = unknown_estimate(rates)
         return RankerMeasures(unknown, unknown, unknown)
-    return rates.measures()
+    return rates.estimate_measures()
 
 
 class _Outcomes(NamedTuple):
@@ -83,7 +87,7 @@ class RankedStudy(NamedTuple):
     votes: _Outcomes
 
     @classmethod
-    def of(cls, frame: pd.DataFrame) -> RankedStudy:
+    def from_frame(cls, frame: pd.DataFrame) -> RankedStudy:
         """Take models and votes from the frame of a study."""
         names = row_selection.contestants(row_selection.select_pairs(frame))
         people = row_selection.select_rows(frame, row_selection.people_mask(frame))
@@ -91,21 +95,21 @@ class RankedStudy(NamedTuple):
         return cls(names, _select_pair_outcomes(votes, names, "pick"))
 
 
-def _pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
+def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
     """Return the win rates of judge and reference, or the reason why there are none."""
-    names, gold = study
+    names, reference = study
     mine = _select_pair_outcomes(row_selection.select_picks(judged), names, "pick")
-    if not len(gold.item):
-        known = row_selection.select_rows(judged, judged["truth"] != NO_PICK)
-        gold = _keep_first_per_case(_select_pair_outcomes(known, names, "truth"))
-    if not len(gold.item):
+    if not len(reference.item):
+        known = row_selection.select_rows(judged, judged["known_answer"] != NO_PICK)
+        reference = _keep_first_per_case(_select_pair_outcomes(known, names, "known_answer"))
+    if not len(reference.item):
         return "no votes and no known better answers"
-    pairs = np.intersect1d(mine.pair, gold.pair)
+    pairs = np.intersect1d(mine.pair, reference.pair)
     low, high = pairs // max(len(names), 1), pairs % max(len(names), 1)
     models = np.union1d(low, high)
     if len(models) < LEAST_MODELS:
         return f"fewer than {LEAST_MODELS} models are compared by judge and reference"
-    items = np.union1d(mine.item, gold.item)
+    items = np.union1d(mine.item, reference.item)
     if len(items) < LEAST_ITEMS:
         return f"fewer than {LEAST_ITEMS} items"
     if len(items) * len(pairs) > MAX_CELLS:
@@ -115,13 +119,13 @@ def _pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
         np.searchsorted(models, low),
         np.searchsorted(models, high),
         _item_totals(mine, items, pairs),
-        _item_totals(gold, items, pairs),
+        _item_totals(reference, items, pairs),
     )
 
 
 def _select_pair_outcomes(rows: pd.DataFrame, names: list[str], column: str) -> _Outcomes:
-    """Return the verdicts (`column` is "pick") or the known better answers ("truth") on pairs of
-    the models `names`."""
+    """Return the verdicts (`column` is "pick") or the known better answers ("known_answer") on
+    pairs of the models `names`."""
     rows = row_selection.select_pairs(rows)
     if not len(rows) or not names:
         return _Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
@@ -142,7 +146,7 @@ def _keep_first_per_case(found: _Outcomes) -> _Outcomes:
 
 
 def _item_totals(found: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Floats]:
-    """Points and numbers of verdicts, [item, pair]."""
+    """Return the points and the numbers of verdicts of these items and pairs, each [item, pair]."""
     kept = np.isin(found.pair, pairs)
     row = np.searchsorted(items, found.item[kept])
     code = row * len(pairs) + np.searchsorted(pairs, found.pair[kept])
@@ -156,30 +160,36 @@ def _item_totals(found: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Fl
 
 @dataclass(frozen=True, slots=True)
 class _PairTable:
-    """Points and numbers of verdicts by item and pair of models, of judge and reference."""
+    """Points and numbers of verdicts, each [item, pair], of the judge (`mine`) and of the
+    `reference`. Pair p compares the models `low[p]` and `high[p]` of `names`; points are those of
+    the low model (a win 1, a tie ½)."""
 
     names: list[str]
     low: Ints
     high: Ints
     mine: tuple[Floats, Floats]
-    gold: tuple[Floats, Floats]
+    reference: tuple[Floats, Floats]
 
-    def measures(self) -> RankerMeasures:
+    def estimate_measures(self) -> RankerMeasures:
         """Estimate the measures, with intervals from resampled items."""
         items = self.mine[0].shape[0]
         drawn = draw_item_weights(items, ROUNDS, np.random.default_rng(SEED))
         weights = np.vstack([np.ones(items), drawn.reshape(ROUNDS, items)])
-        mine, gold = (safe_divide(weights @ t, weights @ n) for t, n in (self.mine, self.gold))
+        mine, reference = (
+            safe_divide(weights @ t, weights @ n) for t, n in (self.mine, self.reference)
+        )
         n = int(self.mine[1].sum())
-        taus = kendall_tau_rows(self._strengths(mine), self._strengths(gold))
-        inside = not np.isin(gold[0], (0.0, 0.5, 1.0)).all()
+        taus = kendall_tau_rows(self._strengths(mine), self._strengths(reference))
+        inside = not np.isin(reference[0], (0.0, 0.5, 1.0)).all()
         if not inside:
             note = "every pair has a reference win rate of 0, ½ or 1"
             bend = spread = unknown_estimate(note)
             bias: dict[str, Estimate] = {}
         else:
-            alpha = fit_decisiveness(gold, mine)
-            by_model = self._mean_residual_by_model(mine - symmetric_beta(gold, alpha[:, None]))
+            alpha = fit_decisiveness(reference, mine)
+            by_model = self._mean_residual_by_model(
+                mine - symmetric_beta(reference, alpha[:, None])
+            )
             at_bound = alpha[0] < 1.01 * ALPHA_BOUNDS[0] or alpha[0] > 0.99 * ALPHA_BOUNDS[1]
             note = "at the bound of the fit" if at_bound else ""
             bend = _percentile_estimate(alpha, n, items, "α", note)
@@ -190,7 +200,7 @@ class _PairTable:
             }
         pairs = tuple(
             (self.names[a], self.names[b], float(g), float(m))
-            for a, b, g, m in zip(self.low, self.high, gold[0], mine[0], strict=True)
+            for a, b, g, m in zip(self.low, self.high, reference[0], mine[0], strict=True)
         )
         tau = _percentile_estimate(taus, n, items, "τ")
         if tau.value is None:
@@ -198,11 +208,13 @@ class _PairTable:
         return RankerMeasures(tau, bend, spread, bias, pairs)
 
     def _strengths(self, rates: Floats) -> Floats:
-        """Bradley–Terry strengths [round, model], in which every pair counts once."""
+        """Bradley–Terry strengths [round, model] from win rates [round, pair]; every pair counts
+        once."""
         return bradley_terry_of_rates(rates, self.low, self.high, len(self.names))
 
     def _mean_residual_by_model(self, residual: Floats) -> Floats:
-        """Mean residual of each model over its opponents, [round, model]."""
+        """Mean residual of each model over its opponents, [round, model]; `residual` [round, pair]
+        is the judge's win rate of the pair's low model minus the fitted one."""
         models, pairs = len(self.names), len(self.low)
         signs = np.zeros((pairs, models))
         signs[np.arange(pairs), self.low], signs[np.arange(pairs), self.high] = 1, -1
@@ -212,16 +224,16 @@ class _PairTable:
 
 
 def symmetric_beta(share: Floats, alpha: Floats | float) -> Floats:
-    """The distribution function of the beta distribution with both parameters α."""
+    """Distribution function, at `share`, of the beta distribution with both parameters `alpha`."""
     return np.asarray(betainc(alpha, alpha, np.clip(share, 0.0, 1.0)))
 
 
-def fit_decisiveness(gold: Floats, mine: Floats) -> Floats:
-    """Fit α in each row of win rates [round, pair] of the reference (`gold`) and the judge
-    (`mine`), by a grid and golden-section search of log α. Pairs with an unknown win rate are left
-    out."""
-    known = np.isfinite(gold) & np.isfinite(mine)
-    x, y = np.where(known, gold, 0.5), np.where(known, mine, 0.5)
+def fit_decisiveness(reference: Floats, mine: Floats) -> Floats:
+    """Fit the decisiveness α of each round: `symmetric_beta` with this α maps the win rates of the
+    `reference` to the judge's (`mine`), both [round, pair], with the least squared error. A grid
+    and golden-section search of log α within ALPHA_BOUNDS; unknown win rates (nan) are left out."""
+    known = np.isfinite(reference) & np.isfinite(mine)
+    x, y = np.where(known, reference, 0.5), np.where(known, mine, 0.5)
 
     def loss(log_alpha: Floats) -> Floats:
         fitted = symmetric_beta(x, np.exp(log_alpha)[:, None])
@@ -258,13 +270,13 @@ def bradley_terry_of_rates(rates: Floats, low: Ints, high: Ints, models: int) ->
     return np.asarray(np.log(strength))
 
 
-def kendall_tau_rows(mine: Floats, gold: Floats) -> Floats:
-    """Kendall's τ-b of the two rankings in each row; strengths that differ by less than 10⁻⁶ are
-    equal. nan where one of the rankings has all models in one place."""
+def kendall_tau_rows(mine: Floats, reference: Floats) -> Floats:
+    """Kendall's τ-b of the two rankings by strength, [round, model], in each row; strengths that
+    differ by less than 5·10⁻⁷ are equal. nan where a ranking has all models in one place."""
     above, below = np.triu_indices(mine.shape[1], 1)
     signs = [
         np.sign(np.round(one[:, above] - one[:, below], 6))
-        for one in (np.asarray(mine, np.float64), np.asarray(gold, np.float64))
+        for one in (np.asarray(mine, np.float64), np.asarray(reference, np.float64))
     ]
     ordered = np.sqrt((signs[0] ** 2).sum(axis=1) * (signs[1] ** 2).sum(axis=1))
     return safe_divide((signs[0] * signs[1]).sum(axis=1), ordered)
@@ -272,7 +284,7 @@ def kendall_tau_rows(mine: Floats, gold: Floats) -> Floats:
 
 def _percentile_estimate(values: Floats, n: int, items: int, unit: str, note: str = "") -> Estimate:
     """Estimate whose value is the first of `values`, with the central 95 % of the others (bootstrap
-    rounds) as its interval."""
+    rounds) as its interval, widened to contain the value; unknown if the first is nan."""
     drawn = values[1:][np.isfinite(values[1:])]
     if not np.isfinite(values[0]) or not len(drawn):
         return unknown_estimate(note or "cannot be computed", unit)

@@ -25,7 +25,8 @@ OUTSIDE_INTERVAL_NOTE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EloSettings:
-    """K-factor and scale of Elo: a gap of `scale` points means winning odds of `base` to 1."""
+    """Settings of Elo: the K-factor `k`, the scale (a gap of `scale` points means winning odds of
+    `base` to 1), and the rating `start` of all contestants before the first battle."""
 
     k: float = 4.0
     scale: float = 400.0
@@ -37,8 +38,8 @@ class EloSettings:
         """Logits per rating point."""
         return math.log(self.base) / self.scale
 
-    def expected(self, rating: float, opponent: float) -> float:
-        """Expected score of a contestant in one battle against an opponent."""
+    def expected_score(self, rating: float, opponent: float) -> float:
+        """Expected score (0 to 1) of a contestant in one battle, from the ratings of both."""
         return 0.5 + 0.5 * math.tanh(0.5 * self.slope * (rating - opponent))
 
 
@@ -74,7 +75,7 @@ class EloCurve:
     low: Floats | None = None
     high: Floats | None = None
 
-    def of(self, name: str) -> Floats:
+    def ratings_of(self, name: str) -> Floats:
         """Ratings of one contestant along the curve."""
         return np.asarray(self.value[:, self.names.index(name)])
 
@@ -101,8 +102,9 @@ def compute_elo(
     interval, from a frame or from battles that are already extracted.
 
     The range comes from `orders` shuffles of the items, the interval from `rounds` bootstrap
-    samples of them. Battles of one item keep their order. The curve has up to `points` points after
-    its start.
+    samples of them; below two items there is neither. Battles of one item keep their order. The
+    curve has up to `points` points after its start. `weighting` is that of `extract_battles`, and
+    has no effect on battles that are already extracted.
     """
     chosen = settings or EloSettings()
     data = frame if isinstance(frame, Battles) else extract_battles(frame, weighting=weighting)
@@ -176,8 +178,8 @@ def elo_table(
     rounds: int = 200,
     weighting: Weighting = "sign",
 ) -> dict[str, EloRating]:
-    """Compute the ratings without the curve, best first; a contestant without verdicts has the
-    rating at which all start."""
+    """Compute the Elo ratings of `compute_elo` without the curve, best first; a contestant without
+    verdicts has the rating at which all start. `k` is the K-factor."""
     settings = EloSettings(k=k)
     return compute_elo(
         frame,
@@ -191,6 +193,7 @@ def elo_table(
 
 
 def _snapshot_steps(steps: int, points: int) -> Ints:
+    """Return 0 and up to `points` evenly spaced numbers of battles up to `steps`."""
     return np.unique(np.linspace(0, steps, max(points, 1) + 1).round().astype(np.int64))
 
 
@@ -202,6 +205,8 @@ def _central_band(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _build_curve(names: tuple[str, ...], at: Ints, path: Floats) -> EloCurve:
+    """Build the curve from the ratings `path` [point, contestant, order] after the numbers of
+    battles `at`: the first order is the plan's, the others give the band."""
     shuffled = path[:, :, 1:]
     if not shuffled.shape[2]:
         return EloCurve(names, at, path[:, :, 0])
@@ -211,6 +216,8 @@ def _build_curve(names: tuple[str, ...], at: Ints, path: Floats) -> EloCurve:
 def _rating_table(
     data: Battles, final: Floats, orders: int, settings: EloSettings
 ) -> dict[str, EloRating]:
+    """Return contestant -> rating, best first, from the final ratings [contestant, order]: plan
+    order, then `orders` shuffles, then the bootstrap samples."""
     shuffled, resampled = final[:, 1 : 1 + orders], final[:, 1 + orders :]
     order_band = _central_band(shuffled) if shuffled.shape[1] else None
     sampling = _central_band(resampled) if resampled.shape[1] else None
@@ -265,7 +272,8 @@ def count_items_played(data: Battles) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EloState:
-    """State of a live rating, from which the rating is continued with the next rows."""
+    """State of a live rating, from which the rating is continued with the next rows: contestant ->
+    rating, contestant -> number of battles, and the number of all battles."""
 
     ratings: Mapping[str, float] = field(default_factory=dict)
     matches: Mapping[str, int] = field(default_factory=dict)
@@ -278,8 +286,8 @@ def advance_elo(
     """Continue a live rating with new rows; return the new state and the curve of ratings.
 
     Rating a frame in several pieces gives the same result as rating it at once. New contestants
-    start at `settings.start`; unreadable rows change nothing. The first point of the curve is the
-    given state, followed by one point per new battle.
+    start at `settings.start`; rows that are no battle change no rating. The first point of the
+    curve is the given state, followed by one point per new battle.
     """
     chosen = settings or EloSettings()
     data = extract_battles(rows)
@@ -291,7 +299,7 @@ def advance_elo(
     path[0] = rating
     for step, row in enumerate(plan_order_rows(data).tolist(), start=1):
         ours, theirs = local[int(data.first[row])], local[int(data.second[row])]
-        expected = chosen.expected(rating[ours], rating[theirs])
+        expected = chosen.expected_score(rating[ours], rating[theirs])
         gain = chosen.k * (float(data.outcome[row]) - expected)
         rating[ours] += gain
         rating[theirs] -= gain

@@ -61,7 +61,7 @@ class PositionModel:
 def fit_position_model(frame: pd.DataFrame, *, ties: TieTreatment = "half") -> PositionModel:
     """Fit logit P(first wins) = θ_first − θ_second + γ_judge by maximum likelihood.
 
-    Every readable verdict of every order counts. `ties="half"`: half a win each; "davidson": a
+    Every readable verdict of known order counts. `ties="half"`: half a win each; "davidson": a
     third outcome with its own parameter. A judge whose γ cannot be identified from its orders has
     no estimate but a note with the reason, and its verdicts are left out. A judge that always picks
     the first answer has a regularised γ.
@@ -153,8 +153,8 @@ def _select_judges(data: Battles, judges: Ints) -> Battles:
 
 
 class PositionDesign:
-    """Design matrix: contrasts of θ in each connected group, γ of each judge, ln ν of each judge
-    with ties."""
+    """Design matrix: contrasts of θ in each connected group, γ of each judge and, if `ties` is
+    "davidson", ln ν of each judge with ties."""
 
     def __init__(self, data: Battles, ties: TieTreatment) -> None:
         self.data = data
@@ -165,10 +165,12 @@ class PositionDesign:
 
     @property
     def gamma_columns(self) -> Ints:
+        """Column numbers of γ of each judge."""
         return np.arange(len(self.data.judges)) + int(self.basis.shape[1])
 
     @property
     def nu_columns(self) -> Ints:
+        """Column numbers of ln ν of each judge with ties."""
         start = int(self.basis.shape[1]) + len(self.data.judges)
         return np.arange(len(self.tied)) + start
 
@@ -176,11 +178,7 @@ class PositionDesign:
         data, models = self.data, len(self.data.names)
         code = (data.judge * models + data.first) * models + data.second
         present, setting = np.unique(code, return_inverse=True)
-        judge, first, second = (
-            present // models**2,
-            present // models % models,
-            present % models,
-        )
+        judge, first, second = (present // models**2, present // models % models, present % models)
         outcome = np.rint(2 - 2 * data.outcome).astype(np.int64)  # 0 first, 1 tie, 2 second
         counts, multiplicity = conditional_logit.tally_by_item_kind(
             data.item, data.items, setting, outcome, (len(present), 3)
@@ -221,6 +219,7 @@ class PositionDesign:
         return np.asarray(np.eye(self.problem.design.shape[2])[column])
 
     def gamma(self, fitted: LogitFit, judge: int) -> Estimate:
+        """Estimate the position term γ, in logits, of judge number `judge`."""
         n = int((self.data.judge == judge).sum())
         term = fitted.estimate(
             self._unit_vector(int(self.gamma_columns[judge])),
@@ -232,8 +231,8 @@ class PositionDesign:
         return replace(term, note=join_notes(term.note, note))
 
     def nu(self, fitted: LogitFit) -> dict[str, Estimate]:
-        """Estimate Davidson's ν, with the interval computed on its logarithm; ν = 0 for a judge
-        without ties."""
+        """Return judge -> Davidson's ν, with the interval computed on its logarithm; ν = 0 for a
+        judge without ties. Empty if a tie counts as half a win each."""
         if self.ties == "half":
             return {}
         found = {name: Estimate(0.0, unit="ν", note="no ties") for name in self.data.judges}
@@ -246,7 +245,8 @@ class PositionDesign:
         return found
 
     def strengths(self, fitted: LogitFit) -> dict[str, Estimate]:
-        """Estimate θ of every contestant with a battle, strongest first."""
+        """Return contestant -> strength θ in logits, strongest first, for contestants with a
+        battle."""
         pad = self.problem.design.shape[2] - self.basis.shape[1]
         matches = self.data.matches
         table = {
@@ -291,6 +291,7 @@ def _strength_basis(data: Battles) -> Floats:
 
 
 def _has_both_orders(data: Battles, judge: int) -> bool:
+    """Whether judge number `judge` has verdicts on some pair in both orders."""
     own = data.judge == judge
     models = len(data.names)
     there = data.first[own] * models + data.second[own]

@@ -11,7 +11,8 @@ from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 
 def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
     """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
-    other order. The leaderboard of an order that was not judged is None."""
+    other order; each of the largest group of contestants connected by battles. None for an order
+    that was not judged."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     pairs = row_selection.select_picks(
         pairs[row_selection.columns_with_person_and_question(pairs, columns)]
@@ -21,7 +22,7 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
 
 
 def largest_leaderboard(pairs: pd.DataFrame) -> Leaderboard | None:
-    """Return the leaderboard of the largest group of contestants connected by battles; None if that
-    group has one contestant."""
+    """Return the leaderboard of the largest group of contestants connected by battles; None without
+    battles between two contestants."""
     boards = fit_leaderboards(pairs) if len(pairs) else []
     return boards[0] if boards and len(boards[0].names) > 1 else None

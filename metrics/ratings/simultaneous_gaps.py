@@ -38,8 +38,8 @@ def simultaneous_quantile(covariance: Floats) -> float:
 
 
 def _draw_strengths(covariance: Floats) -> Floats:
-    """Draw normal strengths with this covariance, which may be singular as strengths sum to
-    zero."""
+    """Draw ROUNDS vectors of normal strengths with this covariance, as [round, contestant], with a
+    fixed seed. The covariance may be singular, because strengths sum to zero."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     normal = np.random.default_rng(SEED).normal(size=(ROUNDS, len(covariance)))

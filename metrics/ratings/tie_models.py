@@ -1,6 +1,6 @@
 """Tie models of Davidson and of Rao and Kupper.
 
-They rank contestants like Bradley–Terry with ties as half wins, on another scale.
+They rank contestants nearly like Bradley–Terry with ties as half wins, on another scale.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ NO_BATTLES_NOTE: Final = "no readable verdict"
 @dataclass(frozen=True, slots=True)
 class TieModel:
     """Fit of a tie model: strengths (logits, sum zero) and the tie parameter. The parameter is
-    Davidson's ν (0: no ties) or Rao–Kupper's κ (1: no ties)."""
+    Davidson's ν (0: no ties) or Rao–Kupper's κ (1: no ties); unknown if all verdicts are ties. If
+    there are no battles, or they do not connect all contestants that have any, `strength` is
+    empty."""
 
     model: TieModelName
     strength: dict[str, Estimate]
@@ -51,9 +53,9 @@ class TieModel:
     note: str = ""
 
 
-def davidson(frame: pd.DataFrame) -> TieModel:
-    """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ). Every
-    readable verdict counts."""
+def fit_davidson(frame: pd.DataFrame) -> TieModel:
+    """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ), with θ
+    the strength of a contestant and ν the tie parameter. Every readable verdict counts."""
     data = _connected_battles_or_reason(frame)
     if isinstance(data, str):
         return _empty_model("davidson", data)
@@ -66,9 +68,9 @@ def davidson(frame: pd.DataFrame) -> TieModel:
     )
 
 
-def rao_kupper(frame: pd.DataFrame) -> TieModel:
-    """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ); P(tie) is the remainder.
-    Every readable verdict counts."""
+def fit_rao_kupper(frame: pd.DataFrame) -> TieModel:
+    """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ), with θ the strength of a
+    contestant and κ the tie parameter; P(tie) is the remainder. Every readable verdict counts."""
     data = _connected_battles_or_reason(frame)
     if isinstance(data, str):
         return _empty_model("rao-kupper", data)
@@ -82,11 +84,12 @@ def rao_kupper(frame: pd.DataFrame) -> TieModel:
             conditional_logit.fit_conditional_logit(_davidson_problem(data, tied)),
             tied,
         )
-    return _build_tie_model("rao-kupper", data, _fit_rao_kupper(data), tied)
+    return _build_tie_model("rao-kupper", data, _fit_rao_kupper_to_battles(data), tied)
 
 
 def _connected_battles_or_reason(frame: pd.DataFrame) -> Battles | str:
-    """Return the battles if they connect all contestants, else why no model can be fitted."""
+    """Return the battles if they connect all contestants that have any, else the reason why no
+    model can be fitted."""
     data = extract_battles(frame)
     if not len(data):
         return NO_BATTLES_NOTE
@@ -144,8 +147,8 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 
 
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
-    """Return four arrays: by pair, the design rows of θ of its first and of its second contestant;
-    by battle, its pair and its outcome (0: the first won, 1: tie, 2: the second won)."""
+    """Return four arrays: by pair, the design rows of θ of its low and of its high contestant (by
+    code); by battle, its pair and its outcome (0: the low one won, 1: tie, 2: the high one won)."""
     played = np.flatnonzero(data.matches)
     place = np.zeros(len(data.names), np.int64)
     place[played] = np.arange(len(played))
@@ -158,6 +161,8 @@ def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
 
 
 def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
+    """Build the input of a fit of Davidson's model, with the parameters θ (contrasts) and, if
+    `tied`, ln ν; else ties are no possible outcome."""
     left, right, pair, outcome = _pair_outcomes(data)
     extra = np.zeros((len(left), int(tied)))
     design = np.stack(
@@ -177,7 +182,7 @@ def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
     return LogitProblem(design, available, counts, multiplicity, np.eye(3), pseudo)
 
 
-def _fit_rao_kupper(data: Battles) -> LogitFit:
+def _fit_rao_kupper_to_battles(data: Battles) -> LogitFit:
     """Fit by Newton's method in θ and η = ln κ; the log-likelihood is concave.
 
     For each pair: (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1), with d = θ_i −
@@ -194,12 +199,12 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
     sides = _RaoKupperLikelihood(left - right)
     beta = np.append(np.zeros(left.shape[1]), 0.5)
     for _ in range(200):
-        gradient, hessian = sides.derivatives(beta, counts)
+        gradient, hessian = sides.gradient_and_information(beta, counts)
         step = np.asarray(np.linalg.solve(hessian, gradient))
         beta = sides.line_search(beta, step, counts)
         if np.abs(step).max() < 1e-11:
             break
-    bread = np.asarray(np.linalg.inv(sides.derivatives(beta, counts)[1]))
+    bread = np.asarray(np.linalg.inv(sides.gradient_and_information(beta, counts)[1]))
     scores = table @ sides.scores(beta).reshape(-1, len(beta))
     items = int(multiplicity.sum())
     meat = scores.T @ (scores * multiplicity[:, None])
@@ -211,8 +216,8 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
 def _finite_rao_kupper_basis(data: Battles) -> Floats | None:
     """Return a basis of the parameter combinations whose estimate is finite; None if all are.
 
-    The estimates of Davidson's model are infinite in the same directions, so its basis is used. Its
-    last parameter, 2·ln ν for ties, is replaced by η, the one of Rao and Kupper's model.
+    The estimates of Davidson's model are infinite in the same directions, with η = ln κ in place of
+    2·ln ν. So the basis of Davidson's model is used, with half the weight of its last parameter.
     """
     span = conditional_logit.finite_directions(_davidson_problem(data, True))
     if span is None or not span.shape[1]:
@@ -232,6 +237,7 @@ class _RaoKupperLikelihood:
         self.a, self.b = np.hstack([gap, -one]), np.hstack([-gap, -one])
 
     def log_likelihood(self, beta: Floats, counts: Floats) -> float:
+        """Log-likelihood of β; `counts` as in the class."""
         ties = counts[:, 1]
         a, b = self.a @ beta, self.b @ beta
         value = -(counts[:, 0] + ties) @ np.logaddexp(0, -a) - (counts[:, 2] + ties) @ np.logaddexp(
@@ -248,7 +254,7 @@ class _RaoKupperLikelihood:
         tie[:, -1] += 2.0 / -np.expm1(-2 * beta[-1])
         return np.stack([win, tie, loss], axis=1)
 
-    def derivatives(self, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    def gradient_and_information(self, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
         """Return the gradient and the information matrix of the log-likelihood."""
         gradient = np.einsum("po,pok->k", counts, self.scores(beta))
         a, b = self.a @ beta, self.b @ beta

@@ -53,15 +53,16 @@ class GapLimits:
 
     @cached_property
     def reachable(self) -> Mask:
+        """Mask [i, j]: whether a chain of wins leads from contestant i to j."""
         return reachable_by_wins(self.counts)
 
     @cached_property
-    def best(self) -> float:
+    def best_log_likelihood(self) -> float:
         return _best_log_likelihood(self.counts)
 
     def lower_limit(self, above: int, below: int) -> float | None:
-        """Return the lower limit, in logits, of a gap that has no upper limit; None if the gap has
-        no lower limit either.
+        """Return the lower limit, in logits, of a gap that has no upper limit; None unless a chain
+        of wins leads from `above` to `below` and none back.
 
         A gap is excluded if the battles are less than 2.5 % as likely under the best fit with this
         gap as under the best fit of all. For two contestants and n wins the limit is exact: a win
@@ -76,7 +77,7 @@ class GapLimits:
     def _compute_lower_limit(self, above: int, below: int) -> float | None:
         if not self._has_one_way_wins(above, below):
             return None
-        problem = self._profile(above, below)
+        problem = self._profile_likelihood(above, below)
         if problem.likelihood_deficit(-MAX_GAP_LOGITS) <= 0:
             return None
         return float(brentq(problem.likelihood_deficit, -MAX_GAP_LOGITS, MAX_GAP_LOGITS, xtol=1e-9))
@@ -85,20 +86,21 @@ class GapLimits:
         """Whether `lower_limit` is above zero; needs only one fit."""
         return (
             self._has_one_way_wins(above, below)
-            and self._profile(above, below).likelihood_deficit(0.0) > 0
+            and self._profile_likelihood(above, below).likelihood_deficit(0.0) > 0
         )
 
     def _has_one_way_wins(self, above: int, below: int) -> bool:
+        """Whether a chain of wins leads from `above` to `below` but none back."""
         return bool(self.reachable[above, below] and not self.reachable[below, above])
 
-    def _profile(self, above: int, below: int) -> _ProfileLikelihood:
+    def _profile_likelihood(self, above: int, below: int) -> _ProfileLikelihood:
         per_item = _battles_per_item(self.counts, self.reachable[below])
-        return _ProfileLikelihood(self.counts, above, below, per_item, self.best)
+        return _ProfileLikelihood(self.counts, above, below, per_item, self.best_log_likelihood)
 
 
 def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
-    """Mean number of battles per item between a contestant in `lower` and one outside, who won all
-    these battles."""
+    """Mean number of battles per item, at least 1, between a contestant in `lower` and one outside,
+    who won all these battles."""
     across = lower[counts.low] != lower[counts.high]
     entries = across[counts.pair]
     times = counts.multiplicity[counts.kind]
@@ -108,7 +110,9 @@ def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
 
 
 class _ProfileLikelihood:
-    """Profile likelihood of one gap: the log-likelihood maximised over all other strengths."""
+    """Profile likelihood of the gap between two contestants (numbers `above` and `below`): the
+    log-likelihood maximised over all other strengths. `per_item` is the mean number of battles per
+    item, `best` the largest log-likelihood at any gap."""
 
     def __init__(
         self, counts: PairCounts, above: int, below: int, per_item: float, best: float
@@ -131,6 +135,7 @@ class _ProfileLikelihood:
         return (self.best - self._maximum_at_gap(gap)) / self.per_item + math.log(LOWER_TAIL)
 
     def _maximum_at_gap(self, gap: float) -> float:
+        """Largest log-likelihood with this gap, in logits, over all other strengths."""
         beta, offset = self.beta, self.gap_column * gap
         value, total = self._log_likelihood_at(beta, offset), self.low + self.high
         ridge = _RIDGE * np.eye(len(beta))

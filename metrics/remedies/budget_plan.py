@@ -39,7 +39,7 @@ class PlanStep:
     agreement: Estimate
     gain: Estimate | None = None
 
-    def comparisons(self, budget: float) -> float:
+    def affordable_comparisons(self, budget: float) -> float:
         """Number of comparisons that a budget pays for; infinite if a call costs nothing."""
         return math.floor(budget / self.cost + 1e-9) if self.cost > 0 else math.inf
 
@@ -55,7 +55,7 @@ class BudgetPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class _Option:
+class _PlanOption:
     """A rule that may enter the plan. `credits` has the credit of each item by the rule that was
     best on other items; `advised` is the rater for which the rule is recommended, else None."""
 
@@ -89,7 +89,7 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Rater, float]) -> BudgetPlan
     return BudgetPlan(currency, tuple(_estimate_steps(study, steps)), tuple(unpriced))
 
 
-def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_Option]:
+def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_PlanOption]:
     """List the rules that may enter the plan, the cheapest first. For each cost that occurs: the
     best single call at this cost or less. For each rater with a recommended remedy: that remedy,
     and the rater's best rule at each cost or less."""
@@ -103,25 +103,26 @@ def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_Opt
 
 def _best_by_cost(
     study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Rater, float]
-) -> Iterator[_Option]:
+) -> Iterator[_PlanOption]:
     """Yield, for each cost that occurs, the best rule with this cost or less. Of rules with the
     same cost, the one with fewer calls counts as cheaper.
 
     A rule is chosen on half of the items and measured on the other half.
     """
     keys = [
-        _Option(rule, _cost_per_comparison(rule, costs), np.empty(0)).sort_key[:2] for rule in rules
+        _PlanOption(rule, _cost_per_comparison(rule, costs), np.empty(0)).sort_key[:2]
+        for rule in rules
     ]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
     totals = credit_totals(study.grid, rules)
     rng = np.random.default_rng(SEED)
     for _, place, held in held_out_credits(totals[:, :-1], [ranks[key] for key in keys], rng):
-        yield _Option(rules[place], _cost_per_comparison(rules[place], costs), held)
+        yield _PlanOption(rules[place], _cost_per_comparison(rules[place], costs), held)
 
 
 def _options_of_rater(
     study: RemedyStudy, rater: int, costs: Mapping[Rater, float]
-) -> Iterator[_Option]:
+) -> Iterator[_PlanOption]:
     """Yield the rules of a judge and prompt that may enter the plan, with `advised` set for the
     recommended rule; nothing if no remedy is recommended.
 
@@ -133,18 +134,20 @@ def _options_of_rater(
         return
     if _has_price(advice.chosen.rule, costs):
         rule = advice.chosen.rule
-        yield _Option(rule, _cost_per_comparison(rule, costs), advice.chosen.credits, advised=rater)
+        yield _PlanOption(
+            rule, _cost_per_comparison(rule, costs), advice.chosen.credits, advised=rater
+        )
     if study.grid.size > MAX_SELECTED:  # to save time, only the best rules by calls
         for one in advice.prices:
             if _has_price(one.rule, costs):
-                yield _Option(one.rule, _cost_per_comparison(one.rule, costs), one.credits)
+                yield _PlanOption(one.rule, _cost_per_comparison(one.rule, costs), one.credits)
         return
-    rules = [rule for rule in study.candidates(rater) if _has_price(rule, costs)]
+    rules = [rule for rule in study.candidate_rules(rater) if _has_price(rule, costs)]
     own = [rule for rule in rules if not rule.id.startswith("prompt:")]
     yield from (one for one in _best_by_cost(study, own, costs) if one.rule.id != SINGLE)
 
 
-def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Option]:
+def _choose_steps(study: RemedyStudy, options: Sequence[_PlanOption]) -> list[_PlanOption]:
     """Choose the steps of the plan: go through the options from the cheapest on, and take each that
     is significantly better than the last step.
 
@@ -152,7 +155,7 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
     more. Earlier steps that do not cost less than the new one are removed.
     """
     advised = {one.advised: one for one in options if one.advised is not None}
-    steps: list[_Option] = []
+    steps: list[_PlanOption] = []
     for option in options:
         if steps and not _is_next_step(study, option, steps[-1]):
             continue
@@ -166,7 +169,7 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
     return steps
 
 
-def _is_next_step(study: RemedyStudy, option: _Option, last: _Option) -> bool:
+def _is_next_step(study: RemedyStudy, option: _PlanOption, last: _PlanOption) -> bool:
     """Whether an option becomes the next step: it is significantly better than the last step, or it
     is the rule recommended for the judge whose single call is the last step."""
     if option.advised is not None and option.advised == _rater_of_single_call(study, last):
@@ -174,14 +177,15 @@ def _is_next_step(study: RemedyStudy, option: _Option, last: _Option) -> bool:
     return is_above_zero(_mean_credit(study, option.credits - last.credits, (-1.0, 1.0)))
 
 
-def _rater_of_single_call(study: RemedyStudy, option: _Option) -> int | None:
-    """Return the rater (judge and prompt) of an option with the rule "one call"; None for other
-    rules."""
+def _rater_of_single_call(study: RemedyStudy, option: _PlanOption) -> int | None:
+    """Return the number of the rater (judge and prompt) of an option with the rule "one call"; None
+    for other rules."""
     rule = option.rule
     return study.raters.index(rule.members[0]) if rule.id == SINGLE else None
 
 
-def _estimate_steps(study: RemedyStudy, steps: Sequence[_Option]) -> Iterator[PlanStep]:
+def _estimate_steps(study: RemedyStudy, steps: Sequence[_PlanOption]) -> Iterator[PlanStep]:
+    """Yield each step with its agreement, and its gain over the step before."""
     before: Floats | None = None
     for step in steps:
         gain = None if before is None else _mean_credit(study, step.credits - before, (-1.0, 1.0))
@@ -199,7 +203,8 @@ def _cost_per_comparison(rule: Rule, costs: Mapping[Rater, float]) -> float:
 
 
 def _mean_credit(study: RemedyStudy, values: Floats, bounds: tuple[float, float]) -> Estimate:
-    """Estimate the mean of credits, given as sums by item."""
+    """Estimate the mean of credits (or of their differences) over comparisons; `values` are their
+    sums by item, `bounds` the smallest and largest possible mean."""
     count = study.comparisons_by_item
     sums = np.stack([values, count], axis=1)
     return jackknife_estimate(sums, first_over_last, study.grid.size, "share", bounds, effect=1.0)

@@ -29,15 +29,15 @@ def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) ->
     """
     nothing = np.zeros(len(frame), bool)
     study = build_remedy_study(frame)
-    rater = study.index(judge, prompt)
+    rater = study.rater_index(judge, prompt)
     if rater is None or not study.grid.size:
         return nothing
     rules = study.judge_rules(rater)
     rule = next((one for one in rules if rule_key(one) == key), None)
     if rule is None:
         return nothing
-    truth = study.grid.truth
-    gap = np.abs(rule.decisions.credit(truth) - rules[0].decisions.credit(truth))
+    known_winner = study.grid.known_winner
+    gap = np.abs(rule.decisions.credit(known_winner) - rules[0].decisions.credit(known_winner))
     case, cases = row_selection.group_codes(frame, ("item", "comparison"))
     changed = np.zeros(cases, bool)
     changed[case[study.grid.row[gap > SAME_CREDIT]]] = True

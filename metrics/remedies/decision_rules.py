@@ -41,6 +41,7 @@ class Decisions:
 
     @property
     def decided(self) -> Floats:
+        """Probability, by comparison, that the rule decides for one of the two."""
         return self.first + self.second
 
     @property
@@ -49,18 +50,19 @@ class Decisions:
         a rule with chance, its expectation."""
         return self.first - self.second
 
-    def right(self, truth: Floats) -> Floats:
-        """Probability of deciding for the better answer; `truth` is +1 if the contestant whose name
-        sorts first has the better answer, else −1."""
-        return np.where(truth > 0, self.first, self.second)
+    def right(self, known_winner: Floats) -> Floats:
+        """Probability of deciding for the better answer; `known_winner` is +1 if the contestant
+        whose name sorts first has the better answer, else −1."""
+        return np.where(known_winner > 0, self.first, self.second)
 
-    def credit(self, truth: Floats) -> Floats:
+    def credit(self, known_winner: Floats) -> Floats:
         """Expected credit: 1 if right, 0 if wrong, `chance` if undecided."""
-        return self.right(truth) + (1 - self.decided) * self.chance
+        return self.right(known_winner) + (1 - self.decided) * self.chance
 
 
 def decide_by_sign(score: Values) -> Decisions:
-    """Decide for the contestant that the score favours; a score of zero is undecided."""
+    """Decide each comparison for the contestant that its score favours: the first in alphabetical
+    order if positive, the other if negative; a score of zero is undecided."""
     first, second = (score > ZERO).astype(np.float64), (score < -ZERO).astype(np.float64)
     missing = np.isnan(score)
     if missing.any():
@@ -78,19 +80,22 @@ def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
 # -- one judge, hard verdicts: verdicts are [order, comparison] -----------------------------------
 
 
-def single_call(verdicts: Values) -> Decisions:
-    """Decide by one call, in an order chosen at random."""
+def single_call_in_random_order(verdicts: Values) -> Decisions:
+    """Decide by one call, in an order chosen at random. `verdicts` [order, comparison] are +1 for
+    the contestant whose name sorts first, −1 for the other, 0 for a tie, nan if missing."""
     return mean_decisions([decide_by_sign(verdicts[0]), decide_by_sign(verdicts[1])])
 
 
 def both_orders_agree(verdicts: Values) -> Decisions:
-    """Decide by two calls, one in each order; undecided unless both have the same winner."""
+    """Decide by two calls, one in each order; undecided unless both have the same winner.
+    `verdicts` as in `single_call_in_random_order`."""
     same = np.where(verdicts[0] == verdicts[1], verdicts[0], 0 * (verdicts[0] + verdicts[1]))
     return decide_by_sign(same)
 
 
 def pooled_orders(verdicts: Values) -> Decisions:
-    """Decide by the sum of both orders: a win and a tie is a win, a win and a loss is undecided."""
+    """Decide by the sum of both orders: a win and a tie is a win, a win and a loss is undecided.
+    `verdicts` as in `single_call_in_random_order`."""
     return decide_by_sign(verdicts[0] + verdicts[1])
 
 
@@ -101,7 +106,8 @@ def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
 
 
 def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of 2k calls: k calls in each of the two orders."""
+    """Decide by the majority of 2k calls: k calls in each of the two orders. `repeats` is [order,
+    repeat, comparison]."""
     return decide_by_sign(repeats[:, :k].sum(axis=(0, 1)))
 
 
@@ -109,7 +115,8 @@ def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
 
 
 def graded_orders(graded: Values) -> Decisions:
-    """Decide by the sign of the mean graded score of both orders."""
+    """Decide by the sign of the mean graded score of both orders. `graded` [order, comparison] is
+    positive for the contestant whose name sorts first."""
     return decide_by_sign(graded[0] + graded[1])
 
 
@@ -121,7 +128,8 @@ def graded_with_margin(graded: Values, margin: float) -> Decisions:
 
 
 def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
-    """Decide by one graded call, corrected for the judge's position and label effect."""
+    """Decide by one graded call in a random order, corrected for the judge's position and label
+    effect (`calibrated_scores`)."""
     return mean_decisions(
         [decide_by_sign(order) for order in calibrated_scores(graded, labels, items)]
     )
@@ -130,8 +138,9 @@ def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> D
 def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) -> Floats:
     """Return the graded scores [order, comparison] minus the judge's position and label effect.
 
-    The effect is the mean score in favour of the first position, for each arrangement of labels, on
-    the items of the other folds. Content cancels in it, as every comparison is used in both orders.
+    The effect is the mean score in favour of the first position, for each arrangement of labels
+    (its code: `labels` [order, comparison]), on the items of the other folds. Content cancels in
+    it, as every comparison is used in both orders. `items` is the item of each comparison.
     """
     side = np.array([[1.0], [-1.0]])
     effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
@@ -174,18 +183,20 @@ def alternating_calls(verdicts: Sequence[Values], start: int) -> list[Values]:
 
 
 def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by the sum of all verdicts of all judges in both orders."""
+    """Decide by the sum of all verdicts of all judges in both orders; each array of `verdicts` as
+    in `single_call_in_random_order`."""
     return decide_by_sign(jury_votes(verdicts))
 
 
 def jury_votes(verdicts: Sequence[Values]) -> Floats:
-    """Sum of all verdicts of several judges in both orders."""
+    """Sum, for each comparison, of all verdicts (+1, −1, 0) of several judges in both orders; nan
+    if one is missing."""
     return np.asarray(reduce(np.add, [one[0] + one[1] for one in verdicts]), np.float64)
 
 
 def round_robin(verdicts: Sequence[Values]) -> Decisions:
     """Decide by one call of one judge; the judges take turns from item to item."""
-    return mean_decisions([single_call(one) for one in verdicts])
+    return mean_decisions([single_call_in_random_order(one) for one in verdicts])
 
 
 # -- judges and people -----------------------------------------------------------------------------
@@ -208,13 +219,13 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
     return Decisions(np.where(known, first, np.nan), np.where(known, second, np.nan))
 
 
-def _probability_sent_to_people(entropy: Floats, share: float) -> Floats:
+def _probability_sent_to_people(differs: Floats, share: float) -> Floats:
     """Return the probability that each comparison is sent to people, if a `share` of them is sent
-    and those with `entropy` 1 come first. `entropy` is 1 if the two verdicts differ, 0 if not, nan
-    if the comparison cannot be sent; its probability has then no meaning."""
-    known = int(np.isfinite(entropy).sum())
-    high = int(np.nansum(entropy))
+    and those whose two verdicts differ come first. `differs` is 1 if they differ, 0 if not, nan if
+    the comparison cannot be sent; its probability has then no meaning."""
+    known = int(np.isfinite(differs).sum())
+    different = int(np.nansum(differs))
     wanted = share * known
-    for_high = min(1.0, wanted / high) if high else 0.0
-    for_low = max(0.0, wanted - high) / (known - high) if known > high else 0.0
-    return np.where(entropy > 0, for_high, for_low)
+    if_different = min(1.0, wanted / different) if different else 0.0
+    if_same = max(0.0, wanted - different) / (known - different) if known > different else 0.0
+    return np.where(differs > 0, if_different, if_same)

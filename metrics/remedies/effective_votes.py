@@ -38,7 +38,9 @@ def _estimate_from_errors(
     unit: str,
     bounds: tuple[float, float],
 ) -> Estimate:
-    errors = [1 - pooled_orders(grid.verdicts[rater]).credit(grid.truth) for rater in raters]
+    """Estimate a function (`of_correlation`) of the mean correlation between the errors of two
+    raters, with a jackknife interval over items."""
+    errors = [1 - pooled_orders(grid.verdicts[rater]).credit(grid.known_winner) for rater in raters]
     left, right = np.triu_indices(len(raters), 1)
     products = [errors[i] * errors[j] for i, j in zip(left, right, strict=True)]
     squares = [one**2 for one in errors]

@@ -14,12 +14,12 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, safe_divide
 
-TruthSource = Literal["people's majority", "known answers"]
-PEOPLE: Final[TruthSource] = "people's majority"
-DESIGN: Final[TruthSource] = "known answers"
+WinnerSource = Literal["people's majority", "known answers"]
+PEOPLE: Final[WinnerSource] = "people's majority"
+DESIGN: Final[WinnerSource] = "known answers"
 
 
-def default_truth_source(frame: pd.DataFrame) -> TruthSource:
+def default_winner_source(frame: pd.DataFrame) -> WinnerSource:
     """Return the source of the better answers that is used if the caller names none.
 
     It is people's majority if people voted, and voted on every comparison with a recorded better
@@ -30,42 +30,44 @@ def default_truth_source(frame: pd.DataFrame) -> TruthSource:
         return DESIGN
     case, cases = row_selection.group_codes(frame, ("item", "comparison"))
     voted = np.bincount(case[people], minlength=cases) > 0
-    recorded = ~people & (frame["truth"] >= 0).to_numpy()
+    recorded = ~people & (frame["known_answer"] >= 0).to_numpy()
     return DESIGN if (recorded & ~voted[case]).any() else PEOPLE
 
 
 def known_winners(
-    case: Ints, cases: int, signs: Floats, people: row_selection.Mask, truth: Floats
+    case: Ints, cases: int, signs: Floats, people: row_selection.Mask, recorded_signs: Floats
 ) -> Floats:
     """Return the better answer of each comparison: +1 the contestant that is first in alphabetical
     order, −1 the other, 0 unknown.
 
     It is the choice of more than half of the votes, or, without votes, the recorded answer. `signs`
-    (verdicts) and `truth` (recorded answers) are by row, in the same coding; `people` marks votes.
+    (verdicts) and `recorded_signs` (recorded answers) are by row, in the same coding; `people`
+    marks votes.
     """
-    recorded = _recorded_winners(case, cases, truth)
+    recorded = _recorded_winners(case, cases, recorded_signs)
     if not people.any():
         return recorded
-    votes, where = signs[people], case[people]
-    cast = np.bincount(where, minlength=cases)
-    for_a = safe_divide(np.bincount(where[votes > 0], minlength=cases), cast)
-    for_b = safe_divide(np.bincount(where[votes < 0], minlength=cases), cast)
-    majority = (np.nan_to_num(for_a) > 0.5).astype(np.float64) - (np.nan_to_num(for_b) > 0.5)
-    return np.where(cast > 0, majority, recorded)
+    for_first, for_second = vote_shares(case, cases, signs, people)
+    majority = (for_first > 0.5).astype(np.float64) - (for_second > 0.5)
+    return np.where(np.isnan(for_first), recorded, majority)
 
 
-def _recorded_winners(case: Ints, cases: int, truth: Floats) -> Floats:
-    recorded = np.zeros(cases)
-    known = truth != 0
-    recorded[case[known]] = truth[known]
-    return recorded
+def _recorded_winners(case: Ints, cases: int, recorded_signs: Floats) -> Floats:
+    """The recorded better answer of each comparison: +1 the first in alphabetical order, −1 the
+    other; 0 if none is recorded, or if rows of one comparison record different ones."""
+    first, second = (
+        np.bincount(case[recorded_signs == sign], minlength=cases) > 0 for sign in (1, -1)
+    )
+    return first.astype(np.float64) - second
 
 
 def vote_shares(
     case: Ints, cases: int, signs: Floats, people: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Shares of votes for the contestant whose name sorts first and for the other; nan without
-    votes."""
+    """Return, for each of the `cases` comparisons, the share of votes for the contestant whose name
+    sorts first, and for the other; nan without votes. By row: `case`, the comparison; `signs`, the
+    verdict (+1 the first in alphabetical order, −1 the other, 0 tie); `people`, whether it is a
+    vote."""
     votes, where = signs[people], case[people]
     cast = np.bincount(where, minlength=cases)
     return (

@@ -22,8 +22,8 @@ from metrics.estimation.intervals import Floats, Ints
 from metrics.remedies.known_winners import (
     DESIGN,
     PEOPLE,
-    TruthSource,
-    default_truth_source,
+    WinnerSource,
+    default_winner_source,
     known_winners,
     vote_shares,
 )
@@ -45,17 +45,18 @@ class OrderGrid:
 
     `verdicts` and `graded` (scores from −1 to 1) are [rater, order, comparison], `repeats` (all
     calls, the first included) [rater, order, repeat, comparison]; `graded` and `repeats` are None
-    without graded replies or repeats. `truth` is +1 or −1 for the better answer, 0 if unknown.
-    `row` is the row number in the frame of one row of each comparison, `calls` [rater, order,
-    comparison] that of each call behind `verdicts` (−1: none).
+    without graded replies or repeats. `known_winner` is +1 if the contestant whose name sorts first
+    has the better answer, −1 if the other has it, 0 if unknown. `row` is the row number in the
+    frame of one row of each comparison, `calls` [rater, order, comparison] that of each call behind
+    `verdicts` (−1: none).
     """
 
     raters: tuple[Rater, ...]
     items: Ints
     row: Ints
     calls: NDArray[np.int32]
-    truth: Floats
-    source: TruthSource
+    known_winner: Floats
+    source: WinnerSource
     verdicts: Singles
     graded: Singles | None
     labels: NDArray[np.int16]
@@ -89,7 +90,7 @@ class OrderGrid:
             items=self.items[keep],
             row=self.row[keep],
             calls=self.calls[..., keep],
-            truth=self.truth[keep],
+            known_winner=self.known_winner[keep],
             verdicts=self.verdicts[..., keep],
             graded=None if self.graded is None else self.graded[..., keep],
             labels=self.labels[..., keep],
@@ -119,7 +120,9 @@ def empty_grid(items: Ints, row: Ints) -> OrderGrid:
 
 @dataclass(frozen=True, eq=False)
 class _PairRows:
-    """Rows on pairs, with the comparison and order of each row."""
+    """Rows on pairs, with an entry for each row: `position`, its row number in the whole frame;
+    `case`, the number of its comparison (of `cases`); `order`, 0 or 1; `people`, whether a person
+    judged."""
 
     frame: pd.DataFrame
     position: Ints
@@ -135,24 +138,24 @@ class _PairRows:
 
 
 def build_order_grid(
-    frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
+    frame: pd.DataFrame, judges: Sequence[str] = (), source: WinnerSource | None = None
 ) -> OrderGrid:
     """Arrange a frame's verdicts on pairs as a grid, with the better answers and people's votes.
 
     `judges` gives the order of the judges (default: by name). `source` states whether the better
-    answers are the recorded ones or people's majority (default: `default_truth_source`).
+    answers are the recorded ones or people's majority (default: `default_winner_source`).
     """
-    source = source or default_truth_source(frame)
+    source = source or default_winner_source(frame)
     rows = _pair_rows(frame)
     signs = _verdict_signs(rows)
     judged = np.flatnonzero(~rows.people)
     raters, rater = _raters_and_row_indices(rows.frame, judged, judges)
-    truth = known_winners(
+    known_winner = known_winners(
         rows.case,
         rows.cases,
         signs,
         rows.people if source == PEOPLE else np.zeros_like(rows.people),
-        _recorded_truth(rows, use=source == DESIGN or not rows.people.any()),
+        _recorded_winners(rows, use=source == DESIGN or not rows.people.any()),
     )
     graded = _graded_signs(rows)
     usable = row_selection.usable_status_mask(rows.frame) & ~(np.isnan(signs) & np.isnan(graded))
@@ -166,7 +169,7 @@ def build_order_grid(
         _first_value_per_comparison(row_selection.item_codes(rows.frame), rows),
         _first_value_per_comparison(rows.position, rows),
         _arrange_first_values(shape, where, rows.position[judged].astype(np.int32), plain, -1),
-        truth,
+        known_winner,
         source,
         _arrange_first_values(shape, where, signs[judged].astype(np.float32), plain),
         _arrange_first_values(shape, where, graded[judged].astype(np.float32), plain)
@@ -209,15 +212,19 @@ def pair_orders(frame: pd.DataFrame) -> tuple[row_selection.Mask, Ints]:
 
 
 def _verdict_signs(rows: _PairRows) -> Floats:
+    """Verdict of each row: +1 for the contestant whose name sorts first, −1 for the other, 0 for a
+    tie, nan if unusable."""
     pick = rows.frame["pick"].to_numpy()
     usable = row_selection.usable_status_mask(rows.frame) & (pick != NO_PICK)
     slot = np.where(pick == 0, 1.0, np.where(pick == 1, -1.0, 0.0))
     return np.where(usable, slot * rows.side, np.nan)
 
 
-def _recorded_truth(rows: _PairRows, *, use: bool) -> Floats:
-    truth = rows.frame["truth"].to_numpy()
-    slot = np.where(truth == 0, 1.0, np.where(truth == 1, -1.0, 0.0))
+def _recorded_winners(rows: _PairRows, *, use: bool) -> Floats:
+    """Recorded better answer in each judge's row: +1 the contestant whose name sorts first, −1 the
+    other, 0 if none is recorded; 0 everywhere unless `use`, and in people's rows."""
+    known_winner = rows.frame["known_answer"].to_numpy()
+    slot = np.where(known_winner == 0, 1.0, np.where(known_winner == 1, -1.0, 0.0))
     return np.where(use & ~rows.people, slot * rows.side, 0.0)
 
 
@@ -229,8 +236,8 @@ def _graded_signs(rows: _PairRows) -> Floats:
 def _raters_and_row_indices(
     frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
 ) -> tuple[tuple[Rater, ...], Ints]:
-    """Return all (judge, prompt) that occur, with the judges in the given order, and for each row
-    the index of its (judge, prompt)."""
+    """Return all (judge, prompt) in the rows `judged` (row numbers), sorted by the judges' place in
+    `judges`, then by name; and for each row of the frame the index of its (judge, prompt)."""
     judge, prompt = (frame[name].astype("category").cat for name in ("judge", "prompt"))
     width = max(len(prompt.categories), 1)
     key = judge.codes.to_numpy().astype(np.int64) * width + prompt.codes.to_numpy()
@@ -260,8 +267,8 @@ def _arrange_first_values(
     keep: row_selection.Mask,
     missing: float = np.nan,
 ) -> NDArray[Number]:
-    """Write the first value of each (rater, order, comparison) into an array; `missing`
-    elsewhere."""
+    """Return an array of this shape with the first value of each (rater, order, comparison), from
+    the rows that `keep` selects; `missing` where there is none."""
     grid = np.full(shape, missing, values.dtype)
     backwards = np.flatnonzero(keep)[::-1]
     grid[tuple(part[backwards] for part in where)] = values[backwards]
@@ -275,6 +282,7 @@ def _label_grid(
     judged: Ints,
     keep: row_selection.Mask,
 ) -> NDArray[np.int16]:
+    """Code of the labels of the first call, [rater, order, comparison]; −1 without a call."""
     codes = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
     return _arrange_first_values(shape, where, codes.astype(np.int16), keep, -1)
 

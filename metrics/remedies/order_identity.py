@@ -45,7 +45,7 @@ class OrderPatterns:
 def count_order_patterns(grid: OrderGrid, rater: int) -> OrderPatterns:
     """Count the comparisons of a grid with each pattern of verdicts in the two orders, for one
     judge and prompt."""
-    one, two = grid.verdicts[rater] * grid.truth
+    one, two = grid.verdicts[rater] * grid.known_winner
     total, once = one + two, (one == 0) != (two == 0)
 
     def count(mask: NDArray[np.bool_]) -> int:

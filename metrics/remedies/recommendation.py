@@ -23,7 +23,7 @@ from metrics.estimation.intervals import (
 )
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.rule_names import imperative, rule_words
+from metrics.remedies.rule_names import rule_instruction, rule_words
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate, credit_totals
 from studies.domain import Estimate
@@ -38,8 +38,9 @@ SAME_PRICE: Final = 1e-9
 
 @dataclass(frozen=True)
 class PriceGain:
-    """The best rule up to a price, and its held-out gain over one call. `credits` has the credit of
-    each item by the rule that was best on other items."""
+    """The best rule up to a price (judge calls per comparison), and its held-out gain over one
+    call, measured on items not used to choose it. `credits` has the credit of each item by the rule
+    that was best on other items."""
 
     price: float
     rule: Rule
@@ -52,8 +53,8 @@ class Recommendation:
     """Recommended remedy for one judge and prompt; `chosen` is None if no remedy was shown to help.
 
     The gain of `chosen` is that of choosing a rule in this way, not of the named rule alone.
-    `prices` are the best rules by price, cheapest first. `coin` is true if the agreement of one
-    call does not differ significantly from that of a coin toss.
+    `prices` are the best rules by price (judge calls per comparison), cheapest first. `coin` is
+    true if the agreement of one call does not differ significantly from that of a coin toss.
     """
 
     judge: str
@@ -70,11 +71,13 @@ def recommend(
     further: Sequence[Rule],
     rng: np.random.Generator,
 ) -> Recommendation:
-    """Recommend the cheapest rule whose held-out gain is significantly above zero.
+    """Recommend the cheapest rule whose held-out gain (on items not used to choose it) is
+    significantly above zero.
 
-    No rule is recommended unless, for at least one rule in `table`, the adjusted interval of its
-    difference to one call lies above zero. `further` are rules outside `table` that can be
-    recommended too.
+    `table` has the estimates of a judge's rules, first "one call"; rules that ask people, or lack
+    replies on some comparisons, are not recommended. No rule is recommended unless, for at least
+    one of the others, the adjusted interval of its difference to one call lies above zero.
+    `further` are rules outside `table` that can be recommended too.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
@@ -95,13 +98,14 @@ def is_above_zero(got: Estimate | None) -> bool:
 
 
 def _interval_covers(got: Estimate, value: float) -> bool:
+    """Whether the interval contains the value; true without an interval."""
     return got.low is None or got.high is None or got.low <= value <= got.high
 
 
 def _advice_text(chosen: PriceGain) -> str:
     return (
-        f"{imperative(chosen.rule)}. Rules chosen in this way gain {gain_text(chosen.gain)} on "
-        "items not used to choose them."
+        f"{rule_instruction(chosen.rule)}. Rules chosen in this way gain "
+        f"{gain_text(chosen.gain)} on items not used to choose them."
     )
 
 
@@ -146,14 +150,15 @@ def detection_rate(raw: Estimate, adjusted: Estimate, gain: float) -> float | No
 
 def gain_text(gain: Estimate) -> str:
     """Format a gain with its interval: "+4.6 points [1.2, 8.0]"."""
-    text = f"{points(gain.value)} points"
+    text = f"{format_points(gain.value)} points"
     if gain.low is None or gain.high is None:
         return text
-    return f"{text} [{points(gain.low).lstrip('+')}, {points(gain.high).lstrip('+')}]"
+    low, high = (format_points(limit).lstrip("+") for limit in (gain.low, gain.high))
+    return f"{text} [{low}, {high}]"
 
 
-def points(value: float | None, digits: int = 1) -> str:
-    """Format a difference of shares as signed percentage points."""
+def format_points(value: float | None, digits: int = 1) -> str:
+    """Format a difference of shares as signed percentage points: "+4.6"; "–" for None."""
     if value is None:
         return "–"
     text = f"{100 * value:+.{digits}f}".replace("-", "−")
@@ -163,8 +168,8 @@ def points(value: float | None, digits: int = 1) -> str:
 def held_out_gains(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> tuple[PriceGain, ...]:
-    """Estimate, for each price, the gain of the best rule up to that price over the first rule (one
-    call).
+    """Estimate, for each price (judge calls per comparison), the gain of the best rule up to that
+    price over the first rule (one call); empty with fewer than two rules.
 
     The best rule is chosen on half of the items, and its gain is measured on the other half.
     """
@@ -223,7 +228,8 @@ def held_out_credits(
 
 
 def random_halves(items: int, rng: np.random.Generator) -> Floats:
-    """Draw random halves of the items, as rows of zeros and ones."""
+    """Draw REPETITIONS random halves of the items, [half, item]: 1 for items in the half, else
+    0."""
     rows = [rng.permutation(items) < items // 2 for _ in range(REPETITIONS)]
     return np.stack(rows).astype(np.float64)
 

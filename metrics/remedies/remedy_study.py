@@ -26,16 +26,12 @@ from metrics.estimation.measures import (
     first_over_last,
 )
 from metrics.remedies.decision_rules import pooled_orders
-from metrics.remedies.known_winners import TruthSource
+from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
 from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
 from metrics.remedies.rule_sets import Rule, jury_rules, prompt_rules, rules_of_rater, single_rule
-from metrics.remedies.rule_table import (
-    RuleEstimate,
-    credit_totals,
-    estimate_rules,
-)
+from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_rules
 from studies.domain import Estimate, Rater
 
 SEED: Final = 7
@@ -57,10 +53,10 @@ more, only the juries shown in the table are: the best partner is then known pre
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
-    """Verdicts on the comparisons that all judges have in both orders. `left_out` is reason ->
-    number of comparisons left out, `incomplete_raters` the raters left out. `call_grid` has the
-    comparisons on which single calls are compared: those of `grid` or, if no comparison was judged
-    in both orders, all with a known better answer."""
+    """Verdicts on the comparisons with a known better answer that all judges have in both orders
+    (`grid`). `left_out` is reason -> number of comparisons left out, `incomplete_raters` the raters
+    left out. `call_grid` has the comparisons on which single calls are compared: those of `grid`
+    or, if it has none, all with a known better answer."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -74,11 +70,11 @@ class RemedyStudy:
 
     @cached_property
     def pool_agreement(self) -> tuple[float, ...]:
-        """Agreement of every rater if both orders are added up."""
+        """Agreement of every rater if both orders are added up; 0 without comparisons."""
         if not self.grid.size:
             return tuple(0.0 for _ in self.raters)
         return tuple(
-            float(pooled_orders(verdicts).credit(self.grid.truth).mean())
+            float(pooled_orders(verdicts).credit(self.grid.known_winner).mean())
             for verdicts in self.grid.verdicts
         )
 
@@ -87,13 +83,13 @@ class RemedyStudy:
         agreement are in study order."""
         return sorted(among, key=lambda rater: -self.pool_agreement[rater])
 
-    def panel(self, prompt: str) -> list[int]:
-        """List the raters of all judges that were called with this prompt."""
+    def raters_with_prompt(self, prompt: str) -> list[int]:
+        """List the raters (indices in `raters`) of all judges that were called with this prompt."""
         return [k for k, (_, name) in enumerate(self.raters) if name == prompt]
 
-    def index(self, judge: str, prompt: str = "") -> int | None:
-        """Return the rater of a judge and prompt (an empty prompt: the judge's first); None if
-        unknown."""
+    def rater_index(self, judge: str, prompt: str = "") -> int | None:
+        """Return the index in `raters` of a judge and prompt (an empty prompt: the judge's first);
+        None if unknown."""
         return next(
             (
                 k
@@ -122,15 +118,16 @@ class RemedyStudy:
 
     @property
     def comparisons_by_item(self) -> Floats:
+        """Number of comparisons of each item."""
         return self._single_credits[:, -1]
 
-    def partners(self, rater: int) -> list[int]:
+    def jury_partners(self, rater: int) -> list[int]:
         """List other judges with the same prompt as possible jury members, best first.
 
         Judges whose single calls are significantly better than those of this rater are left out:
         such a judge would be used alone, without a jury.
         """
-        panel = self.panel(self.raters[rater][1])
+        panel = self.raters_with_prompt(self.raters[rater][1])
         return self.raters_by_agreement(
             k for k in panel if k != rater and not self._is_better(k, rater)
         )
@@ -142,7 +139,7 @@ class RemedyStudy:
     def curve_jury(self, rater: int) -> list[int]:
         """List the jury whose votes give the risk-coverage curve of a rater without graded scores:
         the rater and its two best partners."""
-        return [rater, *self.partners(rater)[:2]]
+        return [rater, *self.jury_partners(rater)[:2]]
 
     def risk_curve(self, rater: int) -> list[CoveragePoint]:
         """Risk-coverage curve of a rater over margins of graded scores; without graded scores, over
@@ -161,7 +158,7 @@ class RemedyStudy:
     def one_call_of_each_judge(self, rater: int) -> list[RuleEstimate]:
         """Estimate the rule "one call" for the judge of a rater, then for each other judge with the
         same prompt."""
-        panel = self.panel(self.raters[rater][1])
+        panel = self.raters_with_prompt(self.raters[rater][1])
         order = [rater, *(k for k in panel if k != rater)]
         return estimate_rules(
             self.grid, [single_rule(self.grid, k) for k in order], _seeded_generator()
@@ -170,8 +167,8 @@ class RemedyStudy:
     def _juries_with(self, rater: int) -> list[Rule]:
         """List rules of juries that include this judge: with the best partner, with the two best,
         and with all judges if all of them are possible partners."""
-        panel = self.panel(self.raters[rater][1])
-        others = self.partners(rater)
+        panel = self.raters_with_prompt(self.raters[rater][1])
+        others = self.jury_partners(rater)
         found: list[Rule] = []
         if others:
             found += jury_rules(self.grid, [rater, others[0]], picked=len(others) > 1)
@@ -185,7 +182,7 @@ class RemedyStudy:
     def further_jury_rules(self, rater: int, shown: Sequence[Rule]) -> list[Rule]:
         """List the rules of further juries with this judge that can be recommended but are not in
         `shown`; none if there are too many judges or comparisons."""
-        others = self.partners(rater)
+        others = self.jury_partners(rater)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
         listed = {(rule.id, frozenset(rule.members)) for rule in shown}
@@ -211,7 +208,7 @@ class RemedyStudy:
             self._computed_advice[rater] = recommend(self.grid, lines, further, _seeded_generator())
         return self._computed_advice[rater]
 
-    def candidates(self, rater: int) -> list[Rule]:
+    def candidate_rules(self, rater: int) -> list[Rule]:
         """List the rules from which a rater's recommendation is chosen; the first takes the verdict
         of a single call."""
         shown = self.judge_rules(rater)
@@ -228,7 +225,8 @@ class RemedyStudy:
         )
 
     def best_judge(self) -> int | None:
-        """Return the rater whose rule "one call" has the highest agreement; None without raters."""
+        """Return the index of the rater whose rule "one call" has the highest agreement; None
+        without raters."""
         return max(range(len(self.raters)), key=self._single_call_credit, default=None)
 
     def _single_call_credit(self, rater: int) -> float:
@@ -244,9 +242,11 @@ def _seeded_generator() -> np.random.Generator:
 
 
 def build_remedy_study(
-    frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
+    frame: pd.DataFrame, judges: Sequence[str] = (), source: WinnerSource | None = None
 ) -> RemedyStudy:
-    """Select the comparisons with a known better answer that every judge has judged in both orders.
+    """Build the study of the comparisons with a known better answer that every judge has judged in
+    both orders. `judges` gives the order of the judges (default: by name), `source` the source of
+    the better answers (default: `default_winner_source`).
 
     First, each judge that judged less than half (MIN_COMPLETE) of the comparisons with a known
     better answer in both orders is left out. If a judge has graded replies (with a
@@ -254,7 +254,7 @@ def build_remedy_study(
     its graded replies are left out too.
     """
     whole = grid = build_order_grid(frame, judges, source)
-    known = grid.truth != 0
+    known = grid.known_winner != 0
     complete = np.asarray(np.isfinite(grid.verdicts).all(axis=1), np.bool_)
     enough = _share_among(complete, known) >= MIN_COMPLETE
     incomplete = tuple(rater for rater, ok in zip(grid.raters, enough, strict=True) if not ok)
@@ -277,13 +277,14 @@ def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> p
     grid = (study or build_remedy_study(frame)).call_grid
     asked = grid.calls >= 0
     credit = np.full(len(frame), np.nan)
-    right = np.sign(grid.verdicts) * grid.truth
+    right = np.sign(grid.verdicts) * grid.known_winner
     credit[grid.calls[asked]] = (1 + right[asked]) / 2
     return frame.assign(**{CREDIT: credit})
 
 
-def _tally_credits(evidence: GroupedFrame) -> MeasureTally:
-    """Credit of single calls; the calls on one comparison count as one."""
+def _tally_call_credits(evidence: GroupedFrame) -> MeasureTally:
+    """Tally the credit of single calls, with weights such that the calls of a judge with a prompt
+    on one comparison count as one."""
     frame = add_call_credits(evidence.frame)
     rows = row_selection.select_rows(frame, frame[CREDIT].notna().to_numpy())
     code, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -294,7 +295,7 @@ def _tally_credits(evidence: GroupedFrame) -> MeasureTally:
 CALL_AGREEMENT: Final = Measure(
     "agreement",
     "share",
-    _tally_credits,
+    _tally_call_credits,
     empty="no better answer is known, or fewer than half of the comparisons have both orders",
 )
 """Agreement of single calls with the better answers, the one number that all outlets quote."""
@@ -309,6 +310,7 @@ def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
 
 
 def _share_among(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
+    """Share of true entries of `mask` (last axis) among the comparisons that `among` selects."""
     return np.asarray(mask[..., among].sum(axis=-1) / max(int(among.sum()), 1), np.float64)
 
 

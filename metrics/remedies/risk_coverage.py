@@ -29,8 +29,9 @@ class CoveragePoint:
 
 
 def graded_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
-    """Compute the risk-coverage curve over margins 0 to 1 of the mean graded score. Empty without
-    graded replies."""
+    """Compute the risk-coverage curve of one rater: share decided and share right, if a decision
+    requires a mean graded score of at least a margin, for margins from 0 to 1. Empty without graded
+    replies."""
     if grid.graded is None:
         return []
     graded = grid.graded[rater].astype(np.float64)
@@ -38,8 +39,8 @@ def graded_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
 
 
 def votes_curve(grid: OrderGrid, raters: Sequence[int]) -> list[CoveragePoint]:
-    """Compute the risk-coverage curve of several judges in both orders, over the margin of votes.
-    The margin is from 1 vote to all votes."""
+    """Compute the risk-coverage curve of several judges in both orders: share decided and share
+    right, if a decision requires a lead of at least 1 vote, 2 votes, … all votes."""
     votes = jury_votes([grid.verdicts[rater] for rater in raters])
     return _coverage_curve(grid, votes, range(1, 2 * len(raters) + 1))
 
@@ -47,6 +48,8 @@ def votes_curve(grid: OrderGrid, raters: Sequence[int]) -> list[CoveragePoint]:
 def _coverage_curve(
     grid: OrderGrid, score: Floats, margins: Sequence[float]
 ) -> list[CoveragePoint]:
+    """Return a point for each margin, if comparisons with at least this |score| are decided by the
+    sign of the score; margins that decide none are left out."""
     known = np.isfinite(score)
     if not known.any():
         return []

@@ -47,43 +47,45 @@ def rotation_tables(
     frame = row_selection.select_rows(frame, (frame["options"] > 2).to_numpy())
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     rows = row_selection.select_complete_sets(machine)
-    rows = row_selection.select_rows(rows, rows["truth"] >= 0)
+    rows = row_selection.select_rows(rows, rows["known_answer"] >= 0)
     found: dict[Rater, list[RuleEstimate]] = {}
     for rater in (
         row_selection.observed_combinations(rows, ("judge", "prompt")) if len(rows) else ()
     ):
         judge, prompt = rater
         own = (rows["judge"] == judge) & (rows["prompt"] == prompt)
-        found[judge, prompt] = _estimate_rater((judge, prompt), rows.loc[own], rng)
+        found[judge, prompt] = _estimate_rotation_rules((judge, prompt), rows.loc[own], rng)
     return found
 
 
-def _estimate_rater(
+def _estimate_rotation_rules(
     rater: Rater, rows: pd.DataFrame, rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    sets = _order_sets(rows)
+    sets = _build_order_sets(rows)
     calls = float(np.bincount(sets.group, minlength=sets.groups).mean())
     chance = 1 / sets.rows["options"].to_numpy()[sets.first]
     rules = [
         Rule(SINGLE, (rater,), _decide_by_one_call(sets, chance), {rater: 1.0}),
         Rule("rotations", (rater,), _decide_by_most_chosen(sets, chance), {rater: calls}),
     ]
-    return estimate_rules(_grid_of_order_sets(sets), rules, rng)
+    return estimate_rules(_grid_without_verdicts(sets), rules, rng)
 
 
-def _order_sets(rows: pd.DataFrame) -> _OrderSets:
+def _build_order_sets(rows: pd.DataFrame) -> _OrderSets:
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     names = row_selection.contestants(rows)
-    best = row_selection.chosen_contestants(rows.assign(pick=rows["truth"]), names)
+    best = row_selection.chosen_contestants(rows.assign(pick=rows["known_answer"]), names)
     return _OrderSets(rows, group, groups, row_selection.chosen_contestants(rows, names), best)
 
 
-def _grid_of_order_sets(sets: _OrderSets) -> OrderGrid:
+def _grid_without_verdicts(sets: _OrderSets) -> OrderGrid:
     items = row_selection.item_codes(sets.rows)[sets.first]
     return empty_grid(items, sets.first)
 
 
 def _decide_by_one_call(sets: _OrderSets, chance: Floats) -> Decisions:
+    """Decide by one call in a random order: `first` is the probability of the best option, `second`
+    that of another one; `chance` is the credit of no decision, 1/N."""
     asked = np.bincount(sets.group, minlength=sets.groups)
     right = np.bincount(sets.group, sets.chosen == sets.best, minlength=sets.groups)
     decided = np.bincount(sets.group, sets.chosen != TIE, minlength=sets.groups)
@@ -91,7 +93,9 @@ def _decide_by_one_call(sets: _OrderSets, chance: Floats) -> Decisions:
 
 
 def _decide_by_most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
-    """Decide for the option chosen most often; undecided if there are several."""
+    """Decide for the option chosen most often over all rotations; undecided if there are several.
+    `first` is 1 if that is the best option, `second` if it is another one; `chance` is the credit
+    of no decision, 1/N."""
     width = int(max(sets.chosen.max(initial=0), sets.best.max(initial=0))) + 1
     picked = sets.chosen >= 0
     key = sets.group[picked] * width + sets.chosen[picked]

@@ -56,7 +56,8 @@ _FIXED: Final = {
 
 
 def rule_words(rule: Rule) -> RuleWords:
-    """Return the texts of a rule; `{judge}` in the instruction is filled in by `imperative`."""
+    """Return the texts of a rule; its instruction may contain `{judge}`, the place of the judge's
+    name (see `rule_instruction`)."""
     return rule_words_of_id(rule.id, [judge for judge, _ in rule.members])
 
 
@@ -85,17 +86,19 @@ def rule_words_of_id(rule_id: str, judges: Sequence[str]) -> RuleWords:
     return _jury_words(rule_id, judges)
 
 
-def imperative(rule: Rule) -> str:
+def rule_instruction(rule: Rule) -> str:
     """Return the rule as an instruction: "Ask gpt-4 in both orders and …"."""
     return rule_words(rule).imperative.format(judge=rule.members[0][0])
 
 
 def parameter_of_rule_id(rule_id: str) -> float:
-    """The number in the id of a rule: 3 of `repeats(3)-both`."""
+    """The number in the id of a rule: 3 of `repeats(3)-both`; ValueError if it has none."""
     return float(_parse_id(rule_id)[1])
 
 
 def _parse_id(rule_id: str) -> tuple[str, str]:
+    """Return kind and number of a rule id: "repeats-both" and "3" of `repeats(3)-both`; the whole
+    id and an empty text if it has no number."""
     found = re.fullmatch(r"([\w-]+)\(([\d.]+)\)(-both)?", rule_id)
     return (found[1] + (found[3] or ""), found[2]) if found else (rule_id, "")
 

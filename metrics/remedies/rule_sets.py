@@ -51,11 +51,13 @@ def rules_of_rater(grid: OrderGrid, rater: int) -> list[Rule]:
 def single_rule(grid: OrderGrid, rater: int) -> Rule:
     """Build the rule without a remedy: the verdict of one call of a judge with a prompt decides."""
     return _rule_of_one_judge(
-        grid, rater, SINGLE, decision_rules.single_call(grid.verdicts[rater]), 1
+        grid, rater, SINGLE, decision_rules.single_call_in_random_order(grid.verdicts[rater]), 1
     )
 
 
 def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
+    """List the rules over the plain verdicts of one rater: one call, both orders added up, both
+    orders must agree and, if people voted, both orders with a share sent to people."""
     verdicts = grid.verdicts[rater]
     rules = [
         single_rule(grid, rater),
@@ -68,6 +70,7 @@ def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
 
 
 def _people_rule(grid: OrderGrid, rater: int, share: float) -> Rule:
+    """Build the rule that sends a share of the comparisons to people (`ask_people`)."""
     assert grid.votes is not None
     decisions = decision_rules.ask_people(grid.verdicts[rater], grid.votes, share)
     name = grid.raters[rater]
@@ -82,6 +85,7 @@ def _people_rule(grid: OrderGrid, rater: int, share: float) -> Rule:
 
 
 def _graded_rules(grid: OrderGrid, rater: int) -> list[Rule]:
+    """List the rules over graded replies of one rater; empty without graded replies."""
     if grid.graded is None or not np.isfinite(grid.graded[rater]).any():
         return []
     graded = grid.graded[rater]
@@ -99,6 +103,7 @@ def _graded_rules(grid: OrderGrid, rater: int) -> list[Rule]:
 
 
 def _repeat_rules(grid: OrderGrid, rater: int) -> list[Rule]:
+    """List the majority rules over repeated calls of one rater; empty without enough repeats."""
     if grid.repeats is None:
         return []
     repeats, rules = grid.repeats[rater], []
@@ -126,7 +131,7 @@ def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     for other, (name, words) in enumerate(grid.raters):
         if name == judge and words != prompt:
             verdicts = grid.verdicts[other]
-            single = decision_rules.single_call(verdicts)
+            single = decision_rules.single_call_in_random_order(verdicts)
             pool = decision_rules.pooled_orders(verdicts)
             rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}", single, 1))
             rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}+pool", pool, 2))

@@ -10,12 +10,7 @@ from typing import Final
 import numpy as np
 
 from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_contrast_family
-from metrics.estimation.intervals import (
-    Floats,
-    Statistic,
-    join_notes,
-    proportions,
-)
+from metrics.estimation.intervals import Floats, Statistic, join_notes, proportions
 from metrics.estimation.measures import first_over_last
 from metrics.estimation.row_selection import Mask
 from metrics.remedies.order_grid import OrderGrid
@@ -74,11 +69,11 @@ def estimate_rules(
     """Estimate rules on the comparisons of an order grid; the first must be the rule "one call".
 
     A rule that lacks replies on some comparisons is compared with one call on the others, and a
-    note says how many these are. Such rules, and rules that ask people, are not in the family for
-    which intervals are adjusted.
+    note says how many these are; it is left out if these are of fewer than MIN_ITEMS items. Such
+    rules, and rules that ask people, are not in the family for which intervals are adjusted.
     """
     baseline = rules[0]
-    base = baseline.decisions.credit(grid.truth)
+    base = baseline.decisions.credit(grid.known_winner)
     whole = {id(rule) for rule in rules if np.isfinite(rule.decisions.first).all()}
     totals = {id(rule): _rule_totals(grid, rule, base) for rule in rules if id(rule) in whole}
     family = [r for r in rules if id(r) in whole and r is not baseline and not r.votes]
@@ -110,7 +105,8 @@ class _RuleTotals:
 
 
 def _rule_totals(grid: OrderGrid, rule: Rule, base: Floats) -> _RuleTotals:
-    right, decided = rule.decisions.right(grid.truth), rule.decisions.decided
+    """Sum a rule's results by item; `base` is the credit of one call on each comparison."""
+    right, decided = rule.decisions.right(grid.known_winner), rule.decisions.decided
     credit = right + (1 - decided) * rule.decisions.chance
     gap = np.abs(credit - base)
     size = float(gap.sum())
@@ -137,12 +133,14 @@ def _build_rule_estimate(totals: _RuleTotals, contrast: Contrast | None) -> Rule
 def _estimate_on_known_part(
     grid: OrderGrid, rule: Rule, baseline: Rule, rng: np.random.Generator
 ) -> RuleEstimate | None:
+    """Estimate a rule on the comparisons for which it has all replies; None if these are of fewer
+    than MIN_ITEMS items."""
     keep = np.isfinite(rule.decisions.first)
     if len(np.unique(grid.items[keep])) < MIN_ITEMS:
         return None
-    part, one = grid.select(keep), _restrict(baseline, keep)
-    base = one.decisions.credit(part.truth)
-    totals = _rule_totals(part, _restrict(rule, keep), base)
+    part, one = grid.select(keep), _restrict_rule(baseline, keep)
+    base = one.decisions.credit(part.known_winner)
+    totals = _rule_totals(part, _restrict_rule(rule, keep), base)
     (contrast,) = _contrasts_with_one_call(_rule_totals(part, one, base), [totals], rng)
     line = _build_rule_estimate(totals, contrast)
     note = f"on {part.size:,} of {grid.size:,} comparisons"
@@ -150,7 +148,7 @@ def _estimate_on_known_part(
     return replace(line, rule=rule, agreement=agreement)
 
 
-def _restrict(rule: Rule, keep: Mask) -> Rule:
+def _restrict_rule(rule: Rule, keep: Mask) -> Rule:
     """Return the rule with only the selected comparisons."""
     first, second = rule.decisions.first[keep], rule.decisions.second[keep]
     return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
@@ -166,6 +164,8 @@ def ratio_of_item_sums(successes: Floats, counts: Floats, note: str = "") -> Est
 def _contrasts_with_one_call(
     baseline: _RuleTotals, family: Sequence[_RuleTotals], rng: np.random.Generator
 ) -> list[Contrast]:
+    """Estimate the difference of each rule's agreement to that of the baseline ("one call"),
+    adjusted as one family; empty without rules or items."""
     if not family or not len(baseline.sums):
         return []
     items = np.arange(len(baseline.sums))
@@ -186,6 +186,7 @@ def _contrasts_with_one_call(
 
 
 def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
-    """Sum the credit of every rule by item; the last column is the number of comparisons."""
-    credits = [rule.decisions.credit(grid.truth) for rule in rules]
+    """Sum the credit of every rule by item, [item, rule]; the last column is the number of
+    comparisons."""
+    credits = [rule.decisions.credit(grid.known_winner) for rule in rules]
     return grid.sum_by_item([*credits, np.ones(grid.size)])

@@ -30,15 +30,16 @@ Json = dict[str, Any]
 
 
 def rater_pairs(frame: pd.DataFrame) -> Json:
-    """Return rater -> other rater -> agreement, for the judges and the people's majority. Empty if
-    judges and people together are fewer than two, or more than MAX_RATERS."""
+    """Return a -> b -> agreement on the same prompt and order, where a and b are judges or "people"
+    (their majority). Empty if judges and people together are fewer than two, or more than
+    MAX_RATERS."""
     judges = frame["judge"].astype(str).nunique()
-    return dict(agreement_matrix(frame)) if 1 < judges <= MAX_RATERS else {}
+    return dict(agreement_matrix(frame, same_prompt=True)) if 1 < judges <= MAX_RATERS else {}
 
 
 def people_sections(frame: pd.DataFrame) -> Json:
-    """Return the agreement among people, of every two voters, and of judges in place of a
-    person."""
+    """Return the agreement among people ("among_people"), of every two voters ("voter_pairs"), and
+    of judges in place of a person ("annotators"); the last two only if there are any."""
     votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
     found: Json = {"among_people": agreement_among_people(frame)}
     pairs = voter_pairs(votes)
@@ -51,8 +52,8 @@ def people_sections(frame: pd.DataFrame) -> Json:
 
 
 def voter_pairs(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Return a -> b -> agreement of two voters on the cases both voted on; empty above MAX_RATERS
-    voters."""
+    """Return a -> b -> agreement of two voters on the cases both voted on, if there are any; empty
+    below two or above MAX_RATERS voters."""
     got = extract_votes(votes)
     codes = votes["judge"].astype("category").cat.categories
     present = np.unique(got.voter).tolist()

@@ -33,7 +33,7 @@ FAMILIES: Final[dict[str, tuple[Measure, ...]]] = {
         name: tuple(
             one.measure for one in records.records_of_family(name) if one.measure is not None
         )
-        for name in records.family_names()
+        for name in records.contrast_family_names()
         if name != SINGLE_ANSWERS
     },
     WIN_RATES: (),

@@ -34,7 +34,10 @@ SQLITE_HEADER: Final = b"SQLite format 3\x00"
 
 @dataclass(frozen=True)
 class MeasuredStudy:
-    """The frame of a study, and facts about the study that are not in its frame."""
+    """The frame of a study, and facts about the study that are not in its frame: the number of
+    `planned` calls, the counting rules (`combine`, `unreadable`), people's verifications by item
+    (`checks`), the inputs of the remedies, the style of the answers, and the labels and candidates
+    of its prompts (`alignment`). None: not known, or the study has none."""
 
     frame: pd.DataFrame
     name: str = ""
@@ -58,7 +61,8 @@ class MeasuredStudy:
         return cls(own, name, remedies=remedies, twins=twins, styles=count_styles(items))
 
     def summarise(self, by: Sequence[str] = (), *, quick: bool = False) -> dict[str, Any]:
-        """Compute the object that `python -m metrics --json` prints."""
+        """Compute all measures as section -> values, the object that `python -m metrics --json`
+        prints; `by` and `quick` as in `summarise_frame`."""
         result = summarise_frame(
             self.frame,
             by,
@@ -85,8 +89,10 @@ def read_results(
     juries: Sequence[tuple[str, ...]] = (),
     words: Mapping[str, str] | None = None,
 ) -> MeasuredStudy:
-    """Read a store, a CSV of battles, or a CSV of verdicts beside labels; `words` maps other words
-    in the column of winners to their meaning."""
+    """Read a store, a CSV of battles, or a CSV of verdicts beside labels; ValueError if the file is
+    none of these. `study` is the name of a study in a store; `juries` (not used for labels) are
+    juries to compute besides the default ones; `words` maps other words in the column of winners of
+    battles to their meaning."""
     if not path.exists():
         raise ValueError(f"no such file: {path}; name a store or a CSV of battles")
     if path.is_dir():
@@ -96,7 +102,7 @@ def read_results(
     if _holds_labels(path):
         return _read_labels(path)
     frame = _read_battles(path, words)
-    source = DESIGN if (frame["truth"] >= 0).any() else None
+    source = DESIGN if (frame["known_answer"] >= 0).any() else None
     return MeasuredStudy(frame, remedies=RemedyInputs(juries=tuple(juries), source=source))
 
 
@@ -109,9 +115,10 @@ def is_store(path: Path) -> bool:
 def read_stored_study(
     path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
 ) -> MeasuredStudy:
-    """Read a study from its store; without a name, the only study in the store."""
+    """Read a study from its store; without a name, the only study in the store. ValueError if it
+    cannot be read."""
     from metrics.summary.alignment.alignment_section import read_alignment_inputs
-    from metrics.summary.study_inputs import remedy_inputs, stored_styles
+    from metrics.summary.study_inputs import read_remedy_inputs, stored_styles
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks
     from studies.store.store import Store
@@ -133,7 +140,7 @@ def read_stored_study(
             combine=counting_rule(spec.combine),
             unreadable=cast(UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),
-            remedies=remedy_inputs(store, name, juries),
+            remedies=read_remedy_inputs(store, name, juries),
             twins=store.frame(name, "only"),
             styles=stored_styles(store, name),
             alignment=read_alignment_inputs(store, name),
@@ -158,7 +165,7 @@ def _read_labels(path: Path) -> MeasuredStudy:
     afterwards."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
-    from studies.sources.detection.detect import use_option_names
+    from studies.sources.detection.detect import name_options_in_message
     from studies.store.store import Store
 
     with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +173,7 @@ def _read_labels(path: Path) -> MeasuredStudy:
         try:
             import_verdicts(store, path.resolve(), "labels")
         except EvenhandError as error:
-            raise ValueError(use_option_names(str(error))) from error
+            raise ValueError(name_options_in_message(str(error))) from error
         finally:
             store.close()
         return read_stored_study(store.path, "labels")

@@ -56,8 +56,8 @@ Json = dict[str, Any]
 
 
 def _grade_section(frame: pd.DataFrame) -> Json:
-    """Return judge -> prompt -> Grade Score and further measures, for prompts that choose an
-    option."""
+    """Return judge -> prompt -> Grade Score and further measures, for prompts that choose among
+    more than two options or whose name starts with "grade-"."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
     prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
     rows = row_selection.select_rows(frame, frame["prompt"].astype(str).isin(prompts))
@@ -92,20 +92,23 @@ def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Compute grade, entropy and choice share as the code of the Grade Score's authors (gradelab)
     does.
 
-    That code also counts items with an unreadable rotation. Without such items the result is empty,
+    That code also counts items with an unreadable rotation, and divides the entropy by the log of
+    the number of orders, not of options. Where neither makes a difference the result is empty,
     because its numbers would equal those of the section `grade`.
     """
-    if not grade_score.grade_table(rows).attrs["left_out"]:
+    table = grade_score.grade_table(rows)
+    if not table.attrs["left_out"] and not (table["orders"] > table["options"]).any():
         return {}
     got = grade_score.estimate_grade_score_measures(rows, "gradelab")
     return {f"{name}_gradelab": got[name] for name in ("grade", "entropy", "choice")}
 
 
 def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+    """Return contestant -> strength in logits, from choices among more than two options."""
     return fit_choice_model(frame, min_options=3).strength if (frame["options"] > 2).any() else {}
 
 
-def _place_effects(frame: pd.DataFrame) -> Json:
+def _position_effects(frame: pd.DataFrame) -> Json:
     """Return number of options -> effect of each position, and "labels" -> effect of each label,
     for choices among more than two options."""
     if not (frame["options"] > 2).any():
@@ -149,10 +152,11 @@ def _factuality_section(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 def _agreement_section(frame: pd.DataFrame) -> Json:
     """Build the section on agreement.
 
-    Keys: people -> judge -> agreement with people; always_tie: that of a judge that always answers
-    "equal"; voters -> person -> measures; judges -> a -> b -> share of equal verdicts; pairs -> a
-    -> b -> share, κ and α; merged_orders -> judge -> agreement with people if both orders are
-    merged; alignment (`_alignment_with_people_section`); and the keys of `people_sections`.
+    Keys, each only with the data it needs: people -> judge -> agreement with people; always_tie:
+    that of a judge that always answers "equal"; voters -> person -> measures; judges -> a -> b ->
+    share of equal verdicts; pairs -> a -> b -> share, κ and α; merged_orders -> judge -> agreement
+    with people if both orders are merged; alignment (`_alignment_with_people_section`); and the
+    keys of `people_sections`.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)
@@ -180,13 +184,16 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
 
 
 def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
+    """Return the mean distance of a judge's scores (−2…2) from people's ("mae"), and the share of
+    distances of at most 1 ("within_one")."""
     got = creation_alignment.judge_alignment(frame, judge)
     return {"mae": got.mae, "within_one": got.consistency}
 
 
 def _alignment_with_people_section(frame: pd.DataFrame) -> Json:
-    """Return MAE and Consistency with people, as in Creation-MMBench. Keys: judge or person -> run
-    mode (both orders averaged, or single verdicts) -> model."""
+    """Return MAE and Consistency with people, as in Creation-MMBench. Keys: judge, person, "people"
+    (all pooled) or "always tie" -> "dual" (both orders averaged) or "single" (single verdicts) ->
+    model, or "overall"."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
     if (levels & ~human).any():  # three-level judges keep all rows
         frame = row_selection.select_rows(frame, human | levels)
@@ -235,6 +242,9 @@ def _probability_ratings(frame: pd.DataFrame) -> Json:
 
 
 def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
+    """Return the share of wins of the longer answer ("longer"; "longer_of_equal" among equally good
+    answers), win rates at equal length ("controlled", empty without a baseline) and the length
+    effect of the judges ("judges"); empty without known lengths."""
     longer = length_effects.length_preference(frame)
     if longer.value is None:
         return {}
@@ -250,7 +260,7 @@ def _ranker_section(frame: pd.DataFrame) -> Json:
     model, and the two win rates of each pair; judges without any of them are left out."""
     evidence = GroupedFrame(row_selection.select_judges(frame), ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
-    study = RankedStudy.of(frame)
+    study = RankedStudy.from_frame(frame)
     nested: Json = {}
     for k, (judge, prompt) in enumerate(evidence.cells):
         found = judge_as_ranker(row_selection.select_rows(evidence.frame, cell == k), study)
@@ -273,6 +283,8 @@ def _people_length_section(frame: pd.DataFrame) -> Json:
 
 
 def _self_preference(frame: pd.DataFrame) -> Mapping[str, Any]:
+    """Return the preference of judges for models of their own family, relative to people, as a term
+    of a Bradley–Terry model, and relative to outsiders; empty if no families are recorded."""
     if "family" not in frame:
         return {}
     return {
@@ -283,6 +295,9 @@ def _self_preference(frame: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def _jury_section(frame: pd.DataFrame) -> Mapping[str, Any]:
+    """Return the results of the jury of all judges: its members, coverage, win rates and their
+    bounds, effective judges, correlation of verdicts, and the jury without labels; empty for fewer
+    than three judges."""
     machine = frame.loc[~row_selection.people_mask(frame)]
     if machine["judge"].astype(str).nunique() < 3:
         return {}
@@ -311,7 +326,7 @@ def _precision_section(frame: pd.DataFrame) -> Json:
         if plan is not None:
             found[name] = {
                 "items": plan.items,
-                "variance_shares": plan.components.shares(),
+                "variance_shares": plan.components.variance_shares(),
                 "narrowing": dict(plan.narrowing),
                 "repeat_known": plan.repeat_known,
             }
@@ -330,7 +345,7 @@ def _arena_hard_section(frame: pd.DataFrame) -> Json:
 def _printed_accuracies_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> accuracies as papers define them, if better answers are known."""
     nested: Json = {}
-    frame = row_selection.select_rows(frame, frame["truth"] >= 0)
+    frame = row_selection.select_rows(frame, frame["known_answer"] >= 0)
     for judge, prompt in row_selection.observed_combinations(frame, ("judge", "prompt")):
         own = (frame["judge"] == judge) & (frame["prompt"] == prompt)
         if found := printed_accuracies(row_selection.select_rows(frame, own)):
@@ -339,8 +354,12 @@ def _printed_accuracies_section(frame: pd.DataFrame) -> Json:
 
 
 def _missing_verdict_bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+    """Return contestant -> bounds of its win rate over the missing verdicts; empty if none is
+    missing."""
     return (
-        win_rates.manski_bounds(frame) if not row_selection.usable_status_mask(frame).all() else {}
+        win_rates.win_rate_bounds(frame)
+        if not row_selection.usable_status_mask(frame).all()
+        else {}
     )
 
 
@@ -350,7 +369,7 @@ Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "grade": _grade_section,
     "strength": _option_strengths,
-    "places": _place_effects,
+    "places": _position_effects,
     "error_placement": error_placement_section,
     "reward": _reward_section,
     "levels": _five_level_section,

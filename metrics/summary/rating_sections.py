@@ -15,7 +15,7 @@ from metrics.estimation.intervals import sum_by_item
 from metrics.estimation.planning import power
 from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 from metrics.ratings.rating_by_order import leaderboards_by_order
-from metrics.ratings.tie_models import davidson, rao_kupper
+from metrics.ratings.tie_models import fit_davidson, fit_rao_kupper
 from metrics.win_rates import counting_rules
 from metrics.win_rates.win_rates import win_rate_by_position
 from studies.frames.frame import TIE
@@ -28,12 +28,14 @@ Json = dict[str, Any]
 
 
 def rank_table(boards: list[Leaderboard]) -> Json:
-    """Return the rank of each contestant and the range of ranks that the intervals allow."""
+    """Return contestant -> its rank ("place") of how many ("of"), and the best and worst rank that
+    the intervals allow ("low", "high")."""
     return {name: asdict(rank) for board in boards for name, rank in board.ranks.items()}
 
 
 def gap_table(boards: list[Leaderboard]) -> Json:
-    """Return above -> below -> difference in Elo, for contestants on the same leaderboard."""
+    """Return above -> below -> difference in Elo, for every two contestants on the same
+    leaderboard; above MAX_GAP_MATRIX contestants only for neighbours in the ranking."""
     table: Json = {}
     for board in boards:
         whole = len(board.names) <= MAX_GAP_MATRIX
@@ -43,13 +45,14 @@ def gap_table(boards: list[Leaderboard]) -> Json:
 
 
 def tie_model_table(frame: pd.DataFrame) -> Json:
-    """Fit Davidson's and Rao–Kupper's tie models, each on its own scale; empty without ties."""
+    """Return "davidson" and "rao_kupper" -> strengths and tie parameter of this tie model, each on
+    its own scale; empty without ties."""
     pairs = row_selection.select_pairs(row_selection.select_picks(frame))
     if not (pairs["pick"] == TIE).any():
         return {}
     return {
-        fit.__name__: {"strength": got.strength, "parameter": got.parameter}
-        for fit in (davidson, rao_kupper)
+        name: {"strength": got.strength, "parameter": got.parameter}
+        for name, fit in (("davidson", fit_davidson), ("rao_kupper", fit_rao_kupper))
         for got in [fit(pairs)]
         if got.strength
     }
@@ -103,6 +106,7 @@ def neighbour_evidence(
 
 
 def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below: str) -> Json:
+    """Return the planning values (see `planning_table`) of two neighbours in a ranking."""
     gap, share = board.gap(above, below), board.predicted_share(above, below).value or 0.5
     both = [above, below]
     met = row_selection.select_rows(pairs, pairs["first"].isin(both) & pairs["second"].isin(both))

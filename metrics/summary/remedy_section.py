@@ -13,7 +13,7 @@ from metrics.error_models.certified_share import certify_judge_share
 from metrics.estimation.intervals import unknown_estimate
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.effective_votes import effective_votes
-from metrics.remedies.known_winners import TruthSource
+from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.recommendation import Recommendation
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, build_remedy_study
@@ -35,7 +35,7 @@ class RemedyInputs:
     """
 
     judges: tuple[str, ...] = ()
-    source: TruthSource | None = None
+    source: WinnerSource | None = None
     juries: tuple[tuple[str, ...], ...] = ()
     prices: Mapping[Rater, float] = field(default_factory=dict)
     tokens: Mapping[Rater, float] = field(default_factory=dict)
@@ -45,7 +45,8 @@ def remedy_section(
     frame: pd.DataFrame, inputs: RemedyInputs, study: RemedyStudy | None = None
 ) -> Json:
     """Build the section `remedies` as nested dictionaries of estimates; empty if no comparison
-    has a known better answer. `study`: the remedies of the frame, if they were already computed."""
+    has a known better answer, ValueError for a jury with an unknown judge. `study`: the remedies of
+    the frame, if they were already computed."""
     study = study or build_remedy_study(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
@@ -57,7 +58,7 @@ def remedy_section(
     for (judge, prompt), table in rotated.items():
         lines = {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
         rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
-    section: Json = {"truth": _truth_facts(study), "rules": rules}
+    section: Json = {"truth": _comparison_facts(study), "rules": rules}
     if not study.grid.size:
         return section
     section["identity"] = _order_patterns_section(study)
@@ -85,7 +86,9 @@ def _budget_plan_as_json(plan: BudgetPlan) -> Json:
     return {"currency": plan.currency, "steps": steps, "unpriced": list(plan.unpriced)}
 
 
-def _truth_facts(study: RemedyStudy) -> Json:
+def _comparison_facts(study: RemedyStudy) -> Json:
+    """Return the source of the better answers, the numbers of comparisons used and left out, and
+    the judges left out."""
     found: Json = {
         "source": study.grid.source,
         "comparisons": study.grid.size,
@@ -97,6 +100,7 @@ def _truth_facts(study: RemedyStudy) -> Json:
 
 
 def _rater_rules_as_json(study: RemedyStudy, rater: int, inputs: RemedyInputs) -> Json:
+    """Return id of a rule -> its estimates, for the rules of one rater without juries."""
     rules = [*rules_of_rater(study.grid, rater), *prompt_rules(study.grid, rater)]
     table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
     return {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
@@ -123,14 +127,16 @@ def _rule_estimate_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
 
 
 def rule_cost(estimate: RuleEstimate, costs: Mapping[Rater, float]) -> float | None:
-    """Return what a rule costs per comparison in the unit of `costs` (dollars or tokens of a call,
-    by judge and prompt); None if the costs of one of the rule's judges are unknown."""
+    """Cost of a rule per comparison, in the unit of `costs` (dollars or tokens of a call, by judge
+    and prompt); None if the cost of one of the rule's judges is unknown."""
     if not all(rater in costs for rater in estimate.rule.calls):
         return None
     return sum(costs[rater] * calls for rater, calls in estimate.rule.calls.items())
 
 
 def _order_patterns_section(study: RemedyStudy) -> Json:
+    """Return judge -> prompt -> numbers of comparisons with each pattern of verdicts in the two
+    orders, and the gain from adding up both orders."""
     found: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters):
         patterns = count_order_patterns(study.grid, rater)
@@ -139,6 +145,7 @@ def _order_patterns_section(study: RemedyStudy) -> Json:
 
 
 def _risk_curves(study: RemedyStudy) -> Json:
+    """Return judge -> prompt -> points of the risk-coverage curve."""
     found: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters):
         found.setdefault(judge, {})[prompt] = study.risk_curve(rater)
@@ -155,9 +162,10 @@ def _certificates(study: RemedyStudy) -> Json:
 
 
 def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
+    """Return names of the members, joined by " + " -> estimates of the jury's rules."""
     found: Json = {}
     for prompt in dict.fromkeys(name for _, name in study.raters):
-        panel = study.panel(prompt)
+        panel = study.raters_with_prompt(prompt)
         for raters, picked in [
             *_default_juries(study, panel),
             *_named_juries(study, panel, inputs),
@@ -181,6 +189,7 @@ def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list
 def _named_juries(
     study: RemedyStudy, panel: Sequence[int], inputs: RemedyInputs
 ) -> list[tuple[list[int], bool]]:
+    """List the juries of `inputs` whose members are all in `panel`, as (raters, False)."""
     place = {study.raters[rater][0]: rater for rater in panel}
     return [
         ([place[name] for name in jury], False)
@@ -190,6 +199,7 @@ def _named_juries(
 
 
 def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
+    """Raise ValueError for a jury with an unknown judge, or with fewer than two judges."""
     known = {judge for judge, _ in study.raters}
     for jury in juries:
         unknown = [name for name in jury if name not in known]
@@ -203,6 +213,8 @@ def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
 def _jury_as_json(
     study: RemedyStudy, raters: Sequence[int], picked: bool, inputs: RemedyInputs
 ) -> Json:
+    """Return the estimates of a jury's rules, its baseline, its effective votes and, unless its
+    members were selected by agreement (`picked`), its certified share."""
     table = study.jury_table(raters)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
     found |= {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table[1:]}

@@ -19,10 +19,10 @@ WIDTHS: Final = (38, 7, 23, 27, 10, 20)
 def render_remedies(section: Json) -> Iterator[str]:
     """Yield the lines of the section: the numbers of comparisons, the recommendation, the plan for
     a budget, a table for each judge and prompt, and one for each jury."""
-    truth = section["truth"]
-    left_out = ", ".join(f"{count:,} {why}" for why, count in truth["left_out"].items())
-    yield f"{truth['comparisons']:,} comparisons with {truth['source']} (left out: {left_out})"
-    for name in truth.get("judges_left_out", ()):
+    facts = section["truth"]
+    left_out = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
+    yield f"{facts['comparisons']:,} comparisons with {facts['source']} (left out: {left_out})"
+    for name in facts.get("judges_left_out", ()):
         yield f"left out, because both orders exist on less than half of the comparisons: {name}"
     if "recommendation" in section:
         yield section["recommendation"]["sentence"]
@@ -32,7 +32,7 @@ def render_remedies(section: Json) -> Iterator[str]:
         for prompt, rules in prompts.items():
             yield f"\n{judge} / {prompt}"
             yield _pad_cells(HEADINGS)
-            yield from (_rule_row(id, [judge], line) for id, line in rules.items())
+            yield from (_format_rule_row(id, [judge], line) for id, line in rules.items())
             if found := section.get("certified", {}).get(judge, {}).get(prompt):
                 yield _format_certificate(found)
     for name, jury in section.get("juries", {}).items():
@@ -42,7 +42,7 @@ def render_remedies(section: Json) -> Iterator[str]:
         lines = {
             id: line for id, line in jury.items() if isinstance(line, dict) and "calls" in line
         }
-        yield from (_rule_row(id, name.split(" + "), line) for id, line in lines.items())
+        yield from (_format_rule_row(id, name.split(" + "), line) for id, line in lines.items())
         yield f"effective votes {_format_estimate(jury['effective_votes'], 2)}"
         if "certified" in jury:
             yield _format_certificate(jury["certified"])
@@ -74,7 +74,7 @@ def _plan_lines(plan: Json) -> Iterator[str]:
         yield f"left out, price unknown: {', '.join(plan['unpriced'])}"
 
 
-def _rule_row(rule_id: str, judges: list[str], line: Json) -> str:
+def _format_rule_row(rule_id: str, judges: list[str], line: Json) -> str:
     cells = (
         rule_words_of_id(rule_id, judges).title,
         f"{line['calls']:g}",

@@ -1,11 +1,12 @@
-"""Facts about a stored study that its remedies need: order of judges, source of truth, prices."""
+"""Facts on a stored study that its summary needs besides the frame: order of judges, source of the
+better answers, prices, and style of the answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from metrics.remedies.known_winners import DESIGN, PEOPLE, TruthSource
+from metrics.remedies.known_winners import DESIGN, PEOPLE, WinnerSource
 from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN, Rater
 from studies.store.queries.judge_spending import (
@@ -20,14 +21,16 @@ TOKENS_PER_PRICE: Final = 1e6
 """Number of tokens that a price refers to (one million)."""
 
 
-def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()) -> RemedyInputs:
-    """Read from the store what the remedies of a study need besides its frame: judges, source of
-    the better answers, and mean dollars and tokens per call. `juries`: juries to compute besides
-    the default ones."""
+def read_remedy_inputs(
+    store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()
+) -> RemedyInputs:
+    """Read from the store the facts that the remedies of a study need besides its frame: judges,
+    source of the better answers, and mean dollars and tokens per call. `juries`: juries to compute
+    besides the default ones."""
     judges = tuple(judge.name for judge in store.study(name).judges)
     return RemedyInputs(
         judges,
-        stored_truth_source(store, name),
+        stored_winner_source(store, name),
         tuple(juries),
         {**_dollars_per_call(store, name), **mean_call_dollars(store, name)},
         mean_call_tokens(store, name),
@@ -53,8 +56,8 @@ def _dollars_per_call(store: Store, name: str) -> dict[Rater, float]:
     return found
 
 
-def stored_truth_source(store: Store, name: str) -> TruthSource | None:
-    """Return whether better answers are known by design or from people; None if no better answers
+def stored_winner_source(store: Store, name: str) -> WinnerSource | None:
+    """Return the source of the better answers stored with a study: DESIGN or PEOPLE; None if none
     are stored."""
     items = store.item_facts(name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}

@@ -152,6 +152,8 @@ def _summary_with_protocol(
 def _pooled_summary(
     frame: pd.DataFrame, rng: np.random.Generator, planned: int | None, quick: bool
 ) -> Json:
+    """Compute the sections that need only a frame, all judges and prompts pooled (see
+    `summarise_frame`)."""
     judged = row_selection.select_judges(frame)  # people's votes are the reference
     result: Json = {
         "elo": _elo_section(judged, rng, quick),
@@ -170,10 +172,10 @@ def _pooled_summary(
     }
     found = _default_contrasts(frame, rng)
     if found:
-        result["contrasts"] = [_contrast_entry(one) for one in found]
+        result["contrasts"] = [_contrast_as_json(one) for one in found]
     if families := contrast_families(frame):
         result["contrast_families"] = {
-            by: {name: [_contrast_entry(one) for one in lines] for name, lines in each.items()}
+            by: {name: [_contrast_as_json(one) for one in lines] for name, lines in each.items()}
             for by, each in families.items()
         }
     result["counts"] = status_counts(frame, planned)
@@ -184,10 +186,10 @@ def _elo_section(frame: pd.DataFrame, rng: np.random.Generator, quick: bool) -> 
     rounds = next(number for most, number in ELO_ROUNDS if len(frame) <= most)
     orders = 0 if quick else ELO_ORDERS
     table = elo_table(frame, rng=rng, orders=orders, rounds=0 if quick else rounds)
-    return {name: _rating_entry(rating, quick) for name, rating in table.items()}
+    return {name: _elo_rating_as_json(rating, quick) for name, rating in table.items()}
 
 
-def _rating_entry(rating: EloRating, quick: bool) -> Json:
+def _elo_rating_as_json(rating: EloRating, quick: bool) -> Json:
     return {
         **to_plain_data(rating.estimate),
         **({"note": join_notes(rating.estimate.note, QUICK_NOTE)} if quick else {}),
@@ -204,6 +206,8 @@ def _protocol_section(
     rng: np.random.Generator,
     quick: bool,
 ) -> Json:
+    """Compute win rates, ratings and the leaderboard by a counting rule (`combine`,
+    `unreadable`)."""
     frame = row_selection.select_judges(frame)
     merged = counting_rules.outcome_rows(frame, combine, unreadable)
     return {
@@ -312,6 +316,7 @@ def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _set_nested(nested: Json, key: CellKey, value: Json) -> None:
+    """Store `value` in `nested` under the path `key`: nested[key[0]][key[1]]… = value."""
     for part in key[:-1]:
         nested = nested.setdefault(part, {})
     nested[key[-1]] = value
@@ -330,7 +335,7 @@ def _default_contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Co
     return [one for one in found if one.raw.value is not None]
 
 
-def _contrast_entry(one: Contrast) -> Json:
+def _contrast_as_json(one: Contrast) -> Json:
     return {
         "measure": one.measure,
         "left": "/".join(one.left),

@@ -67,7 +67,7 @@ class StyleData:
         return spread
 
     @cached_property
-    def models(self) -> Floats:
+    def model_design(self) -> Floats:
         """Design matrix [battle, model]: +1 for the model of the first, −1 for that of the second
         answer."""
         rows = np.arange(len(self.battles))
@@ -77,10 +77,10 @@ class StyleData:
         return design
 
     def unexplained_share(self, feature: int) -> float:
-        """Share of the variance of a style difference that is not explained by which two models are
-        compared."""
+        """Share of the squared style differences in a feature (its index in STYLE_FEATURES) that is
+        not explained by a mean style of each model."""
         style = self.styles[:, feature]
-        fitted = self.models @ np.linalg.lstsq(self.models, style, rcond=None)[0]
+        fitted = self.model_design @ np.linalg.lstsq(self.model_design, style, rcond=None)[0]
         return float(((style - fitted) ** 2).sum() / max((style**2).sum(), 1e-300))
 
     def select(self, keys: Ints) -> StyleData:
@@ -97,8 +97,8 @@ class StyleData:
 @dataclass(frozen=True, eq=False)
 class StyleFit:
     """A fitted model: strengths `beta` of the models (sum zero) and coefficients `gamma` of the
-    used features. `influence` [item, parameter] is the change of each of them if one of the `items`
-    (codes) is left out."""
+    used features. `influence` [item, parameter] is the part of each that one of the `items` (codes)
+    contributes: without the item, the parameter is smaller by about this value."""
 
     beta: Floats
     gamma: Floats
@@ -132,14 +132,15 @@ def read_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
 
 
 def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = None) -> StyleFit:
-    """Fit the models' strengths and the features' coefficients, without a ridge penalty. `scale`
-    divides the style differences (default: their standard deviation)."""
+    """Fit the models' strengths and the coefficients of `features` (indices in STYLE_FEATURES), in
+    logits, without a ridge penalty. `scale` divides the style differences (default: their standard
+    deviation)."""
     scale = data.scale if scale is None else scale
     names = len(data.battles.names)
     basis = np.eye(names)[:, 1:] - 1 / names  # strengths that sum to zero
     chosen = list(features)
     style = data.styles[:, chosen] / scale[chosen]
-    design = np.concatenate([data.models @ basis, style], axis=1)
+    design = np.concatenate([data.model_design @ basis, style], axis=1)
     outcome, item = data.battles.outcome, data.battles.item
     found, _, _ = fit_logit(design, outcome, item, np.zeros(design.shape[1]))
     p = expit(design @ found)
@@ -154,7 +155,8 @@ def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = N
 def _estimate_from_deviations(
     value: float, deviations: Floats, n: int, unit: str = "logit"
 ) -> Estimate:
-    """Add an interval to a value; `deviations` has the value's change if an item is left out."""
+    """Return the estimate of a value with a t interval; `deviations` has the change of the value,
+    up to its sign, if an item is left out."""
     items = len(deviations)
     error = float(np.sqrt(items / max(items - 1, 1) * (deviations**2).sum()))
     half = float(student_t_quantile(items)) * error
@@ -258,7 +260,8 @@ def _smallest_item_codes(data: StyleData, fit: StyleFit) -> Ints:
 
 
 def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFit) -> Json:
-    """Rating and place of each model before and after style control, and the places it moved."""
+    """Rating and place of each model before and after style control, and the number of places it
+    moved up (negative: down)."""
     n = data.battles.matches
     ranking: Json = {}
     places = [np.argsort(np.argsort(-fit.beta)) + 1 for fit in (before, after)]
@@ -292,8 +295,8 @@ def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
 
 
 def style_section(frame: pd.DataFrame, styles: Styles) -> Json:
-    """Return judge -> style control, for every judge of a frame; compared with people's votes if
-    there are any."""
+    """Return judge -> result of `style_of_judge`, for every judge of a frame with verdicts on
+    answers in `styles`; compared with people's votes if there are any. Empty without `styles`."""
     if not styles or not len(frame):
         return {}
     human = row_selection.people_mask(frame)

@@ -61,14 +61,21 @@ class TwinMeasure:
 
 @dataclass(frozen=True)
 class TwinEffect:
-    """The effect of one family on one judge with one prompt (all prompts for a control)."""
+    """The effect of one family on one judge with one prompt (all prompts for a control).
+
+    `floor` is the effect of its floor, `beyond_floor` the effect minus that of the floor on the
+    answers that have both twins, `adjusted` the same with an interval that holds for all effects of
+    the study at once.
+    """
 
     judge: str
     prompt: str
     family: str
     design: str
     change: Estimate
-    """Preference for the twin, shift toward the changed side, or change of the level."""
+    """In a duel: share of points for the twin minus ½. If the twin replaces its original in a
+    comparison: points of the changed side with the twin minus those with the original. For single
+    answers: score of the twin minus that of the original."""
     floor: Estimate
     beyond_floor: Estimate
     adjusted: Estimate
@@ -97,7 +104,7 @@ class TwinEffect:
         return width + float(stats.norm.ppf(POWER)) * error
 
     def data(self) -> Json:
-        """Return the effect as a JSON object."""
+        """Return the effect as a JSON object, without judge, prompt and family."""
         return {
             "design": self.design,
             CHANGE_NAMES[self.design]: self.change,
@@ -144,7 +151,8 @@ def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
 
 
 def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
-    """Set the finding of each effect: shown, not shown, or indifferent if no control loses."""
+    """Set the finding of each effect: shown, not shown, or indifferent if the same judge has
+    controls of the same design, none of which loses."""
     controls = [one for one in effects if one.family in CONTROLS]
     seeing = {(one.judge, one.design) for one in controls if loses(one)}
     blind = {(one.judge, one.design) for one in controls} - seeing
@@ -188,7 +196,7 @@ class _TwinVerdictsOfRater:
 
     def _measure_of_levels(self, value: Floats, before: Floats) -> TwinMeasure:
         """Return the measure of the twins' effect: a share for points and passes, for scores a mean
-        within the range that occurs."""
+        within the range that occurs (0 and 1 included)."""
         levels = np.concatenate([value, before])
         levels = levels[np.isfinite(levels)]
         low, high = float(levels.min(initial=0)), float(levels.max(initial=1))
@@ -215,6 +223,8 @@ class _TwinVerdictsOfRater:
     def _paired_totals(
         self, family: str, one: _Side, two: _Side, measure: TwinMeasure
     ) -> PairedTotals:
+        """Totals by item of two columns of verdicts, on the items that both have; `family` names
+        them in the result."""
         sides = [
             sum_by_item(np.stack([rows[name], np.ones(len(rows["item"]))], axis=1), rows["item"])
             for rows, name in (one, two)
@@ -228,12 +238,14 @@ class _TwinVerdictsOfRater:
     def _paired_difference(
         self, family: str, one: _Side, two: _Side, measure: TwinMeasure
     ) -> Estimate:
+        """Estimate the mean of column `one` minus that of column `two`, paired by item."""
         pair = self._paired_totals(family, one, two, measure)
         return adjust_contrast_family([pair], np.random.default_rng(SEED))[0].raw
 
     def estimate_change(self, family: str) -> Estimate:
-        """In duels, the share of points for the twin minus ½; in other designs, the mean value with
-        the twin minus that with the original."""
+        """Estimate the effect of a family before its floor is subtracted: in duels, the share of
+        points for the twin minus ½; in other designs, the mean value with the twin minus that with
+        the original."""
         rows = self.verdicts_on(family)
         if self.design != DUEL:
             return self._paired_difference(family, (rows, "value"), (rows, "before"), self.measure)
@@ -282,7 +294,7 @@ def compare_twins_of_sides(
 ) -> dict[str, PairedTotals]:
     """Return family -> totals by item, from which the difference of the effects beyond the floor on
     two sides is computed; only items that both sides have count. A side is a judge and a prompt; an
-    empty name means all."""
+    empty name means all. Empty if a side has no verdicts on twins, or if their designs differ."""
     verdicts = twin_verdicts(twins, frame) if len(twins) else None
     if verdicts is None or not len(verdicts):
         return {}
@@ -308,6 +320,8 @@ def compare_twins_of_sides(
 
 
 def _mean_beyond_floor(totals: Floats) -> Floats:
+    """Mean on the twins of a family minus mean on their floor, from totals on the last axis: sum
+    and number of the family, then of the floor."""
     return _mean_of_totals(totals[..., :2]) - _mean_of_totals(totals[..., 2:])
 
 
@@ -320,6 +334,7 @@ def _distinct_units(units: Any) -> set[int]:
 
 
 def _mean_of_totals(totals: Floats) -> Floats:
+    """Divide the first total on the last axis (a sum) by the second (a number); nan for 0."""
     return safe_divide(totals[..., 0], totals[..., 1])
 
 

@@ -16,8 +16,8 @@ BLIND: Final = (
 
 
 def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
-    """Number of decimals with which no end of an interval that excludes 0 is rounded to 0: `digits`
-    if they suffice, else up to three more."""
+    """Number of decimals with which no end of an interval that excludes 0 is rounded to 0, if the
+    ends are printed multiplied by `scale`: `digits` if they suffice, else up to three more."""
     ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
     if len(ends) < 2 or ends[0] * ends[1] <= 0:
         return digits
@@ -51,10 +51,10 @@ def irrelevant_effects_by_size(effects: Sequence[TwinEffect]) -> list[TwinEffect
     return sorted(kept, key=lambda one: -abs(one.beyond_floor.value or 0))
 
 
-def headline(effects: Sequence[TwinEffect]) -> str:
+def twin_headline(effects: Sequence[TwinEffect]) -> str:
     """One sentence on the largest effect shown for one judge and prompt, with its adjusted
-    interval. If none is shown, it names the size below which effects may have been missed; if no
-    control loses, it says that nothing can be said."""
+    interval. If none is shown, it names the size below which effects may have been missed, or says
+    that there are no verdicts yet; if no control loses, it says that nothing can be said."""
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND
     shown = [one for one in irrelevant_effects_by_size(effects) if one.finding == SHOWN]
@@ -73,7 +73,8 @@ def headline(effects: Sequence[TwinEffect]) -> str:
 
 
 def chance_sentence(effects: Sequence[TwinEffect]) -> str:
-    """One sentence that an effect is more than chance; empty if no effect is shown."""
+    """The sentence that the largest effect is more than chance, with the number of changes tested;
+    empty if no effect is shown."""
     if not any(one.finding == SHOWN for one in irrelevant_effects_by_size(effects)):
         return ""
     return (

@@ -29,8 +29,7 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     the changed side, or the level of the answer; nan if the reply is unusable or the comparison was
     not read in all its orders), before (the same of the original), flip (whether the pick differs
     from that on the original), right and right_before (points for the truly better side; nan where
-    unknown). `frame` has the study's own
-    comparisons, for the verdicts on the originals.
+    unknown). `frame` has the study's own comparisons, for the verdicts on the originals.
     """
     rows = add_twin_columns(twins)
     rows = rows.loc[~rows["noise"].to_numpy() & (rows["options"] <= 2).to_numpy()]
@@ -55,8 +54,8 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     value = np.where(complete, value, np.nan)
     old = np.where(single, old_level, old_points)
     known = np.isfinite(value) & np.isfinite(old)
-    picked, truth = rows["pick"].to_numpy(), before["truth"].to_numpy()
-    decided = known & ~single & (truth >= 0)
+    picked, known_answer = rows["pick"].to_numpy(), before["known_answer"].to_numpy()
+    decided = known & ~single & (known_answer >= 0)
     sides = pd.Categorical([SEP.join(sorted(base.split(SEP))) for base in bases])
     sides = sides[codes] if len(names) else sides
     return pd.DataFrame(
@@ -73,15 +72,19 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
             "flip": np.where(
                 known & ~single, (picked != before["pick"].to_numpy()).astype(float), np.nan
             ),
-            "right": np.where(decided, _points_of_side(picked, truth, usable), np.nan),
+            "right": np.where(decided, _points_of_side(picked, known_answer, usable), np.nan),
             "right_before": np.where(
-                decided, _points_of_side(before["pick"].to_numpy(), truth, before["usable"]), np.nan
+                decided,
+                _points_of_side(before["pick"].to_numpy(), known_answer, before["usable"]),
+                np.nan,
             ),
         }
     )
 
 
 def _twin_design(base: str) -> str:
+    """Return SINGLE, DUEL or SUBSTITUTION (see `twin_verdicts`), from the names of the answers
+    shown, with the original's name in place of the twin's, joined by SEP."""
     parts = base.split(SEP)
     return SINGLE if len(parts) == 1 else DUEL if len(set(parts)) == 1 else SUBSTITUTION
 
@@ -108,12 +111,12 @@ def _complete_orders_mask(rows: pd.DataFrame, value: Floats) -> row_selection.Ma
 
 
 def _original_verdicts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each row about a twin, pick, level, truth and usability of the verdict on the
-    originals by the same judge and prompt, with the same order of answers, labels and repeat;
+    """Return, for each row about a twin, pick, level, known answer and usability of the verdict on
+    the originals by the same judge and prompt, with the same order of answers, labels and repeat;
     unusable where there is none."""
     wanted = rows.loc[:, list(_MATCHED)].astype({"repeat": "int64"})
     wanted = wanted.astype({name: str for name in _MATCHED if name != "repeat"})
-    missing = {"pick": NO_PICK, "truth": NO_PICK, "level": np.nan, "usable": False}
+    missing = {"pick": NO_PICK, "known_answer": NO_PICK, "level": np.nan, "usable": False}
     if not (rows["design"] != DUEL).any() or not len(frame):
         return pd.DataFrame({name: np.full(len(rows), value) for name, value in missing.items()})
     own = frame.loc[~frame["noise"].to_numpy()]
@@ -124,11 +127,11 @@ def _original_verdicts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
             "labels": own["labels"].astype(str).to_numpy(),
             "repeat": own["repeat"].to_numpy(np.int64),
             "pick": own["pick"].to_numpy(),
-            "truth": own["truth"].to_numpy(),
+            "known_answer": own["known_answer"].to_numpy(),
             "level": _scores_or_nan(own),
             "usable": row_selection.usable_status_mask(own),
         }
     ).drop_duplicates(list(_MATCHED))
     found = wanted.merge(originals, how="left", on=list(_MATCHED))
     filled = found.loc[:, list(missing)].astype({"usable": object}).fillna(missing)
-    return filled.astype({"pick": "int64", "truth": "int64", "usable": bool})
+    return filled.astype({"pick": "int64", "known_answer": "int64", "usable": bool})

@@ -39,13 +39,15 @@ def outcome_rows(
     """Return the outcomes that a win rate counts, one row each; `pick` is a slot in the order
     `shown` of the same row. `combine` is one of:
     - pooled: every readable verdict of every order is an outcome.
-    - strict: one outcome per comparison; a win needs both orders, anything else is a tie.
+    - strict: one outcome per comparison of two answers (others are left out); a win needs every
+      planned order, anything else is a tie.
     - majority: the same, but a win and a tie is a win.
     - graded: as majority, but if both replies are graded, the sign of the mean score decides.
     - the name of a remedy: see `remedy_outcomes`.
 
     strict, majority and graded leave out a comparison that lacks a verdict in one of its planned
-    orders. `unreadable="tie"` counts unreadable replies as ties (VisIT-Bench's rule).
+    orders. `unreadable="tie"` counts replies without a verdict, but not failed calls, as ties
+    (VisIT-Bench's rule).
     """
     check_rule(unreadable, get_args(UnreadableRule))
     frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
@@ -69,6 +71,7 @@ def counting_rule(combine: str) -> CombineRule:
 
 
 def check_rule(value: str, known: Sequence[str]) -> None:
+    """Raise ValueError if `value` is not one of the known rules."""
     if value not in known:
         raise ValueError(f"No rule named {value!r}. Known: {', '.join(known)}")
 
@@ -84,6 +87,8 @@ def _unreadable_as_ties(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
+    """Reduce the verdicts on each pair to one row by the rule strict, majority or graded (see
+    `outcome_rows`); pairs without a verdict in a planned order are left out."""
     pairs = row_selection.select_pairs(rows)
     whole = row_selection.complete_set_mask(pairs) | (pairs["orders"] <= 1).to_numpy()
     sets = build_order_sets(row_selection.modal_verdicts(row_selection.select_rows(pairs, whole)))

@@ -59,7 +59,8 @@ class PairVerdicts:
 
 
 def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
-    """Extract the verdicts on pairs; `combine="strict"` counts a flip as a tie."""
+    """Extract the verdicts on pairs; with `combine="strict"` a comparison counts once, and a flip
+    is a tie."""
     rows = row_selection.select_pairs(outcome_rows(row_selection.select_pairs(frame), combine))
     names = row_selection.contestants(rows) if len(rows) else []
     if not names:
@@ -209,7 +210,7 @@ def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
     prompts = _prompt_codes_if_several(frame)
     opponents = [EVERY] if pooled.baseline >= 0 else [EVERY, *pooled.names]
     tables = {one: strict if one == ORDER_CHOICES[-1] else pooled for one in ORDER_CHOICES}
-    counted = {id(one): _CountedPairs.build(one) for one in (pooled, strict)}
+    counted = {id(one): _CountedPairs.from_verdicts(one) for one in (pooled, strict)}
     chosen = product(TIE_CHOICES, ORDER_CHOICES, [EVERY, *prompts], opponents)
     found = []
     for ties, order, prompt, baseline in chosen:
@@ -241,7 +242,7 @@ class _CountedPairs:
     counts: Floats
 
     @classmethod
-    def build(cls, data: PairVerdicts) -> _CountedPairs:
+    def from_verdicts(cls, data: PairVerdicts) -> _CountedPairs:
         models = len(data.names)
         pair = data.low * models + data.high
         kinds, code = unique_codes((data.prompt * 2 + data.listed_first) * models**2 + pair)
@@ -252,8 +253,9 @@ class _CountedPairs:
         return cls(data, rest // 2, rest % 2, *sides, counts.astype(np.float64))
 
     def places(self, ties: str, order: int, prompt: int, baseline: str) -> dict[str, int]:
-        """Place of each model under these choices; empty if a model has no verdict left. `order` is
-        an index of ORDER_CHOICES, `prompt` a code (−1: all prompts)."""
+        """Place of each model under these choices; empty if a model has no verdict left. `ties` is
+        one of TIE_CHOICES, `order` an index of ORDER_CHOICES, `prompt` a code (−1: all prompts),
+        `baseline` the only opponent that counts, or EVERY."""
         names = self.data.names
         only = names.index(baseline) if baseline != EVERY else self.data.baseline
         kept = np.ones(len(self.low), bool)

@@ -43,8 +43,9 @@ def decide_jury(
     """Decide each case (two answers to one item, with one prompt) for one of the answers or a tie,
     if more than half of all judges (the panel) chose it.
 
-    A judge without a verdict counts in the size of the panel. Undecided cases are not ties: they
-    lower the coverage and widen the bounds.
+    `combine`, a rule that merges orders, and `unreadable` say how a judge's verdicts in two orders
+    become one (`outcome_rows`). A judge without a verdict counts in the size of the panel.
+    Undecided cases are not ties: they lower the coverage and widen the bounds.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     frame = row_selection.select_pairs(row_selection.select_rows(frame, ~frame["noise"]))
@@ -55,7 +56,7 @@ def decide_jury(
     names = row_selection.contestants(cases)
     return JuryResult(
         panel,
-        _win_rates(cases.loc[decided], names),
+        _jury_win_rates(cases.loc[decided], names),
         coverage,
         _win_rate_bounds(cases, decided, names),
         cases,
@@ -82,13 +83,14 @@ def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel_size: int) -> 
 
 
 def _winner_slots(cases: pd.DataFrame, winner: Ints, names: list[str]) -> Ints:
+    """Slot, in each row, of the contestant `winner` (index of `names`); TIE for −1."""
     if len(cases) == 0:
         return winner
     placed = row_selection.slot_contestants(cases, names)
     return np.where(winner < 0, TIE, (placed == winner[:, None]).argmax(axis=1))
 
 
-def _win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
+def _jury_win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
     row, who, points = appearance_points(cases, names)
     item = row_selection.item_codes(cases)[row]
     return {
@@ -132,7 +134,8 @@ def effective_judges(frame: pd.DataFrame) -> Estimate | None:
     of verdicts says nothing about errors, because judges that are mostly right agree.
     """
     study = build_remedy_study(frame)
-    panels = [study.panel(prompt) for prompt in dict.fromkeys(name for _, name in study.raters)]
+    prompts = dict.fromkeys(name for _, name in study.raters)
+    panels = [study.raters_with_prompt(prompt) for prompt in prompts]
     cells = max(panels, key=len, default=[])
     return effective_votes(study.grid, cells) if len(cells) > 1 and study.grid.size > 1 else None
 
@@ -156,12 +159,15 @@ def verdict_correlation(frame: pd.DataFrame) -> float | None:
     count = np.bincount(cell, minlength=size)
     total = np.bincount(cell, signed, minlength=size)
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(len(judges), cases)
-    found = [_correlation(mean[a], mean[b]) for a, b in combinations(range(len(judges)), 2)]
+    pairs = combinations(range(len(judges)), 2)
+    found = [_correlation_on_common_cases(mean[a], mean[b]) for a, b in pairs]
     known = [r for r in found if r is not None]
     return float(np.mean(known)) if known else None
 
 
-def _correlation(one: Floats, two: Floats) -> float | None:
+def _correlation_on_common_cases(one: Floats, two: Floats) -> float | None:
+    """Pearson's correlation of two judges' mean verdicts on the cases that both have (nan: none);
+    None for fewer than three such cases, or without variation."""
     both = np.isfinite(one) & np.isfinite(two)
     one, two = one[both], two[both]
     if len(one) < 3 or one.std() == 0 or two.std() == 0:

@@ -55,7 +55,9 @@ def _tally_wins_of_longer(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(rows, counted & ((gap > 0) == (pick == 0)), counted)
 
 
-LONGER_SHARE = Measure("longer", "share", _tally_wins_of_longer, empty=NO_LENGTHS_NOTE)
+LONGER_SHARE = Measure(
+    "longer", "share", _tally_wins_of_longer, empty=NO_LENGTHS_NOTE, prefers_order_sets=True
+)
 
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
@@ -68,7 +70,7 @@ def length_preference(frame: pd.DataFrame) -> Estimate:
 def length_preference_at_equal_quality(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of decisive verdicts for the longer answer where both answers are known to
     be equally good, so that length is not mixed with quality."""
-    equal = frame["truth"].to_numpy() == TIE
+    equal = frame["known_answer"].to_numpy() == TIE
     return length_preference(row_selection.select_rows(frame, equal))
 
 
@@ -78,6 +80,7 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
 
     The model is logit P(win) = θ + φ·tanh(difference of lengths/its standard deviation); the rate
     is σ(θ). It is AlpacaEval 2's model in its simplest form, without difficulties of instructions.
+    A contestant that won or lost every verdict has its plain win rate, 1 or 0.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(
@@ -101,6 +104,7 @@ def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, I
 
 
 def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
+    """Estimate the win rate at equal length from the result of `_outcomes_and_gaps`."""
     outcome, gap, item = data
     if len(outcome) == 0:
         return unknown_estimate(NO_LENGTHS_NOTE, "share")

@@ -23,8 +23,9 @@ from studies.domain import Estimate
 def live_win_rates(
     frame: pd.DataFrame, planned: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Estimate]:
-    """Estimate each contestant's mean points per item (the item's vote, as the module's docstring
-    defines it), best first.
+    """Estimate each contestant's mean vote over items, best first, with bounds that hold at every
+    moment of the run. An item's vote for a contestant is its mean points (win 1, loss 0, tie 1/N of
+    N answers) over its comparisons there that were read in all planned orders.
 
     `planned` has the number of planned calls on each item, without noise-floor repeats; an item it
     does not name is complete. Rows are in the order of arrival; of several verdicts in one order

@@ -13,15 +13,16 @@ from studies.domain import Estimate
 
 
 def merge_both_orders(machines: pd.DataFrame) -> pd.DataFrame:
-    """Merge the verdicts of each judge in both orders: the same winner in both is a win, anything
-    else a tie. Comparisons planned in one order, or without a verdict in one of the planned orders,
-    are left out. `machines` has the rows of judges other than people."""
+    """Merge the verdicts of each judge on a pair in both orders: the same winner in both is a win,
+    anything else a tie. Comparisons planned in one order, or without a verdict in one of the
+    planned orders, are left out. `machines` has the rows of judges other than people."""
     several = row_selection.select_rows(machines, machines["orders"] > 1)
     return outcome_rows(several, "strict", "exclude")[[*machines.columns]]
 
 
 def agreement_of_merged_orders(merged: pd.DataFrame, people: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate, for each judge, the share of merged verdicts equal to the people's majority."""
+    """Estimate, for each judge, the share of merged verdicts equal to the people's majority; judges
+    without a verdict on a case with votes are left out."""
     if people.empty or merged.empty:
         return {}
     frame = stack_frames({"merged": merged, "people": people}, "merging")

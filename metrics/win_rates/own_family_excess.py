@@ -161,8 +161,8 @@ def _estimate_excess(
 def _points_for_own(
     rows: pd.DataFrame, own_first: row_selection.Mask
 ) -> tuple[Floats, row_selection.Mask]:
-    """Return the points of the answer of the judge's family in each row, and whether the verdict
-    was read."""
+    """Return the points of the family's answer in each row (win 1, tie ½, loss 0; 0 if unread), and
+    whether the verdict was read. `own_first` marks rows that show this answer first."""
     pick = rows["pick"].to_numpy()
     read = row_selection.usable_status_mask(rows) & (pick != NO_PICK)
     points = np.where(pick == TIE, 0.5, (pick == 0) == own_first).astype(np.float64)
@@ -183,11 +183,13 @@ def _sums_by_judge_column(
 
 
 def _win_rates_by_judge(totals: Floats) -> Floats:
+    """Win rate of the family by each judge, from totals of `_sums_by_judge_column`."""
     seats = totals.shape[-1] // 3
     return safe_divide(totals[..., :seats], totals[..., seats : 2 * seats])
 
 
 def _own_minus_others_rate(totals: Floats) -> Floats:
+    """Win rate of the family by its own judge (the first) minus the mean of the others'."""
     rates = _win_rates_by_judge(totals)
     gap: Floats = rates[..., 0] - rates[..., 1:].mean(axis=-1)
     return gap

@@ -78,7 +78,8 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
 
 
 def _pair_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Readable verdicts of judges on pairs, noise-floor repeats included."""
+    """Readable verdicts of known order on pairs by judges other than people (by people if there are
+    no others), noise-floor repeats included."""
     rows = row_selection.select_judges(frame)
     usable = row_selection.usable_status_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
     usable &= ~scoring_mask(rows) & (rows["orders"] != 0).to_numpy()

@@ -120,7 +120,9 @@ def _case_means(
     count: int,
     names: int,
 ) -> Floats:
-    """Mean points of each contestant in each case over the selected rows, as [case, contestant]."""
+    """Mean points of each contestant in each case over the selected rows, as [case, contestant].
+    `row`, `who` and `points` are those of `appearance_points`; `case` is the case of each row;
+    there are `count` cases and `names` contestants."""
     mine = selected[row]
     cell = case[row[mine]] * names + who[mine]
     total = np.bincount(cell, points[mine], minlength=count * names)
@@ -168,6 +170,8 @@ def _corrected_estimate(
 
 
 def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
+    """Reason why people's votes cannot be corrected: no case has votes and verdicts (`both`), or
+    none has verdicts only (`rest`); empty if they can."""
     if not both.any():
         return NO_JUDGE_NOTE
     return "" if rest.any() else ALL_VOTED_NOTE

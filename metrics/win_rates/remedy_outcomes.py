@@ -62,6 +62,8 @@ def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
 
 
 def _outcomes_by_rater(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
+    """Yield the outcomes of a remedy of one judge, for each judge and prompt; people are left
+    out."""
     group, groups = row_selection.group_codes(rows, ("judge", "prompt"))
     for number in range(groups):
         cell = row_selection.select_rows(rows, group == number)
@@ -85,6 +87,7 @@ def _scores_of_remedy(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
 
 
 def _calibrated_or_plain_scores(grid: OrderGrid) -> Sequence[Floats]:
+    """Return the calibrated scores of each order; the plain verdict where a reply is not graded."""
     verdicts = grid.verdicts[0].astype(np.float64)
     if grid.graded is None:
         return list(verdicts)
@@ -93,6 +96,8 @@ def _calibrated_or_plain_scores(grid: OrderGrid) -> Sequence[Floats]:
 
 
 def _scores_with_margin(grid: OrderGrid, margin: float) -> Floats:
+    """Return the decision (+1, −1, 0) of the mean graded score with this margin; the sum of the
+    verdicts in both orders where replies are not graded."""
     hard = _sum_of_orders(grid.verdicts[0])
     if grid.graded is None:
         return hard

@@ -101,7 +101,7 @@ def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
 
     It is P(judge agrees with people, if they prefer the family's answer) − P(judge agrees, if they
     prefer the other answer), over pairs with exactly one answer of the judge's family. A judge's
-    tie does not agree.
+    tie does not agree. Judges without such a pair are left out.
     """
     people = verdicts_beside_people(frame)
     if "family" not in people.rows:
@@ -141,7 +141,7 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
     logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first − own_second), with
     strengths θ common to all judges and an interval clustered by item; own_first is 1 if the first
     answer is of the judge's family, else 0. The term is not adjusted for quality. It needs two
-    judges, one of them of a family that wrote none of the answers.
+    judges, one of them a person, or of a known family that wrote none of the answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)
@@ -186,10 +186,11 @@ def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
         return "no verdict on an answer of the judge's own family"
     if len(set(judges)) < 2:
         return "needs at least two judges"
-    families = rows["family"].astype(str).to_numpy()
-    contestants = {*rows["family_0"].astype(str), *rows["family_1"].astype(str)}
-    outside = any(family not in contestants for family in set(families))
-    return "" if outside else "needs a judge whose family wrote none of the answers"
+    known = set(rows["family"].astype(str)) - {""}
+    outside = known - {*rows["family_0"].astype(str), *rows["family_1"].astype(str)}
+    if outside or row_selection.people_mask(rows).any():
+        return ""
+    return "needs people, or a judge of a known family that wrote none of the answers"
 
 
 def _strength_design(rows: pd.DataFrame) -> Floats:

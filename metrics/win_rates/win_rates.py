@@ -71,7 +71,8 @@ def win_rate(
     """Estimate the win rate of each contestant, (wins + ties/2)/readable verdicts, best first.
 
     Among N options a win is being chosen, and a tie counts 1/N (a note states it). `ties="drop"`:
-    wins/decisive, as in VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate.
+    wins/decisive, as in VisIT-Bench. `combine` and `unreadable` are those of `outcome_rows`; with
+    `combine="strict"` this is MT-Bench's adjusted win rate.
     With `outcome="probability"` a verdict counts by its label probabilities, if it has any.
     """
     rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
@@ -227,16 +228,16 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
     if len(rows) == 0:
         return {}
 
-    def places(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def slots_of(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         first: Ints = row_selection.slot_contestants(part, names)[row, 0]
-        place: Ints = 2 * who + (first != who)
-        return place
+        slot: Ints = 2 * who + (first != who)
+        return slot
 
     known = row_selection.select_rows(rows, rows["orders"] > 0)
     if len(known) == 0:
         unknown = unknown_estimate(ORDER_UNKNOWN_NOTE, "share")
         return dict.fromkeys(names, (unknown, unknown))
-    group, total, n = _points_by_group_and_item(known, names, "verdict", places)
+    group, total, n = _points_by_group_and_item(known, names, "verdict", slots_of)
     found = proportions(total, n, group, 2 * len(names), "share")
     return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
 
@@ -251,7 +252,8 @@ def _distinct_contestants_mask(rows: pd.DataFrame) -> row_selection.Mask:
 def win_loss_record(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> dict[str, dict[str, int]]:
-    """Number of matches, wins, losses and ties of each contestant."""
+    """Return contestant -> number of its "matches", "wins", "losses" and "ties"; a match is one
+    outcome by the counting rule (`outcome_rows`)."""
     frame = _comparison_rows(frame)
     names = row_selection.contestants(frame)
     rows = outcome_rows(frame, combine, unreadable)
@@ -274,9 +276,10 @@ def win_loss_record(
     }
 
 
-def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Bounds of each win rate if all missing verdicts were lost (low) or won (high). They are not
-    confidence intervals: they do not include sampling error."""
+def win_rate_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Return contestant -> its win rate (`value`) with bounds over the missing verdicts (unusable
+    replies and failed calls): all lost (low), or all won (high). They are not confidence intervals:
+    they do not include sampling error."""
     rows = _comparison_rows(frame)
     rows = row_selection.select_rows(rows, ~rows["noise"])
     names = row_selection.contestants(rows)

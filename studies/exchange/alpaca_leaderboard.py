@@ -53,8 +53,8 @@ def leaderboard_rows(
 ) -> list[dict[str, object]]:
     """Build one row per model compared with the baseline, highest win rate first.
 
-    Human votes count only if there are no other judges. Noise-floor repeats and unusable replies
-    are left out.
+    The verdicts of all judges and prompts are pooled. Human votes count only if there are no other
+    judges. Noise-floor repeats and unusable replies are left out. StudyError without a baseline.
     """
     verdicts = [
         (j.ask.shown, j.verdict, j.ask.item, j.ask.judge.startswith(HUMAN_PREFIX))
@@ -86,6 +86,7 @@ def _is_pair_verdict(judgement: Judgement) -> bool:
 
 
 def _add_verdict(line: _BaselineScore, verdict: Verdict, slot: int) -> None:
+    """Add a verdict to a model's results; `slot` (0 or 1) is the position of the model's answer."""
     won, drawn = verdict.pick == slot, verdict.pick == "tie"
     line.wins += won
     line.draws += drawn

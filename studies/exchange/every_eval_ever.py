@@ -71,7 +71,7 @@ def write_records(
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for model, cells in sorted(scores.items()):
             record = _build_model_record(study, model, cells)
-            if faults := list(find_faults(record)):
+            if faults := list(find_schema_faults(record)):
                 raise StudyError(
                     f"{model}: the record does not fit the schema of Every Eval Ever: {faults[0]}; "
                     "please report this"
@@ -83,6 +83,8 @@ def write_records(
 def _collect_scores(
     items: Mapping[str, Item], judgements: Iterable[Judgement]
 ) -> dict[str, dict[Cell, _Scores]]:
+    """Model -> (judge, prompt, kind of result) -> values; unusable replies and noise-floor repeats
+    are left out."""
     found: dict[str, dict[Cell, _Scores]] = defaultdict(lambda: defaultdict(_Scores))
     for judgement in judgements:
         ask = judgement.ask
@@ -100,20 +102,21 @@ def _collect_scores(
 def _list_points_by_model(judgement: Judgement) -> list[tuple[str, str, float]]:
     """Return (model, kind, value) for each model shown: kind "win rate" with 1 for the winner, 0
     for a loser and an equal share for a tie, or kind "score" for an answer judged alone. Empty
-    without a verdict; answers that are no model's, such as the reference, are left out."""
+    without a verdict; answers that are no model's (the reference) are left out."""
     verdict, shown = judgement.verdict, judgement.ask.shown
     if verdict is None:
         return []
     if len(shown) == 1:
-        return [(shown[0], "score", score) for score in verdict.scores[:1]]
-    if verdict.pick is None:
+        points = [(shown[0], "score", score) for score in verdict.scores[:1]]
+    elif verdict.pick is None:
         return []
-    tie = 1 / len(shown)
-    return [
-        (name, "win rate", tie if verdict.pick == "tie" else float(verdict.pick == slot))
-        for slot, name in enumerate(shown)
-        if not name.startswith("@")
-    ]
+    else:
+        tie = 1 / len(shown)
+        points = [
+            (name, "win rate", tie if verdict.pick == "tie" else float(verdict.pick == slot))
+            for slot, name in enumerate(shown)
+        ]
+    return [point for point in points if not point[0].startswith("@")]
 
 
 def _build_model_record(study: Study, model: str, cells: Mapping[Cell, _Scores]) -> dict[str, Any]:
@@ -205,15 +208,16 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 @cache
 def record_schema() -> Mapping[str, Any]:
-    """Return the JSON schema of a record."""
+    """Return the JSON schema of a record of Every Eval Ever."""
     text = Path(__file__).with_name("every_eval_schema.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 
-def find_faults(
+def find_schema_faults(
     value: Any, schema: Mapping[str, Any] | None = None, where: str = "record"
 ) -> Iterator[str]:
-    """Yield each place where a record differs from the schema, with the reason."""
+    """Yield a text for each place where `value` differs from `schema` (None: the schema of a whole
+    record): the path of the place, which starts with `where`, and the reason."""
     schema = record_schema() if schema is None else schema
     kind = schema["type"]
     # true and false do not count as numbers
@@ -225,12 +229,12 @@ def find_faults(
         yield f"{where}: {value!r} is not one of {', '.join(schema['enum'])}"
     if kind == "array":
         for place, one in enumerate(value):
-            yield from find_faults(one, schema["items"], f"{where}[{place}]")
+            yield from find_schema_faults(one, schema["items"], f"{where}[{place}]")
     if kind == "object":
-        yield from _find_object_faults(value, schema, where)
+        yield from _find_object_schema_faults(value, schema, where)
 
 
-def _find_object_faults(
+def _find_object_schema_faults(
     value: dict[str, Any], schema: Mapping[str, Any], where: str
 ) -> Iterator[str]:
     for name in schema.get("required", ()):
@@ -239,8 +243,8 @@ def _find_object_faults(
     known, more = schema.get("properties", {}), schema.get("additionalProperties")
     for name, inner in value.items():
         if name in known:
-            yield from find_faults(inner, known[name], f"{where}.{name}")
+            yield from find_schema_faults(inner, known[name], f"{where}.{name}")
         elif isinstance(more, Mapping):
-            yield from find_faults(inner, more, f"{where}.{name}")
+            yield from find_schema_faults(inner, more, f"{where}.{name}")
         else:
             yield f"{where}.{name}: unknown field"

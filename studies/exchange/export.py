@@ -1,9 +1,9 @@
 """Export of a study's judgements, in Evenhand's lossless formats and in formats of other tools.
 
 Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
-`yaml`. The formats of other tools contain readable verdicts (MT-Bench's also failures), with the
-fields that the format has. Evenhand's rows also record whether the judge saw a text suspected of a
-prompt injection, and which rule found it.
+`yaml`; `csv` is a flat table of the judgements. The formats of other tools contain readable
+verdicts (MT-Bench's also failures), with the fields that the format has. Evenhand's rows also
+record whether the judge saw a text suspected of a prompt injection, and which rule found it.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {}
 """Formats in the order of their functions below, which is that of the page and the messages."""
 
 
-def writes(name: str, suffix: str, description: str) -> Callable[[Writer], Writer]:
-    """Declare the decorated function as the writer of a format."""
+def register_export_format(name: str, suffix: str, description: str) -> Callable[[Writer], Writer]:
+    """Return a decorator that registers a function as the writer of the export format `name`.
+    `suffix` is that of its files, `description` is shown to the user."""
 
     def declare(write: Writer) -> Writer:
         EXPORT_FORMATS[name] = ExportFormat(suffix, description, write)
@@ -81,7 +82,7 @@ def write_export(store: Store, study: str, name: str, path: Path) -> int:
     return written
 
 
-def write_lines(out: TextIO, records: Iterable[object]) -> int:
+def write_json_lines(out: TextIO, records: Iterable[object]) -> int:
     """Write each record as a line of JSON; return the number of records."""
     written = 0
     for written, record in enumerate(records, 1):  # noqa: B007
@@ -89,13 +90,14 @@ def write_lines(out: TextIO, records: Iterable[object]) -> int:
     return written
 
 
-def _write_json_file(path: Path, records: Iterable[object]) -> int:
+def _write_json_lines_file(path: Path, records: Iterable[object]) -> int:
     with path.open("w", encoding="utf-8") as out:
-        return write_lines(out, records)
+        return write_json_lines(out, records)
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
-    """Write a CSV, safe to open in a spreadsheet; the header is written even without rows."""
+    """Write a CSV, safe to open in a spreadsheet; return the number of rows. The header is written
+    even without rows."""
     written = 0
     with path.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
@@ -112,16 +114,16 @@ def write_judgement_lines(store: Store, study: str, out: TextIO) -> int:
     """Write each judgement of a study, with its injection flag, as a line of JSON; return the
     number of judgements."""
     flags = InjectionFlags(store, study)
-    return write_lines(out, map(flags.flagged_row, store.judgements(study)))
+    return write_json_lines(out, map(flags.flagged_row, store.judgements(study)))
 
 
-@writes("jsonl", ".jsonl", "every judgement with its reply, one per line; lossless")
+@register_export_format("jsonl", ".jsonl", "every judgement with its reply, one per line; lossless")
 def _write_jsonl(store: Store, study: str, path: Path) -> int:
     with path.open("w", encoding="utf-8") as out:
         return write_judgement_lines(store, study, out)
 
 
-@writes("parquet", ".parquet", "the same as Parquet; lossless")
+@register_export_format("parquet", ".parquet", "the same as Parquet; lossless")
 def _write_parquet(store: Store, study: str, path: Path) -> int:
     """Write the rows of `write_judgement_lines` as Parquet; a pick is a text: "0", "1", … or
     "tie"."""
@@ -139,7 +141,9 @@ def _write_parquet(store: Store, study: str, path: Path) -> int:
     return written
 
 
-@writes("csv", ".csv", "one flat row per judgement, safe in a spreadsheet; can be imported again")
+@register_export_format(
+    "csv", ".csv", "one flat row per judgement, safe in a spreadsheet; can be imported again"
+)
 def _write_flat_csv(store: Store, study: str, path: Path) -> int:
     flags, category = InjectionFlags(store, study), _categories_by_item(store, study)
     rows = (_flat_row(j, flags, category.get(j.ask.item, "")) for j in store.judgements(study))
@@ -151,6 +155,8 @@ def _categories_by_item(store: Store, study: str) -> dict[str, str]:
 
 
 def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> Sequence[object]:
+    """Return the values of a judgement for the columns FLAT_COLUMNS; lists are joined by " | ".
+    `flags` give the injection suspects that the judge saw, `category` is that of the item."""
     found = flags.suspects_shown(judgement.ask)
     ask, verdict = judgement.ask, judgement.verdict if judgement.status in USABLE_STATUSES else None
     return (
@@ -194,7 +200,7 @@ def _pair_verdicts(store: Store, study: str) -> Iterator[tuple[Judgement, str]]:
             yield judgement, picked
 
 
-@writes("arena", ".csv", "battles in the format of Chatbot Arena")
+@register_export_format("arena", ".csv", "battles in the format of Chatbot Arena")
 def _write_arena(store: Store, study: str, path: Path) -> int:
     """Write usable verdicts, without noise-floor repeats, as battles; `model_a` was shown first,
     unless `order` is `unknown`."""
@@ -212,18 +218,20 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
 
 
 def _winner_word(picked: str, pair: tuple[str, ...], first: str, second: str) -> str:
-    """Return the format's word for the winner: `first` or `second` of the pair, or a tie."""
+    """Return the word of a format for the winner: the text `first` or `second` if the contestant
+    `picked` is the first or second of `pair`, or "tie"."""
     return "tie" if picked == "tie" else first if picked == pair[0] else second
 
 
-@writes("mt-bench", ".jsonl", "MT-Bench pair judgements, both games")
+@register_export_format("mt-bench", ".jsonl", "MT-Bench pair judgements, both games")
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
     """Write MT-Bench's pair file; a line has the verdicts of a judge and prompt on a pair of
     answers.
 
     The verdicts in the two orders are games 1 and 2; repeats have lines of their own. A winner is
     `model_1`, `model_2` or `tie`, never a position; a missing or unusable verdict is `error`.
-    Prompts whose replies give only scores, and verdicts of unknown order, are left out.
+    Prompts whose replies give only scores, noise-floor repeats and verdicts of unknown order are
+    left out.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()
@@ -235,12 +243,14 @@ def _write_mt_bench(store: Store, study: str, path: Path) -> int:
             if judgement.status in USABLE_STATUSES:
                 (picks if _picked_contestant(judgement) else scores).add(ask.prompt)
     kept = {key: played for key, played in games.items() if key[3] not in scores - picks}
-    return _write_json_file(path, itertools.starmap(_mt_bench_line, kept.items()))
+    return _write_json_lines_file(path, itertools.starmap(_mt_bench_line, kept.items()))
 
 
 def _mt_bench_line(
     key: tuple[Any, ...], played: dict[tuple[str, ...], Judgement]
 ) -> dict[str, Any]:
+    """Return a line of MT-Bench's pair file. `key`: item, pair of models, judge, prompt, repeat;
+    `played`: models in the order shown -> judgement."""
     item, pair, judge, prompt, _ = key
     line: dict[str, Any] = {"question_id": item, "model_1": pair[0], "model_2": pair[1]}
     line |= {"judge": [judge, prompt], "turn": 1, "tstamp": 0.0}
@@ -255,12 +265,13 @@ def _mt_bench_line(
     return line
 
 
-@writes("llm-comparator", ".json", "opens in LLM Comparator, one pair")
+@register_export_format("llm-comparator", ".json", "opens in LLM Comparator, one pair")
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write the verdicts on the two models that were compared most often, since an LLM Comparator
-    file holds only two models; return the number of examples (items).
+    """Write the verdicts (no noise-floor repeats) on the two models that were compared most often,
+    since an LLM Comparator file holds only two models; return the number of examples (items).
 
-    Scores are from -1.5 to 1.5; positive means that `pair[0]` is better, whichever was shown first.
+    Scores are from -1.5 to 1.5; positive means that the first model by name is better, whichever
+    was shown first.
     """
     met = Counter(tuple(sorted(j.ask.shown)) for j, _ in _pair_verdicts(store, study))
     if not met:
@@ -307,7 +318,7 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
     return len(examples)
 
 
-@writes("alpaca-eval", ".csv", "AlpacaEval's leaderboard, against the baseline")
+@register_export_format("alpaca-eval", ".csv", "AlpacaEval's leaderboard, against the baseline")
 def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
     rows = alpaca_leaderboard.leaderboard_rows(
         store.study(study), store.items(study), _judgements_without_twins(store, study)
@@ -317,7 +328,9 @@ def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
     )
 
 
-@writes("every-eval-ever", ".zip", "Every Eval Ever records, one JSON file per model")
+@register_export_format(
+    "every-eval-ever", ".zip", "Every Eval Ever records, one JSON file per model"
+)
 def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
     items, judgements = store.items(study), _judgements_without_twins(store, study)
     return every_eval_ever.write_records(store.study(study), items, judgements, path)
@@ -326,22 +339,23 @@ def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
 # ---- votes, items and the study file ---------------------------------------------------------
 
 
-@writes("votes", ".csv", "human votes only; lossless, can be imported again")
+@register_export_format("votes", ".csv", "human votes only; lossless, can be imported again")
 def _write_votes(store: Store, study: str, path: Path) -> int:
     people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
     return _write_csv(path, VOTE_COLUMNS, ([*vote_row(vote).values()] for vote in people))
 
 
-@writes("items", ".jsonl", "questions and answers, with human verifications")
+@register_export_format("items", ".jsonl", "questions and answers, with human verifications")
 def _write_items(store: Store, study: str, path: Path) -> int:
     checks = checks_by_item(read_ballots(store.read_connection, study))
     items = (add_checks_to_item(one, checks.get(one.id, ())) for one in store.items(study).values())
-    return _write_json_file(path, map(dump_item, items))
+    return _write_json_lines_file(path, map(dump_item, items))
 
 
-@writes("yaml", ".yaml", "the study file")
+@register_export_format("yaml", ".yaml", "the study file")
 def _write_yaml(store: Store, study: str, path: Path) -> int:
-    """Write the study file; a comment says if the data source is a file on this machine."""
+    """Write the study file, with a comment if its data source is a file on this machine; return
+    1."""
     spec, note = store.study(study), ""
     source = spec.data.source
     if source != PROBE_SOURCE and not source.startswith("hub:") and "${" not in source:

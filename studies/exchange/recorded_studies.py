@@ -30,7 +30,8 @@ def save_recorded_once(
     store: Store, study: Study, items: list[Item], path: Path, prompts: Sequence[PromptText] = ()
 ) -> bool:
     """Save the judgements in the file `path` as a recorded study; return False, without saving, if
-    the study was saved before from a file with the same content."""
+    the study was saved before from a file with the same content. `prompts` are stored with the
+    study."""
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     if store.plan_sha(study.name) == sha:
         return False
@@ -49,7 +50,8 @@ def import_verdicts(
     mapping: dict[str, str] | None = None,
     files: dict[str, str] | None = None,
 ) -> LoadedSource:
-    """Import a file, folder or Hub dataset of verdicts as a study, without judge calls.
+    """Import a file, folder or Hub dataset of verdicts as a study, without judge calls; return the
+    data that was imported.
 
     `source` is a path relative to `folder`, or the `data` block of a study, of which only the slice
     is imported (the other arguments but `name` and `folder` are then not used). A recorded study of
@@ -66,8 +68,9 @@ def import_verdicts(
 
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Save imported verdicts, and the human votes in their items, as a study; raise StudyError if a
-    study of this name has live calls."""
+    """Save imported verdicts, and the human votes in their items (not those of shards), as a study;
+    raise StudyError if a study of this name has live calls, SourceError if there is neither a
+    verdict nor a vote."""
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
@@ -105,7 +108,7 @@ def _no_verdicts_error(spec: DataSpec, loaded: LoadedSource) -> SourceError:
 
 
 def _hash_records(records: Sequence[Item | Judgement]) -> str:
-    """Hash the text of all records, one at a time to save memory."""
+    """Return a SHA-256 hash of the text of all records, read one at a time to save memory."""
     found = hashlib.sha256(b"[")
     for index, record in enumerate(records):
         found.update((", " if index else "").encode() + repr(record).encode())
@@ -125,10 +128,9 @@ def judgements_without_calls(
     These are the verdicts `recorded`, the verdicts that an earlier save of the study stored from
     the same source, and the votes in `items`.
     """
-    found = {
-        j.ask.key: j for j in _verdicts_of_earlier_save(store, study, {item.id for item in items})
-    }
-    found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
+    earlier = _verdicts_of_earlier_save(store, study, {item.id for item in items})
+    # Keys contain the name of the study, which may have had another one at its earlier save.
+    found = {j.ask.key: j for j in assign_recorded_keys(study.name, [*earlier, *recorded])}
     compared = [*asks, *(j.ask for j in found.values())]
     votes = votes_as_judgements(items, study.name, compared, found.values())
     return [*found.values(), *votes]
@@ -144,13 +146,13 @@ def _verdicts_of_earlier_save(store: Store, study: Study, items: set[str]) -> li
     cast = {ballot.key for ballot in read_ballots(store.read_connection, study.name)}
     return [
         j
-        for j in store.recorded(study.name)
+        for j in store.recorded_judgements(study.name)
         if j.ask.item in items and not is_item_vote(j) and j.ask.key not in cast
     ]  # votes of items are converted again for the new asks; the store keeps votes cast on the page
 
 
 def name_from_source(source: str, folder: Path = Path()) -> str:
-    """Return the default name of a study: its file's name without suffix, or its Hub dataset
+    """Return the default name of a study: its file's name up to the first dot, or its Hub dataset
     without the revision."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)

@@ -46,13 +46,14 @@ class ShardImport:
     dollars: float = 0.0
 
     def add(self, other: ShardImport) -> None:
-        """Add the counts of another import."""
+        """Add the counts and dollars of another import to these."""
         for name in (one.name for one in fields(self)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Import the results of asks that are in a plan of this store; count the other rows."""
+    """Import the results of asks that are in a plan of this store; return the counts of imported
+    and other rows."""
     total = ShardImport()
     for path in shards:
         total.files += 1
@@ -64,7 +65,8 @@ def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
 def save_shards(
     store: Store, study: Study, items: Sequence[Item], folder: Path, plan_sha: str
 ) -> None:
-    """Save the shards of a folder as a recorded study, completely or not at all."""
+    """Save the shards of a folder as a recorded study, completely or not at all; `plan_sha` is
+    stored as the hash of the study's plan."""
     positions = count(2**40)  # rows without a position come after all others
     with _IMPORT_LOCK:
         store.writer.run(shard_rows.create_import_table)
@@ -86,6 +88,7 @@ def save_shards(
 
 
 def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ShardImport:
+    """Store the results and attempts in a batch of shard rows of the file `path`; return counts."""
     rows, settled, stored = shard_rows.put_answers(connection, _batch_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
@@ -141,6 +144,7 @@ class RecordedKeyMaker:
     def make_key(
         self, judge: str, prompt: str, item: str, shown: str, labels: str, repeat: int
     ) -> str:
+        """Return the key of a recorded verdict; `shown` and `labels` are texts joined by SEP."""
         head = self._heads.get((judge, prompt))
         if head is None:
             parts = json.dumps(["recorded", self._source, judge, prompt])
@@ -171,6 +175,8 @@ def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
+    """Return the columns of the store's rows, in their order there, from a batch of shard rows;
+    ValueError for an unknown status or a pick that is not a position."""
     ask, verdict, usage = (batch.column(name) for name in ("ask", "verdict", "usage"))
     status = batch.column("status")
     known = pc.is_in(status, pa.array(STATUSES))
@@ -220,8 +226,9 @@ def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
 
 
 def _picks_to_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
-    """Convert picks given as texts ("0", "1", "tie") to the store's codes; raise ValueError for a
-    pick that is not a position. `shown` has the number of answers shown in each row."""
+    """Convert picks given as texts ("0", "1", "tie") to slots or TIE, None without a pick; raise
+    ValueError for a pick that is not a position. `shown` has the number of answers shown in each
+    row."""
     tie = pc.equal(column, "tie")
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
     beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)

@@ -27,7 +27,7 @@ from studies.store.rows import item_facts
 
 
 def frame_from_source(loaded: LoadedSource, study: str) -> pd.DataFrame:
-    """Build the frame that a store would return for the verdicts and votes of a source."""
+    """Build the frame of the verdicts and votes of a source; `study` is the name of the study."""
     asks = (judgement.ask for judgement in loaded.judgements)
     votes = votes_as_judgements(loaded.items, study, asks, loaded.judgements)
     return frame_from_judgements(loaded.items, [*loaded.judgements, *votes], study)
@@ -36,11 +36,12 @@ def frame_from_source(loaded: LoadedSource, study: str) -> pd.DataFrame:
 def frame_from_judgements(
     items: Iterable[Item], judgements: Sequence[Judgement], study: str
 ) -> pd.DataFrame:
-    """Build the frame of the judgements, in the given order; `items` are the items judged."""
+    """Build the frame of the judgements, in the given order; `items` are the items judged, `study`
+    is the name of the study."""
     facts = {item.id: item_facts(item) for item in items}
     frame = frame_from_rows(_frame_rows(judgements), facts, study=study)
     return add_reply_facts(
-        frame, ((seq, one.reply) for seq, one in enumerate(judgements) if one.reply)
+        frame, ((seq, one.reply) for seq, one in enumerate(judgements, start=1) if one.reply)
     )
 
 
@@ -50,7 +51,7 @@ def has_designed_answers(items: Iterable[Item]) -> bool:
 
 
 def _frame_rows(judgements: Sequence[Judgement]) -> Iterator[tuple[Any, ...]]:
-    """Yield rows with the same columns as `Store.frame_rows`."""
+    """Yield a row for each judgement, with the columns of `Store.frame_rows`."""
     for position, one in enumerate(judgements):
         ask, verdict = one.ask, one.verdict
         pick, scores, likely = None, None, None
@@ -74,29 +75,29 @@ def _frame_rows(judgements: Sequence[Judgement]) -> Iterator[tuple[Any, ...]]:
 def write_frame_records(
     frame: pd.DataFrame, items: Iterable[Item], folder: Path
 ) -> tuple[Path, Path]:
-    """Write the judgements of a frame and their items, unusable replies and better answers
-    included; return both paths.
+    """Write the judgements of a frame, unusable ones included, to `judgements.jsonl` in `folder`,
+    and their items with the better answers to `items.jsonl`; return both paths.
 
     `items` are the items whose texts are known. If an item states no better answers, they are taken
     from the frame, as answers that are better by design.
     """
     verdicts, file = folder / "judgements.jsonl", folder / "items.jsonl"
     try:
-        _write_lines(verdicts, map(asdict, judgements_from_frame(frame)))
-        _write_lines(file, map(dump_item, items_from_frame(frame, items)))
+        _write_json_lines(verdicts, map(asdict, judgements_from_frame(frame)))
+        _write_json_lines(file, map(dump_item, items_from_frame(frame, items)))
     except OSError as error:
         raise build_write_error(folder, error) from None
     return verdicts, file
 
 
-def _write_lines(path: Path, records: Iterable[object]) -> None:
+def _write_json_lines(path: Path, records: Iterable[object]) -> None:
     with path.open("w", encoding="utf-8") as out:
         out.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
-    """Yield the judgement of each row, without reply: its verdict, or its status if the reply is
-    unusable."""
+    """Yield the judgement of each row, without reply and scores: its pick and margin, or only its
+    status if the reply is unusable."""
     for row in frame.to_dict("records"):
         shown, labels = (tuple(str(row[name]).split(SEP)) for name in ("shown", "labels"))
         item, judge, prompt = (str(row[name]) for name in ("item", "judge", "prompt"))
@@ -110,7 +111,8 @@ def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
 
 def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
     """Yield each item of the frame, with category and better answers; its texts are those of the
-    item of the same name in `items`, or empty."""
+    item of the same name in `items`, or empty. Votes or better answers that this item has replace
+    those of the frame."""
     known = {item.id: item for item in items}
     better = _better_answers(frame)
     category = dict(zip(frame["item"].astype(str), frame["category"].astype(str), strict=True))
@@ -121,12 +123,14 @@ def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Ite
 
 
 def _better_answers(frame: pd.DataFrame) -> dict[str, dict[str, Preference]]:
-    """Return item -> comparison -> its better answer, from the column `truth`."""
+    """Return item -> comparison -> its better answer, from the column `known_answer`."""
     found: dict[str, dict[str, Preference]] = {}
-    rows = frame.loc[frame["truth"] != NO_PICK, ["item", "shown", "comparison", "truth"]]
-    for item, shown, comparison, truth in rows.itertuples(index=False):
+    rows = frame.loc[
+        frame["known_answer"] != NO_PICK, ["item", "shown", "comparison", "known_answer"]
+    ]
+    for item, shown, comparison, known_answer in rows.itertuples(index=False):
         names = tuple(str(shown).split(SEP))
-        picked = "tie" if truth == TIE else names[int(truth)]
+        picked = "tie" if known_answer == TIE else names[int(known_answer)]
         pair = tuple(str(comparison).split(SEP))
         found.setdefault(str(item), {})[str(comparison)] = Preference(BY_DESIGN, pair, picked)
     return found

@@ -1,4 +1,5 @@
-"""Labels of answers in item files: contestant, value, source, time and policy."""
+"""Parser and writer of the labels of answers in item files. A label has a contestant, value,
+source, time and policy: the name of the rules by which it was given."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _FIELDS: Final = {"contestant", "value", "source", "time", "policy"}
 
 
 def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> AnswerLabel:
-    """Parse one label; its contestant must be one of `contestants` (None: any name is allowed)."""
+    """Parse one label; its contestant must be one of `contestants` (None: any name is allowed).
+    SourceError for an invalid label; `where` (file, line and field) begins its message."""
     if not isinstance(value, dict):
         raise SourceError(f"{where}: expected a list of objects, found {value!r}"[:400])
     if unknown := sorted(set(value) - _FIELDS):
@@ -44,7 +46,8 @@ def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> 
 
 
 def _parse_levels(given: dict[Any, Any], where: str) -> tuple[tuple[str, float], ...]:
-    """Parse the levels of a rubric: criterion -> number."""
+    """Parse the levels of a rubric (criterion -> number) to (criterion, level) pairs; SourceError,
+    which names the place `where`, if a level is not a number."""
     if not given or not all(_is_number(level) for level in given.values()):
         raise _label_error(where, "value", "a number for each criterion", given)
     return tuple((str(name), float(level)) for name, level in given.items())

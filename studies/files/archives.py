@@ -83,7 +83,8 @@ class ZipArchive:
 
 @contextmanager
 def open_archive(path: Path, limits: ReadLimits) -> Iterator[ZipArchive]:
-    """Open a zip archive; refuse one whose stated sizes exceed the limits (a zip bomb)."""
+    """Context with an open zip archive; SourceError if it is damaged, or if its stated sizes exceed
+    the limits (a zip bomb)."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(path) as archive:
             check_sizes(archive.infolist(), path.name, limits)

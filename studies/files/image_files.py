@@ -28,7 +28,8 @@ class ImageSize(NamedTuple):
 
 
 def image_size(head: bytes) -> ImageSize | None:
-    """Read type (such as png), width and height from an image's first bytes; None if no image."""
+    """Read type (such as png), width and height from an image's first bytes; None if they are not
+    those of a PNG, GIF, WebP or JPEG with its size."""
     try:
         if head.startswith(b"\x89PNG\r\n\x1a\n"):
             return ImageSize("png", *struct.unpack(">II", head[16:24]))

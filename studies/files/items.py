@@ -30,18 +30,18 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
     """Parse the rows of a table as items; raise SourceError for a row that is none, an id that
     occurs twice, and a table without rows.
 
-    With `texts_required=False`, items may lack question and answers, as in files exported beside
-    judgements.
+    With `texts_required=False`, an item may lack its question, its answers or both, as in files
+    exported beside judgements.
     """
     items: list[Item] = []
     row_of_id: dict[str, int] = {}
     for index, values in enumerate(table.rows):
-        where = table.where(index)
+        where = table.row_place(index)
         found = _drop_absent_fields(values) if table.kind == "parquet" else values
-        complete = texts_required or found.get("instruction") or found.get("responses")
+        complete = texts_required or (found.get("instruction") and found.get("responses"))
         item = parse_item(found, where) if complete else parse_stored_item(found, where)
         if item.id in row_of_id:
-            also = table.where(row_of_id[item.id]).removeprefix(f"{table.name}, ")
+            also = table.row_place(row_of_id[item.id]).removeprefix(f"{table.name}, ")
             raise SourceError(f"{where}: id {item.id!r} is also in {also}; ids must differ")
         row_of_id[item.id] = index
         items.append(item)
@@ -70,7 +70,8 @@ def drop_nulls(value: Any) -> Any:
 
 
 def parse_item(values: Mapping[str, Any], where: str) -> Item:
-    """Parse one item; `where` (file and line) begins every error message."""
+    """Parse one item, given as a JSON object (field -> value); SourceError for an invalid field.
+    `where` (file and line) begins every error message."""
     if unknown := sorted(set(values) - ITEM_FIELDS):
         raise SourceError(
             f"{where}: unknown field {unknown[0]!r}; put extra facts into 'meta'. "
@@ -103,7 +104,8 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
 def parse_stored_item(values: Mapping[str, Any], where: str = "store") -> Item:
     """Parse an item of the store.
 
-    Items of imported verdicts may have empty texts, which `parse_item` would refuse.
+    Items of imported verdicts may have empty texts, which `parse_item` would refuse. `where` begins
+    every error message.
     """
     if values.get("responses") and values.get("instruction"):
         return parse_item(values, where)
@@ -114,6 +116,7 @@ def parse_stored_item(values: Mapping[str, Any], where: str = "store") -> Item:
         instruction=values.get("instruction", ""),
         responses=values.get("responses") or {},
         human=tuple(_parse_stored_preference(value) for value in values.get("human") or ()),
+        checks=tuple(_parse_check(value, where) for value in values.get("checks") or ()),
         labels=tuple(parse_label(value, where) for value in values.get("labels") or ()),
     )
 
@@ -128,7 +131,8 @@ def _parse_stored_preference(value: Mapping[str, Any]) -> Preference:
 
 
 def dump_item(item: Item) -> dict[str, Any]:
-    """Convert an item to the format of item files; empty fields are omitted."""
+    """Convert an item to the format of item files; empty fields are omitted, except id, instruction
+    and responses."""
     values: dict[str, Any] = {
         "id": item.id,
         "instruction": item.instruction,
@@ -225,6 +229,7 @@ def _read_images(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def _is_inside_folder(path: str) -> bool:
+    """Whether a path is relative and has no "..", also if it is read as a Windows path."""
     windows, posix = PureWindowsPath(path), PurePosixPath(path)
     rooted = windows.drive or windows.root or posix.root or "://" in path
     return bool(path.strip()) and not rooted and ".." not in windows.parts
@@ -310,7 +315,9 @@ def _parse_margin(value: Mapping[str, Any], where: str, default: int) -> int:
     return int(margin)
 
 
-def _parse_check(value: Any, where: str, contestants: Set[str]) -> AnswerCheck:
+def _parse_check(value: Any, where: str, contestants: Set[str] | None = None) -> AnswerCheck:
+    """Parse people's verification of an answer; its contestant must be one of `contestants` (None:
+    any name is allowed)."""
     _check_known_keys(value, _CHECK_FIELDS, where)
     follows, harmful = value.get("follows"), value.get("harmful", False)
     if not isinstance(follows, bool):
@@ -318,7 +325,9 @@ def _parse_check(value: Any, where: str, contestants: Set[str]) -> AnswerCheck:
     if not isinstance(harmful, bool):
         raise _field_error(where, "harmful", "true or false", harmful)
     contestant, fault = value.get("contestant"), value.get("fault")
-    if contestant not in contestants:
+    if not isinstance(contestant, str) or (
+        contestants is not None and contestant not in contestants
+    ):
         raise _field_error(where, "contestant", "a model of this item, or '@reference'", contestant)
     if not isinstance(fault, str | None):
         raise _field_error(where, "fault", "text or null", fault)

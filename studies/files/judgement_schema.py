@@ -17,6 +17,8 @@ def parquet_row(judgement: Judgement) -> dict[str, Any]:
 
 
 def pick_as_text(row: dict[str, Any]) -> dict[str, Any]:
+    """Convert the pick in a judgement's row to text ("0", "1", … or "tie") in place; return the
+    row."""
     if row["verdict"] is not None and row["verdict"]["pick"] is not None:
         row["verdict"]["pick"] = str(row["verdict"]["pick"])
     return row
@@ -44,8 +46,9 @@ _FIELD_TYPES: Final[dict[str, Any]] = {
 }
 
 
-def _build_schema() -> pa.Schema:
-    """Derive the schema from the dataclasses, so that new fields are exported too."""
+def _build_judgement_schema() -> pa.Schema:
+    """Return the Parquet schema of judgements, derived from the dataclasses, so that new fields are
+    exported too."""
 
     def struct(kind: type, **own: Any) -> Any:
         fields = kind.__dataclass_fields__  # type: ignore[attr-defined]
@@ -62,7 +65,7 @@ def _build_schema() -> pa.Schema:
     return pa.schema([(n, nested.get(n) or _FIELD_TYPES.get(n, pa.string())) for n in names])
 
 
-JUDGEMENT_SCHEMA: Final = _build_schema()
+JUDGEMENT_SCHEMA: Final = _build_judgement_schema()
 FLAGGED_SCHEMA: Final = pa.schema(
     [
         *JUDGEMENT_SCHEMA,

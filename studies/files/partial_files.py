@@ -49,6 +49,8 @@ def delete_leftovers(folder: Path) -> None:
 
 
 def _is_being_written(path: Path, process: int) -> bool:
+    """Whether the process with the number `process`, which created the file, still writes it; on
+    Windows, whether the file is less than a day old."""
     if process == os.getpid():  # in a container an earlier process often had the same number
         return path.name.split(".part")[0] + ".part" in _open_here
     try:

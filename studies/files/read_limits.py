@@ -141,7 +141,7 @@ class ReadLimits:
             depth += 1
             if depth > self.depth:
                 raise self.nesting_error(where)
-            level = [inner for outer in level for inner in _nested_values(outer)]
+            level = [inner for outer in level for inner in _nested_lists_and_objects(outer)]
 
     def nesting_error(self, where: str) -> SourceError:
         return SourceError(
@@ -177,6 +177,6 @@ def unpacked_size_error(name: str) -> SourceError:
     return SourceError(f"{name}: unpacks to more than can be read; split it into smaller files")
 
 
-def _nested_values(value: Any) -> list[Any]:
+def _nested_lists_and_objects(value: Any) -> list[Any]:
     values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [inner for inner in values if isinstance(inner, (dict, list))]

@@ -73,7 +73,8 @@ class AskOutcome:
 
 
 def write_shard(path: Path, outcomes: Sequence[AskOutcome]) -> None:
-    """Write a shard atomically, so that no incomplete file is ever read."""
+    """Write the outcomes of asks as a shard, atomically, so that no incomplete file is ever
+    read."""
     table = pa.Table.from_pylist([_shard_row(outcome) for outcome in outcomes], schema=SHARD_SCHEMA)
     write_table(path, table)
 
@@ -135,7 +136,7 @@ def find_shards(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.parquet") if _is_shard(path))
 
 
-def matches_folder(folder: Path) -> str:
+def why_matches_shards(folder: Path) -> str:
     """Return the reason why a folder is recognised as a shard folder; empty if it is not."""
     first = next((path for path in folder.rglob("*.parquet") if _is_shard(path)), None)
     return "" if first is None else f"{first.name} contains Evenhand's own judgements"
@@ -163,7 +164,8 @@ def settled_keys(paths: Sequence[Path]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class ShardContents:
-    """Summary of the shards in a folder, computed without reading any text."""
+    """Summary of the final results (`rows`) in the shards of a folder, computed without reading any
+    text."""
 
     folder: Path
     rows: int

@@ -1,4 +1,4 @@
-"""Read CSV, TSV, JSONL, JSON, Parquet and Excel files, gzipped or not, as rows of a table.
+"""Read CSV, TSV, JSONL and JSON files (gzipped or not), Parquet and Excel files as rows of a table.
 
 Errors name file and line. Sizes are limited before reading (studies/files/read_limits.py), so that
 an upload cannot exhaust the memory.
@@ -61,7 +61,7 @@ class SourceTable:
     places: list[str] = field(default_factory=list)
     """File and line of each row, for rows of several files."""
 
-    def where(self, index: int) -> str:
+    def row_place(self, index: int) -> str:
         """Return the location of a row for error messages: file, and line or row number."""
         if self.places:
             return self.places[index]
@@ -69,7 +69,7 @@ class SourceTable:
             return f"{self.name}, line {self.lines[index]}"
         return f"{self.name}, row {index + 1}"
 
-    def has(self, *names: str) -> bool:
+    def has_columns(self, *names: str) -> bool:
         return set(names) <= set(self.columns)
 
 
@@ -101,7 +101,8 @@ def is_table_file(path: Path) -> bool:
 
 
 def read_table(path: Path) -> SourceTable:
-    """Read all rows of a file; its suffix determines the file type."""
+    """Read all rows of a file; its suffix determines the file type. SourceError if the type is not
+    supported, or the file is unreadable or too large."""
     kind = _file_kind(path)
     if kind is None:
         known = ", ".join(KIND_BY_SUFFIX)
@@ -138,6 +139,7 @@ def check_file_size(path: Path) -> None:
 
 
 def _file_kind(path: Path) -> str | None:
+    """Return the file type by the suffix, such as "csv", also before .gz; None if unsupported."""
     endings = [ending.lower() for ending in path.suffixes[-2:]]
     if endings and endings[-1] == ".gz":
         endings.pop()
@@ -303,7 +305,8 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
 
 
 def _refuse_json_list(line: bytes, name: str) -> None:
-    """Raise SourceError if a file whose suffix means one object per line contains lists."""
+    """Raise SourceError if `line`, the first of the file `name` of JSON lines, begins a list
+    instead of an object."""
     if not line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
         return
     try:

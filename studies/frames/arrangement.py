@@ -2,8 +2,9 @@
 
 `Ask.labels` lists the options of the verdict in the order offered, then the criteria of a rubric in
 the order listed. An option with a letter is stored as "B=4", a criterion as "criterion:Clarity";
-names of options and criteria contain neither "=" nor ":". In a frame, an option that is not a
-number also has its rank on the prompt's scale: "good:3" is the third option from below.
+names of options and criteria contain neither "=" nor ":". In a frame, an option other than a
+number, pass or fail also has its rank on the prompt's scale, if that is known: "good:3" is the
+third option from below.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from studies.domain import PASS_FAIL_OPTIONS
@@ -46,6 +48,7 @@ class Arrangement:
 
     @property
     def option_labels(self) -> tuple[str, ...]:
+        """The options as stored in `Ask.labels`: with letters "A=5", "B=4", else as they are."""
         if not self.letters:
             return self.options
         paired = zip(self.letters, self.options, strict=True)
@@ -77,6 +80,12 @@ class Arrangement:
         return tuple(sorted(self.scores)) or tuple(
             float(rank) for rank in range(1, len(self.options) + 1)
         )
+
+    @property
+    def step(self) -> float:
+        """Smallest distance of two options on the scale; 1 if the scale is unknown."""
+        distances = (high - low for low, high in pairwise(sorted(set(self.scores))))
+        return min(distances, default=1.0)
 
 
 @lru_cache(maxsize=4096)

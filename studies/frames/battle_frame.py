@@ -23,7 +23,7 @@ MAX_SPARE_CODES: Final = 8
 
 
 class CodedColumn(NamedTuple):
-    """A column of texts: `names` are the distinct texts, sorted; row k has `names[codes[k]]`."""
+    """A column of texts: `names` are distinct texts; row k has `names[codes[k]]`."""
 
     codes: Codes
     names: list[str] | pd.Index
@@ -34,7 +34,7 @@ class CodedColumn(NamedTuple):
 
 class CodedBattles(NamedTuple):
     """Battles as codes: row k compares `names[first[k]]` with `names[second[k]]`, and `pick` is the
-    slot of the winner."""
+    slot of the winner: 0, 1, TIE, or NO_PICK without a verdict."""
 
     names: list[str]
     first: Codes
@@ -44,14 +44,15 @@ class CodedBattles(NamedTuple):
 
 
 def encode_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> CodedBattles:
-    """Code the contestants, winners and items of a table of battles (see `frame_from_battles`)."""
+    """Code the contestants, winners and items of a table of battles; columns and `words` are as in
+    `frame_from_battles`. ValueError for a missing column or an invalid cell."""
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
         raise ValueError(
             "battles need the columns model_a, model_b, winner; "
             f"missing: {', '.join(sorted(missing))}"
         )
-    _check_cells(table)
+    _check_no_empty_names(table)
     first, second, names = _encode_models(table)
     pick = _winner_slots(table, "winner", (first, second), names, words or {})
     return CodedBattles(names, first, second, pick, _encode_items(table))
@@ -67,7 +68,7 @@ def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = No
     """
     names, first, second, pick, item = encode_battles(table, words)
     n, judge = len(table), _encode_column(table, "judge", "all")
-    truth = _winner_slots(table, "truth", (first, second), names, words or {})
+    known_answer = _winner_slots(table, "truth", (first, second), names, words or {})
     status = np.where(pick == NO_PICK, STATUSES.index("unreadable"), STATUSES.index("ok"))
     low, high = np.minimum(first, second), np.maximum(first, second)
     prompt, comparison = _encode_column(table, "prompt", "all"), _join_pairs(low, high, names)
@@ -93,7 +94,7 @@ def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = No
             "status": CodedColumn(status, list(STATUSES)).categorical(),
             "pick": pick,
             "margin": (pick >= 0).astype(np.int8),
-            "truth": truth,
+            "known_answer": known_answer,
             "first": CodedColumn(first, names).categorical(),
             "second": CodedColumn(second, names).categorical(),
         }
@@ -108,7 +109,10 @@ def _winner_slots(
     words: Mapping[str, str],
 ) -> npt.NDArray[np.int8]:
     """Slot that the word of each row names: 0 first, 1 second, TIE, or NO_PICK for an empty cell;
-    without the column, NO_PICK everywhere. A contestant's name takes precedence over a word."""
+    without the column, NO_PICK everywhere. A contestant's name takes precedence over a word.
+
+    `sides` has the contestants shown first and second, as indexes of `names`; `words` maps further
+    words to known ones. ValueError for an unknown word."""
     if column not in table:
         return np.full(len(table), NO_PICK, np.int8)
     codes, found = pd.factorize(table[column], use_na_sentinel=False)
@@ -131,6 +135,8 @@ def _winner_slots(
 
 
 def _word_slot(text: str, words: Mapping[str, str], unknown: int) -> int:
+    """Return the slot that a word for the winner means: 0, 1, TIE, NO_PICK for an empty text, or
+    `unknown` for an unknown word; `words` maps further words to known ones."""
     word = text.strip().casefold()
     word = words.get(text, words.get(word, word)).strip().casefold()
     if not word:
@@ -139,7 +145,7 @@ def _word_slot(text: str, words: Mapping[str, str], unknown: int) -> int:
     return TIE if pick == "tie" else int(pick)
 
 
-def _check_cells(table: pd.DataFrame) -> None:
+def _check_no_empty_names(table: pd.DataFrame) -> None:
     """Raise ValueError for an empty item, judge or prompt, which would become the name "nan". (The
     models are checked when they are coded.)"""
     for name in (find_item_column(table), "judge", "prompt"):
@@ -183,6 +189,8 @@ def _cell_text(value: object) -> str:
 
 
 def _encode_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
+    """Return (first, second, names): `names[first[k]]` is `model_a` of row k, `names[second[k]]`
+    its `model_b`; ValueError for an empty cell."""
     coded = [_encode_texts(table[name], required=name) for name in ("model_a", "model_b")]
     names = sorted({name for column in coded for name in column.names})
     place = {name: code for code, name in enumerate(names)}
@@ -193,6 +201,7 @@ def _encode_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
 
 
 def _encode_items(table: pd.DataFrame) -> CodedColumn:
+    """Code the column of items; without one, each row is an item named by its number from 0."""
     if column := find_item_column(table):
         return _encode_texts(table[column])
     order = _alphabetical_order(len(table))
@@ -233,7 +242,8 @@ def _encode_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
 
 
 def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
-    """Join the two names of each row by SEP; return the result as a coded column."""
+    """Join the names `names[left[k]]` and `names[right[k]]` of each row by SEP; return the result
+    as a coded column."""
     wide = left * max(len(names), 1) + right
     used = np.zeros(len(names) ** 2, bool)
     used[wide] = True
@@ -270,7 +280,8 @@ def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:
 
 
 def _count_orders(group: Codes, swapped: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:
-    """Return, for each row, the number of orders (1 or 2) in which its comparison was shown."""
+    """Return, for each row, the number of orders (1 or 2) in which its comparison was shown.
+    `group` has the code of the comparison, `swapped` marks the rows in the other order."""
     groups = int(group.max(initial=-1)) + 1
     seen = np.zeros((2, groups), bool)
     seen[swapped.astype(np.int64), group] = True

@@ -18,16 +18,18 @@ Read = Callable[[Path], bytes]
 
 
 class CodeMissing(RuntimeError):
-    """Raised if the source of a module cannot be read, so that no fingerprint can be computed."""
+    """Raised if the source of a module cannot be read, or its imports cannot be followed, so that
+    no fingerprint can be computed."""
 
 
 def fingerprint(
     *roots: ModuleType, versions: Iterable[str] = (), read: Read = Path.read_bytes
 ) -> str:
-    """Hash the sources of the root modules and of all modules of the project that they import,
-    directly or indirectly.
+    """Return a hash (16 hexadecimal digits) of the sources of the root modules and of all modules
+    of their top-level packages that they import, directly or indirectly.
 
-    `versions` are the versions of the libraries that a result depends on.
+    `versions` are the versions of the libraries that a result depends on; `read` returns the
+    content of a file.
     """
     found = module_sources(*roots, read=read)
     parts = [name.encode() + b"\0" + text for name, text in sorted(found.items())]

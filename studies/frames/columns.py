@@ -50,6 +50,7 @@ class TextColumn:
 
     @property
     def names(self) -> list[str]:
+        """The distinct texts; code k stands for `names[k]`."""
         return list(self._known)
 
     @property
@@ -125,12 +126,15 @@ class JudgementColumns:
         return len(self.integers("seq"))
 
     def codes(self, name: str) -> np.ndarray:
+        """Return the codes of a text column, one per row: indexes of `self.names(name)`."""
         return self.texts[name].codes
 
     def names(self, name: str) -> list[str]:
+        """Return the distinct texts of a text column."""
         return self.texts[name].names
 
     def integers(self, name: str) -> np.ndarray:
+        """Return a column of whole numbers, one per row, such as `repeat` or `pick`."""
         kind = INTEGER_COLUMNS.get(name, np.int8)
         return _concatenate(self._integers[name], kind)
 
@@ -161,6 +165,8 @@ class JudgementColumns:
         self.probabilities.append_lists(json.loads(block.probabilities))
 
     def _fill_missing(self, name: str, values: Sequence[Any]) -> np.ndarray:
+        """Convert picks or margins (`name`) to an array; a pick of None becomes the code for no
+        pick, a margin of None 0."""
         default = self._no_pick if name == "pick" else 0
         return np.asarray([default if value is None else value for value in values], np.int8)
 

@@ -10,26 +10,21 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from studies.domain import (
-    HUMAN_PREFIX,
-    STATUSES,
-    USABLE_STATUSES,
-    Preference,
-)
+from studies.domain import HUMAN_PREFIX, STATUSES, USABLE_STATUSES, Preference
 from studies.frames.columns import JudgementColumns, NumberListColumn
 from studies.frames.frame_codes import NO_PICK as NO_PICK
 from studies.frames.frame_codes import SEP as SEP
 from studies.frames.frame_codes import SUSPECT_COLUMN as SUSPECT_COLUMN
 from studies.frames.frame_codes import TIE as TIE
+from studies.frames.known_answers import best_answer, best_answers
 from studies.frames.point_columns import (
     GOLD_COLUMN,
     ScaleLookup,
     add_criterion_labels,
-    add_point_numbers,
+    add_single_answer_columns,
     gold_column,
     ranked_labels,
 )
-from studies.frames.truth import best_answer, best_answers
 from studies.texts.injection import INSTRUCTION
 
 QUESTION_COLUMN: Final = "question"
@@ -63,7 +58,7 @@ def frame_from_rows(
     parts = [tuple(text.split(SEP)) for text in arrangements]
     item_codes, item_names = columns.codes("item"), columns.names("item")
     judge = _sorted_categorical(columns.codes("judge"), columns.names("judge"))
-    narrow = [items.get(name, {}) for name in item_names]
+    item_facts = [items.get(name, {}) for name in item_names]
     slots = _SlotTable(parts)
     comparison = _comparison_column(shown_codes, parts)
     status = _status_column(columns)
@@ -72,7 +67,7 @@ def frame_from_rows(
         {
             "study": _categorical(np.zeros(len(columns), np.int8), [study]),
             "item": _categorical(item_codes, item_names),
-            "category": _category_column(item_codes, narrow),
+            "category": _category_column(item_codes, item_facts),
             "judge": judge,
             "prompt": _sorted_categorical(columns.codes("prompt"), columns.names("prompt")),
             "shown": _categorical(shown_codes, arrangements),
@@ -85,48 +80,51 @@ def frame_from_rows(
             "status": status,
             "pick": np.where(usable, columns.integers("pick"), np.int8(NO_PICK)),
             "margin": np.where(usable, columns.integers("margin"), np.int8(0)),
-            "truth": _truth_column(item_codes, shown_codes, comparison, narrow, slots, judge),
+            "known_answer": _known_answer_column(
+                item_codes, shown_codes, comparison, item_facts, slots, judge
+            ),
             "seq": columns.integers("seq"),
         }
     )
     for slot, column in enumerate(("first", "second")):
-        frame[column] = _categorical(slots.contestant(shown_codes, slot), slots.known)
-    _add_numbers(frame, "score", columns.scores, slots.width)
-    _add_numbers(frame, "p", columns.probabilities, slots.width)
-    add_point_numbers(frame, columns, usable)
-    _add_lengths(frame, item_codes, shown_codes, narrow, slots)
-    _add_families(frame, shown_codes, parts, families or {}, judge_families or {})
+        frame[column] = _categorical(slots.contestant_in_slot(shown_codes, slot), slots.known)
+    _add_number_columns(frame, "score", columns.scores, slots.width)
+    _add_number_columns(frame, "p", columns.probabilities, slots.width)
+    add_single_answer_columns(frame, columns, usable)
+    _add_length_columns(frame, item_codes, shown_codes, item_facts, slots)
+    _add_family_columns(frame, shown_codes, parts, families or {}, judge_families or {})
     questions = [
-        str(facts.get("question") or name) for name, facts in zip(item_names, narrow, strict=True)
+        str(facts.get("question") or name)
+        for name, facts in zip(item_names, item_facts, strict=True)
     ]
     if len(set(questions)) < len(questions):
         frame[QUESTION_COLUMN] = _question_column(item_codes, questions)
     if any(facts.get("suspects") for facts in items.values()):
-        frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, narrow, slots)
-    labels = [facts.get("labels") or {} for facts in narrow]
+        frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, item_facts, slots)
+    labels = [facts.get("labels") or {} for facts in item_facts]
     if (gold := gold_column(frame, labels)) is not None:
         frame[GOLD_COLUMN] = gold
-    add_criterion_labels(frame, [facts.get("levels") or {} for facts in narrow])
+    add_criterion_labels(frame, [facts.get("levels") or {} for facts in item_facts])
     if slots.width > 2:
-        _add_right_pick_columns(frame, item_codes, narrow)
+        _add_right_pick_columns(frame, item_codes, item_facts)
     return frame
 
 
 def _add_right_pick_columns(
-    frame: pd.DataFrame, item_codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]
+    frame: pd.DataFrame, item_codes: np.ndarray, item_facts: Sequence[Mapping[str, Any]]
 ) -> None:
     """Add two columns: whether a pick is one of the right answers, and the number of right answers
     among the options; both are −1 where no right answer is known.
 
-    Of three options or more, several can be equally good; `truth` is then a tie. `narrow[k]` has
-    the facts (such as the preferences) of the item with code k.
+    Of three options or more, several can be equally good; `known_answer` is then a tie.
+    `item_facts[k]` has the facts (such as the preferences) of the item with code k.
     """
     comparisons = frame["comparison"].cat
     options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
     keys, inverse = np.unique(
         item_codes.astype(np.int64) * len(options) + comparisons.codes, return_inverse=True
     )
-    people = [_parse_preferences(facts.get("human") or ()) for facts in narrow]
+    people = [_parse_preferences(facts.get("human") or ()) for facts in item_facts]
     best = [
         best_answers(people[key // len(options)], options[key % len(options)])
         if len(options[key % len(options)]) > 1
@@ -154,6 +152,7 @@ def _question_column(item_codes: np.ndarray, questions: Sequence[str]) -> pd.Cat
 
 
 def _values_by_code(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:
+    """Return `values[code]` for each code; zeros if there are no values."""
     return np.asarray(values, dtype)[codes] if len(values) else np.zeros(len(codes), dtype)
 
 
@@ -175,7 +174,9 @@ class _SlotTable:
         for row, part in enumerate(parts):
             self.names[row, : len(part)] = [self.code_by_name[name] for name in part]
 
-    def contestant(self, shown: np.ndarray, slot: int) -> np.ndarray:
+    def contestant_in_slot(self, shown: np.ndarray, slot: int) -> np.ndarray:
+        """Return the code of the contestant in `slot` for each order `shown[k]`, -1 if it has no
+        such slot."""
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
@@ -184,8 +185,10 @@ class _SlotTable:
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
 
-def _category_column(codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]) -> pd.Categorical[str]:
-    of_item = [str(facts.get("category", "")) for facts in narrow]
+def _category_column(
+    codes: np.ndarray, item_facts: Sequence[Mapping[str, Any]]
+) -> pd.Categorical[str]:
+    of_item = [str(facts.get("category", "")) for facts in item_facts]
     return _sorted_categorical(codes, of_item)
 
 
@@ -201,75 +204,87 @@ def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categoric
     return _categorical(_values_by_code(codes, [code_of[name] for name in names], np.int32), known)
 
 
-def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int) -> None:
-    """Add scores or probabilities to the frame, one column per slot shown; no column is added if no
-    row has such numbers."""
+def _add_number_columns(
+    frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int
+) -> None:
+    """Add scores or probabilities to the frame, one column `<prefix>_<slot>` for each of `width`
+    slots; no column is added if no row has such numbers."""
     table = numbers.to_array(width)
     if table is not None:
         for slot in range(width):
             frame[f"{prefix}_{slot}"] = table[:, slot]
 
 
-def _add_lengths(
+def _add_length_columns(
     frame: pd.DataFrame,
     item_codes: np.ndarray,
     shown_codes: np.ndarray,
-    narrow: Sequence[Mapping[str, Any]],
+    item_facts: Sequence[Mapping[str, Any]],
     slots: _SlotTable,
 ) -> None:
     """Add the length in characters of each answer shown, -1 if unknown; no column is added if all
-    lengths are unknown. `narrow[k]` has the facts (such as the lengths) of the item with code k."""
+    lengths are unknown. Row n is about the item with code `item_codes[n]` and shows the answers of
+    `slots` with code `shown_codes[n]`; `item_facts[k]` has the facts (such as the lengths) of the
+    item with code k."""
     lengths = np.full(
-        (len(narrow), len(slots.known) + 1), -1, np.int32
+        (len(item_facts), len(slots.known) + 1), -1, np.int32
     )  # the last column is for empty slots
-    for row, facts in enumerate(narrow):
+    for row, facts in enumerate(item_facts):
         for name, length in (facts.get("lengths") or {}).items():
             if name in slots.code_by_name:
                 lengths[row, slots.code_by_name[name]] = length
     if (lengths >= 0).any():
         for slot in range(slots.width):
-            frame[f"length_{slot}"] = lengths[item_codes, slots.contestant(shown_codes, slot)]
+            frame[f"length_{slot}"] = lengths[
+                item_codes, slots.contestant_in_slot(shown_codes, slot)
+            ]
 
 
 def _suspect_column(
     item_codes: np.ndarray,
     shown_codes: np.ndarray,
-    narrow: Sequence[Mapping[str, Any]],
+    item_facts: Sequence[Mapping[str, Any]],
     slots: _SlotTable,
 ) -> np.ndarray:
+    """Return, for each row, whether its question or an answer shown is an injection suspect. Row n
+    is about the item with code `item_codes[n]` and shows the answers of `slots` with code
+    `shown_codes[n]`; `item_facts[k]` has the facts (such as the suspects) of the item with code
+    k."""
     flagged = np.zeros(
-        (len(narrow), len(slots.known) + 1), bool
+        (len(item_facts), len(slots.known) + 1), bool
     )  # the last column is for empty slots
-    in_question = np.zeros(len(narrow), bool)
-    for row, facts in enumerate(narrow):
+    in_question = np.zeros(len(item_facts), bool)
+    for row, facts in enumerate(item_facts):
         for where in facts.get("suspects") or ():
             in_question[row] |= where == INSTRUCTION
             if where in slots.code_by_name:
                 flagged[row, slots.code_by_name[where]] = True
     found: np.ndarray = in_question[item_codes]
     for slot in range(slots.width):
-        found = found | flagged[item_codes, slots.contestant(shown_codes, slot)]
+        found = found | flagged[item_codes, slots.contestant_in_slot(shown_codes, slot)]
     return found
 
 
-def _truth_column(
+def _known_answer_column(
     item_codes: np.ndarray,
     shown_codes: np.ndarray,
     comparison: pd.Categorical[str],
-    narrow: Sequence[Mapping[str, Any]],
+    item_facts: Sequence[Mapping[str, Any]],
     slots: _SlotTable,
     judges: pd.Categorical[str],
 ) -> np.ndarray:
-    """Return the slot of the truly best answer for each row, or TIE, or NO_PICK if it is unknown.
+    """Return the slot of the known best answer for each row, or TIE, or NO_PICK if it is unknown.
 
-    If the truth is the majority of people, the row of a person is compared with the majority of the
-    other people. `narrow[k]` has the facts (such as the preferences) of the item with code k.
+    If the known answer is the majority of people, the row of a person is compared with the majority
+    of the others. `item_facts[k]` has the facts (such as the preferences) of the item with code k.
     """
-    truth = np.full(len(item_codes), NO_PICK, np.int8)
-    people = [_ItemPreferences(_parse_preferences(facts.get("human") or ())) for facts in narrow]
+    known_answer = np.full(len(item_codes), NO_PICK, np.int8)
+    people = [
+        _ItemPreferences(_parse_preferences(facts.get("human") or ())) for facts in item_facts
+    ]
     has_votes = np.asarray([bool(votes.all) for votes in people], bool)[item_codes]
     if not has_votes.any():
-        return truth
+        return known_answer
     options = [tuple(str(name).split(SEP)) for name in comparison.categories]
     judge_codes, names = judges.codes, [str(name) for name in judges.categories]
     persons = sorted({name for name in names if name.startswith(HUMAN_PREFIX)})
@@ -293,8 +308,8 @@ def _truth_column(
         np.int32,
     )[inverse]
     best_slot = slots.slot_of(shown_codes[has_votes], best_of)
-    truth[has_votes] = np.where(best_of >= 0, best_slot, best_of)
-    return truth
+    known_answer[has_votes] = np.where(best_of >= 0, best_slot, best_of)
+    return known_answer
 
 
 class _ItemPreferences:
@@ -314,6 +329,8 @@ class _ItemPreferences:
                 self._wider.append(one)
 
     def preferences_among(self, options: Sequence[str]) -> list[Preference]:
+        """Return the preferences on two of the options, and all that are on more answers, ranked or
+        of unknown order."""
         found = list(self._wider)
         for pair in itertools.combinations(options, 2):
             found += self._pairs.get(frozenset(pair), ())
@@ -328,6 +345,7 @@ def _parse_preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
 
 
 def _votes_of_other_people(people: list[Preference], person: str) -> list[Preference]:
+    """Return the preferences without those of `person`; all of them if `person` is empty."""
     name = person.removeprefix(HUMAN_PREFIX)
     return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
 
@@ -335,17 +353,22 @@ def _votes_of_other_people(people: list[Preference], person: str) -> list[Prefer
 def _code_of_best_answer(
     people: Sequence[Preference], options: tuple[str, ...], code: dict[str, int]
 ) -> int:
+    """Return the code of the best of the options by the preferences `people` (by design, else by
+    majority), or TIE, or NO_PICK if it is unknown; `code`: contestant -> code."""
     winner = best_answer(people, options) if len(options) > 1 else None
     return NO_PICK if winner is None else TIE if winner == "tie" else code[winner]
 
 
-def _add_families(
+def _add_family_columns(
     frame: pd.DataFrame,
     codes: np.ndarray,
     parts: Sequence[tuple[str, ...]],
     families: Mapping[str, str],
     judge_families: Mapping[str, str],
 ) -> None:
+    """Add columns with the model family of the judge and of the answer in each slot, "" if unknown;
+    nothing is added if the families of all contestants, or of all judges, are unknown.
+    `parts[codes[k]]` are the contestants that row k shows."""
     if not families or not any(judge_families.values()):
         return
     frame["family"] = (

@@ -1,6 +1,6 @@
-"""Truth with which verdicts are compared: better answers of comparisons, and labels of answers.
+"""Known answers with which verdicts are compared: better answers of comparisons, labels of answers.
 
-The truth is given by the design of the data (gold), else by the majority of people.
+They are given by the design of the data (gold), else by the majority of people.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Literal
 
 from studies.domain import BY_DESIGN, FAIL, GOLD, PASS, UNRELATED, AnswerLabel, Preference
 
+KnownAnswerSource = Literal["design", "people", "none"]
+"""Source of the known answers of a study: the design of its data, votes by people, or no source."""
 TrueWinner = str | Literal["tie"] | None
-"""The contestant with the better answer, "tie", or None if the truth is unknown."""
+"""The contestant with the better answer, "tie", or None if it is unknown."""
 
 
 def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinner:

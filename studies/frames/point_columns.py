@@ -47,7 +47,9 @@ ScaleLookup = Callable[[str], Sequence[str]]
 def ranked_labels(
     columns: JudgementColumns, scale_of: ScaleLookup | None
 ) -> tuple[np.ndarray, list[str]]:
-    """Return (codes, names) of the column `labels` with ranks added: "good" -> "good:3".
+    """Return (codes, names) of the column `labels` with ranks added to the options of verdicts on
+    one answer: "good" -> "good:3". `scale_of` returns the options of a prompt from the lowest to
+    the highest; without it, or for an unknown scale, no ranks are added.
 
     Ranks depend on the prompt's scale, so equal labels of two prompts may get different names.
     """
@@ -77,11 +79,14 @@ def arrangement_of(labels: object) -> Arrangement:
     return parse_arrangement(tuple(str(labels).split(SEP)))
 
 
-def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray) -> None:
+def add_single_answer_columns(
+    frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray
+) -> None:
     """Add columns with the levels of a rubric and the expected scores of verdicts on one answer.
 
     In the rows of verdicts on one answer, `score_0` is the score of the whole answer. The columns
     `score_1`, … and all `p_…` are emptied there: their numbers belong to criteria and options.
+    `usable` marks the rows with a usable reply.
     """
     single = (frame["options"] == 1).to_numpy()
     for prefix, first in (("score", 1), ("p", 0)):
@@ -146,7 +151,7 @@ def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
 
 def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
     """Return the right verdict on the single answer shown in each row, as a number, NaN if unknown;
-    None if no answer has a label or a vote.
+    None if no row shows a single answer, or no answer has a label or a vote.
 
     `labels[k]` maps contestants to labels, for item code k. An answer without a label gets the
     verdict of people (majority of pass and fail, or mean score), but not in the rows of people.
@@ -156,7 +161,7 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     if not single.any():
         return None
     passes = pass_fail_rows(frame)
-    voted = single & _mask_rows_of_people(frame)
+    voted = single & _people_mask(frame)
     if not any(labels) and not voted.any():
         return None
     gold = np.where(single, _labels_of_rows(frame, labels, passes), np.nan)
@@ -169,6 +174,9 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
 def _labels_of_rows(
     frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]], passes: np.ndarray
 ) -> np.ndarray:
+    """Return the label of each row's answer as a number, NaN without one. `labels[k]`: contestant
+    -> label, for item code k; `passes` marks the rows of pass/fail judgements, whose labels are 1
+    for pass and 0 for fail; the other rows use labels that are scores."""
     first = frame["first"].cat
     column_of = {str(name): column for column, name in enumerate(first.categories)}
     shape = (len(labels), len(column_of) + 1)  # the last column is for empty slots
@@ -202,7 +210,7 @@ def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray)
     return np.where(passes, np.where(even, np.nan, np.round(found)), found)
 
 
-def _mask_rows_of_people(frame: pd.DataFrame) -> np.ndarray:
+def _people_mask(frame: pd.DataFrame) -> np.ndarray:
     judge = frame["judge"].cat
     people = np.asarray([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
     return people[judge.codes.to_numpy()] if len(people) else np.zeros(len(frame), bool)
@@ -218,7 +226,7 @@ def add_criterion_labels(
     if no rubric has a label and no person filled one in.
     """
     single = (frame["options"] == 1).to_numpy()
-    voted = single & _mask_rows_of_people(frame)
+    voted = single & _people_mask(frame)
     places = sum(str(name).startswith(LEVEL_PREFIX) for name in frame)
     if not places or not (voted.any() or any(labels)):
         return

@@ -1,8 +1,8 @@
 """Facts about the text of a reply, as columns of the frame, for measures that need the text.
 
 The frame has no texts. A measure that depends on them registers a function of the text; the frame
-then has a column with its value for each reply (NaN without a reply). Without registered functions
-no text is read.
+then has a column with its value for each reply: NaN without a reply, or for one that is shorter
+than the function's `least`. Without registered functions no text is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEAST: Final = "least_characters"
 """Attribute of a registered function: the length of the shortest reply that it needs."""
 
 
-def reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
+def register_reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
     """Decorator: register a function of a reply's text as a column of the frame. Replies with fewer
     than `least` characters have no value, so that millions of short replies need not be read."""
 

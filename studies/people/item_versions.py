@@ -37,7 +37,7 @@ _VERSION_SUFFIX: Final = re.compile(r"\.v(\d+)$")
 
 def store_image(path: Path, uploads: Path) -> str:
     """Copy an image to the uploads folder under its content hash; return its path within the
-    folder."""
+    folder. SourceError if it is unreadable, too large or of an unsupported type."""
     try:
         content = path.read_bytes() if path.stat().st_size <= MAX_IMAGE_BYTES else None
     except OSError as error:
@@ -59,7 +59,8 @@ def store_image(path: Path, uploads: Path) -> str:
 
 
 def _image_kind(content: bytes, path: Path) -> str:
-    """Return the image type found from the content's first bytes; the file name may be wrong."""
+    """Return the image type (png, jpg, gif or webp) by the content's first bytes; SourceError for
+    other content, which names the file `path`."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
     for start, kind in _IMAGE_SIGNATURES:
@@ -68,23 +69,27 @@ def _image_kind(content: bytes, path: Path) -> str:
     raise SourceError(f"image {path.name!r} is not a PNG, JPEG, GIF or WebP; convert it to one")
 
 
-def relocate_images(items: Iterable[Item], beside: Path | None, uploads: Path) -> list[Item]:
-    """Copy the items' image files from the folder `beside` to the uploads folder; return the items
-    with the new paths. Addresses and missing files are kept as they are."""
-    if beside is None or beside.resolve() == uploads.resolve():
+def relocate_images(items: Iterable[Item], data_folder: Path | None, uploads: Path) -> list[Item]:
+    """Copy the items' image files from the folder `data_folder` to the uploads folder; return the
+    items with the new paths. Addresses, missing files and, in public mode, files outside
+    `data_folder` are kept as they are. If the folder is None or the uploads folder itself, nothing
+    is copied."""
+    if data_folder is None or data_folder.resolve() == uploads.resolve():
         return list(items)
     return [
-        replace(one, images=tuple(_relocate_image(image, beside, uploads) for image in one.images))
+        replace(
+            one, images=tuple(_relocate_image(image, data_folder, uploads) for image in one.images)
+        )
         for one in items
     ]
 
 
-def _relocate_image(image: str, beside: Path, uploads: Path) -> str:
-    if image.startswith(("https://", "data:")) or not (beside / image).is_file():
+def _relocate_image(image: str, data_folder: Path, uploads: Path) -> str:
+    if image.startswith(("https://", "data:")) or not (data_folder / image).is_file():
         return image
-    if is_public() and not (beside / image).resolve().is_relative_to(beside.resolve()):
+    if is_public() and not (data_folder / image).resolve().is_relative_to(data_folder.resolve()):
         return image  # a file of the machine, named by foreign data
-    return store_image(beside / image, uploads)
+    return store_image(data_folder / image, uploads)
 
 
 # ------------------------------------------------------------------------------------ versions
@@ -119,12 +124,14 @@ def _file_stem(source: str) -> str:
 
 
 def _base_name(source: str) -> str:
+    """Return the name of a data file without folder, suffix and version; DEFAULT_FILE_NAME if
+    nothing is left."""
     return _VERSION_SUFFIX.sub("", _file_stem(source)) or DEFAULT_FILE_NAME
 
 
 def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
-    """Write the items as the next version of a data file; return its path for a study's
-    `data.source`.
+    """Write the items as the next version of the data file `source` (if empty, of a new one);
+    return the path of the version for a study's `data.source`.
 
     Of two saves at the same time, the second takes the following version number.
     """

@@ -19,7 +19,7 @@ from studies.domain import (
     Preference,
     Verdict,
 )
-from studies.frames.truth import best_answer
+from studies.frames.known_answers import best_answer
 from studies.recorded_keys import assign_recorded_keys
 from studies.sources.building.recorded_verdict import ORDER_UNKNOWN, VOTE_PROMPT, Pick, slot_labels
 
@@ -27,10 +27,7 @@ OptionSet = frozenset[str]
 
 
 def votes_as_judgements(
-    items: Iterable[Item],
-    source: str,
-    asks: Iterable[Ask] = (),
-    besides: Iterable[Judgement] = (),
+    items: Iterable[Item], source: str, asks: Iterable[Ask] = (), besides: Iterable[Judgement] = ()
 ) -> list[Judgement]:
     """Convert the votes in items to judgements of the study `source`.
 
@@ -75,6 +72,8 @@ def _comparisons_by_item(asks: Iterable[Ask]) -> dict[str, set[OptionSet]]:
 def _judgements_of_vote(
     item: Item, preference: Preference, judge: str, wanted: Collection[OptionSet] | None
 ) -> Iterator[Judgement]:
+    """Yield the judgements that a vote implies, one for each set of answers in `wanted` that it
+    decides; if `wanted` is None, one for the answers voted on. `judge` is the name of the voter."""
     own = preference.shown or tuple(sorted(preference.ranks or item.responses))
     known = preference.shown is not None
     for options in [frozenset(own)] if wanted is None else sorted(wanted, key=sorted):
@@ -106,6 +105,7 @@ def _judgement_implied_by_vote(
 
 
 def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
+    """Return the contestant of `shown` that a vote chooses, or "tie"; None if it chooses none."""
     if preference.picked is not None and set(shown) == set(preference.shown or shown):
         return preference.picked if preference.picked in (*shown, "tie") else None
     return best_answer([preference], shown)
@@ -113,7 +113,8 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 def _set_repeat_numbers(votes: list[Judgement]) -> Iterator[Judgement]:
     """Yield the votes with `repeat` (the number of earlier votes of this person in this order) and
-    `orders` (the number of orders in which this person judged the comparison)."""
+    `orders` (the number of orders in which this person judged the comparison; 0 if the order is
+    unknown)."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:

@@ -41,8 +41,8 @@ class CandidateRecord:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One comparison of candidates (new versions of a prompt) with today's prompt on the
-    hold-out."""
+    """One comparison, on the hold-out, of candidates (new versions of a prompt) with the prompt
+    that the study has."""
 
     judge: str
     prompt: str
@@ -69,13 +69,13 @@ class LabelSplit:
         return replace(self, learn=learn, hold_out=held)
 
     @property
-    def missing(self) -> int:
+    def missing_hold_out(self) -> int:
         """Number of labelled items that the hold-out lacks for a recommendation."""
         return max(0, LEAST_HOLD_OUT - len(self.hold_out))
 
     def last_look(self, judge: str, prompt: str) -> Look | None:
-        """Return the latest comparison of new prompts with today's on the hold-out, for a judge and
-        prompt; None if there was none."""
+        """Return the latest comparison of new versions of a prompt with the study's own, on the
+        hold-out, for a judge and prompt; None if there was none."""
         own = [one for one in self.looks if (one.judge, one.prompt) == (judge, prompt)]
         return own[-1] if own else None
 
@@ -87,8 +87,8 @@ def candidate_study_name(name: str, judge: str, prompt: str) -> str:
 
 
 def writer_study_name(name: str, prompt: str, writer: str) -> str:
-    """Return the name of the stored study with the rules that the judge `writer` wrote for a
-    prompt."""
+    """Return the name of the study in which the judge `writer` writes rules, from mistakes on learn
+    items, that are to be added to the prompt `prompt` of the study `name`."""
     return f"{name}: rules for {prompt} by {writer}"
 
 
@@ -124,8 +124,9 @@ def find_improved_prompt(store: Store, study: str) -> ImprovedPrompt | None:
 def draw_split(
     items: Mapping[str, Item], labelled: Sequence[str], stored: LabelSplit | None, seed: int = SEED
 ) -> LabelSplit:
-    """Put every labelled item into one part. Items of a stored split keep their part; items that
-    share a question are in the same part.
+    """Return a split in which every labelled item is in one part. Items of the split `stored` keep
+    their part; items that share a question are in the same part. `labelled` are ids of `items`;
+    `seed` has no effect if `stored` is given.
 
     The hold-out gets half of the items, and more than half if it would otherwise have fewer than
     LEAST_HOLD_OUT while LEAST_LEARN remain to learn from.
@@ -169,7 +170,8 @@ def split_labels(
     store: Store, name: str, seed: int = SEED, kind: LabelKind = "pairs"
 ) -> tuple[StudyLabels, LabelSplit]:
     """Read the labels of one kind, and put their items into the study's split, which is stored if
-    the visitor owns the study. The split returned has only items with such labels."""
+    the visitor owns the study. The split returned has only items with such labels. `seed` is for
+    the first split of a study."""
     labels = read_labels(store, name, kind)
     before = stored_split(store, name)
     split = draw_split(store.items(name), labels.items, before, seed)

@@ -39,7 +39,8 @@ LICENCES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """Contents of the form for a new item; only the instruction is required."""
+    """Contents of the form for a new item; required are the instruction, a licence if it has
+    images, and the name of a model if it is the first item of its file."""
 
     instruction: str
     images: Sequence[Path] = ()
@@ -66,12 +67,13 @@ class SavedVersion:
 
 
 def add_item(
-    items: Sequence[Item], new: NewItem, source: str, folder: Path, beside: Path | None = None
+    items: Sequence[Item], new: NewItem, source: str, folder: Path, data_folder: Path | None = None
 ) -> SavedVersion:
     """Save a new version of a data file with one more item.
 
     `items` are all items of the file `source` ("" for a new file), `folder` contains the uploads
-    folder, and `beside` is the folder to which the image paths of `items` are relative.
+    folder, and `data_folder` is the folder to which the image paths of `items` are relative.
+    SourceError if a field of `new` is invalid.
     """
     _check_new_item(new, items)
     uploads = folder / UPLOADS_FOLDER
@@ -87,7 +89,7 @@ def add_item(
         "meta": _non_empty_texts(licence=new.licence, collected_by=new.by),
     }
     item = parse_item(fields, "new item")
-    whole = [*relocate_images(items, beside, uploads), item]
+    whole = [*relocate_images(items, data_folder, uploads), item]
     return _build_saved_version(save_version(whole, source, uploads), item.id, len(whole))
 
 
@@ -100,12 +102,13 @@ def write_caption(
     *,
     image: int = 0,
     by: str = "",
-    beside: Path | None = None,
+    data_folder: Path | None = None,
 ) -> SavedVersion:
-    """Save a new version of a data file with a dense caption of one item.
+    """Save a new version of a data file with a dense caption of one item; `items`, `source`,
+    `folder` and `data_folder` are as in `add_item`.
 
     `image` is the number of the captioned image, from 1; 0 if the caption describes all images of
-    the item.
+    the item. `by` is the name of the author. SourceError for an empty, long or unchanged caption.
     """
     old = next((one for one in items if one.id == item), None)
     if old is None:
@@ -123,7 +126,7 @@ def write_caption(
     if changed.context == old.context:
         raise SourceError(f"caption of item {item!r}: the text is unchanged; nothing to save")
     rest = [changed if one.id == item else one for one in items]
-    made = save_version(relocate_images(rest, beside, uploads), source, uploads)
+    made = save_version(relocate_images(rest, data_folder, uploads), source, uploads)
     return _build_saved_version(made, item, len(rest))
 
 
@@ -132,6 +135,8 @@ def _build_saved_version(source: str, item: str, items: int) -> SavedVersion:
 
 
 def _merge_caption(item: Item, text: str, image: int) -> str | tuple[str, ...]:
+    """Return the context of an item after the caption of an image is replaced by `text`: one text
+    per image, or a single text for an item with one image or if `image` (from 1) is 0, for all."""
     if image == 0:
         return text
     if not 1 <= image <= len(item.images):
@@ -151,6 +156,7 @@ def _merge_caption(item: Item, text: str, image: int) -> str | tuple[str, ...]:
 
 
 def _check_new_item(new: NewItem, items: Sequence[Item]) -> None:
+    """Raise SourceError for a form with an invalid field, or an id that is taken in `items`."""
     if not new.instruction.strip():
         raise SourceError("new item: the instruction is empty; write the question")
     pictures = len(new.images) + len(new.addresses)
@@ -177,14 +183,14 @@ def _check_new_item(new: NewItem, items: Sequence[Item]) -> None:
         )
 
 
-def _check_length(text: str, limit: int, what: str) -> None:
+def _check_length(text: str, limit: int, subject: str) -> None:
     if len(text) > limit:
-        raise SourceError(f"{what} has {len(text):,} characters; shorten it to {limit:,}")
+        raise SourceError(f"{subject} has {len(text):,} characters; shorten it to {limit:,}")
 
 
 def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return contestant -> answer from the rows of the form; rows without name and text are
-    skipped."""
+    """Return contestant -> answer from the rows (name, text) of the form; rows with neither are
+    skipped. SourceError for an answer without a name, or a name given twice."""
     found: dict[str, str] = {}
     for name, text in answers:
         contestant = name.strip()

@@ -65,6 +65,7 @@ class BallotPicker:
 
     @property
     def ballots_without_repeats(self) -> list[Ballot]:
+        """This voter's ballots that do not show a comparison again."""
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
     def outdated_ballots(self) -> list[Ballot]:
@@ -100,6 +101,8 @@ class BallotPicker:
     # ---- new ballots ---------------------------------------------------------------------------
 
     def _new_ballot(self) -> Ballot | None:
+        """Return a ballot on the comparison with the fewest votes, then the highest weight; None if
+        there is none left or the voter has reached the limit."""
         enough = self.rules.each and len(self.ballots_without_repeats) >= self.rules.each
         fresh = [] if enough else self._available_comparisons()
         if not fresh:
@@ -118,7 +121,8 @@ class BallotPicker:
         return [unit for unit in needed if unit.comparison not in seen]
 
     def _vote_counts(self) -> Counter[ComparisonKey]:
-        """Count the votes on each comparison; a recently shown open ballot counts as a vote."""
+        """Count the votes on each comparison; a recently shown open ballot counts as a vote, a
+        repeat does not."""
         return Counter(
             ballot_comparison(b)
             for b in self.ballots
@@ -140,7 +144,9 @@ class BallotPicker:
         has its contestants in positions where this voter has seen them least often; then the one
         that all voters have seen least often for this item.
         """
-        shuffled = self._rng("order", unit.item, *unit.names).sample(unit.names, len(unit.names))
+        shuffled = self._seeded_random("order", unit.item, *unit.names).sample(
+            unit.names, len(unit.names)
+        )
         rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
         counted = [ballot for ballot in self.ballots_without_repeats if ballot.state != "skipped"]
         orders = Counter(ballot.shown for ballot in counted)
@@ -176,7 +182,7 @@ class BallotPicker:
         ]
         if not far:
             return None
-        drawn = self._rng("repeat", str(self._next_position())).choice(far)
+        drawn = self._seeded_random("repeat", str(self._next_position())).choice(far)
         return self._make_ballot(drawn.item, rotate_order(drawn.shown), "repeat")
 
     # ---- helpers -------------------------------------------------------------------------------
@@ -187,7 +193,7 @@ class BallotPicker:
     def _make_ballot(self, item: str, shown: tuple[str, ...], chosen: SelectionReason) -> Ballot:
         return Ballot(self.voter, self._next_position(), item, shown, self.mode, chosen)
 
-    def _rng(self, *parts: str) -> random.Random:
+    def _seeded_random(self, *parts: str) -> random.Random:
         return random.Random(self._seed(*parts))
 
     def _seed(self, *parts: str) -> str:

@@ -23,7 +23,7 @@ from studies.domain import (
     Preference,
 )
 from studies.frames.arrangement import parse_arrangement
-from studies.frames.truth import better_answer, right_levels, right_verdicts
+from studies.frames.known_answers import better_answer, right_levels, right_verdicts
 from studies.store.store import Store
 
 LabelKind = Literal["pairs", "pass", "score"]
@@ -73,7 +73,8 @@ Label = LabelledComparison | LabelledAnswer
 
 @dataclass(frozen=True, slots=True)
 class StudyLabels:
-    """The labels of one kind in a study, and the cases on which people voted without a majority."""
+    """The labels of one kind in a study, and the cases without a label because the votes, or the
+    pass/fail labels in the data, have no majority (`disputed`)."""
 
     cases: tuple[Label, ...]
     disputed: tuple[CaseKey, ...]
@@ -89,7 +90,7 @@ class StudyLabels:
 
     @property
     def items(self) -> tuple[str, ...]:
-        """Items with at least one label, in the order of the study."""
+        """Items with at least one label, in the order of `cases`."""
         return tuple(dict.fromkeys(one.item for one in self.cases))
 
     @property
@@ -97,14 +98,14 @@ class StudyLabels:
         """Whether a label comes from votes of people."""
         return any(one.votes for one in self.cases)
 
-    def on(self, items: Iterable[str]) -> StudyLabels:
-        """Return the labels of some items."""
+    def select_items(self, items: Iterable[str]) -> StudyLabels:
+        """Return the labels of these items only; `disputed` is unchanged."""
         wanted = set(items)
         return replace(self, cases=tuple(one for one in self.cases if one.item in wanted))
 
 
 def read_labels(store: Store, name: str, kind: LabelKind = "pairs") -> StudyLabels:
-    """List the labels of one kind: those known by design, else those by people."""
+    """Return the labels of one kind in a study: those known by design, else those by people."""
     items, asks, judgements = store.items(name), store.asks(name), store.judgements(name)
     if kind == PAIRS:
         return label_comparisons(items, asks, judgements)
@@ -122,7 +123,9 @@ def case_key(ask: Ask) -> CaseKey | None:
 def label_comparisons(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement]
 ) -> StudyLabels:
-    """Label the pairs of answers that judges are asked about or people voted on."""
+    """Return the labels of the pairs of answers in asks or judgements: the better answer by design,
+    else the choice of more than half of the voters, of each of whom the first vote counts. A tie is
+    no label."""
     votes: dict[CaseKey, dict[str, str]] = defaultdict(dict)
     pairs = {key: None for ask in asks if (key := _pair_key(ask)) and ask.item in items}
     for judgement in judgements:
@@ -158,13 +161,10 @@ def _pair_key(ask: Ask) -> CaseKey | None:
 
 
 def label_answers(
-    items: Mapping[str, Item],
-    asks: Iterable[Ask],
-    judgements: Iterable[Judgement],
-    kind: LabelKind,
+    items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement], kind: LabelKind
 ) -> StudyLabels:
-    """Label the single answers that judges are asked about or people voted on, as in the column
-    `gold` of a frame: by their labels in the data, else by people's votes."""
+    """Label the single answers in asks or judgements, as in the column `gold` of a frame: by their
+    labels in the data, else by people's votes; `kind` is "pass" or "score"."""
     answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
     votes: dict[CaseKey, dict[str, Judgement]] = defaultdict(dict)
     for judgement in judgements:
@@ -200,6 +200,8 @@ def _answer_key(ask: Ask, items: Mapping[str, Item]) -> CaseKey | None:
 
 
 def _label_from_data(item: Item, contestant: str, kind: LabelKind) -> LabelledAnswer | None:
+    """Return the label of an answer in the data; None if it has no label of this kind, or pass and
+    fail labels are even."""
     value = right_verdicts(item.labels).get(contestant)
     if value is None or isinstance(value, str) != (kind == PASS_FAIL):
         return None
@@ -209,7 +211,7 @@ def _label_from_data(item: Item, contestant: str, kind: LabelKind) -> LabelledAn
 
 
 def _has_pass_fail_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
-    """Whether an answer has pass/fail labels. The caller has found no majority among them."""
+    """Whether `kind` is pass/fail and the answer of `contestant` has a label of this kind."""
     own = [one.value for one in item.labels if one.contestant == contestant]
     return kind == PASS_FAIL and any(value in (PASS, FAIL) for value in own)
 
@@ -217,7 +219,8 @@ def _has_pass_fail_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
 def _label_from_votes(
     key: CaseKey, cast: list[Judgement], kind: LabelKind
 ) -> LabelledAnswer | None:
-    """Majority of pass and fail (None if even), or mean of the scores and of each level."""
+    """Return the label that people's votes `cast` give: the majority of pass and fail (None if they
+    are even), or the mean of the scores and of each level of a rubric."""
     item, contestant = key
     given = [one.verdict.scores for one in cast if one.verdict is not None]
     mean = sum(scores[0] for scores in given) / len(given)
@@ -234,8 +237,8 @@ def _label_from_votes(
 
 
 def keep_labelled_answers(item: Item, labels: StudyLabels) -> Item:
-    """Return an item with only its labelled answers, and with these labels as the truth by design,
-    also if they come from votes."""
+    """Return an item with only its labelled answers, and with these labels as its known answers,
+    also if they come from votes; its votes and checks are removed."""
     pairs = [one for one in labels.comparisons if one.item == item.id]
     answers = [one for one in labels.answers if one.item == item.id]
     names = {name for one in pairs for name in (one.first, one.second)}

@@ -1,5 +1,5 @@
-"""Comparisons of a study that people can vote on, weighted by the number of judges whose pick
-changes with the order of the answers, or who disagree with the other judges."""
+"""Comparisons of a study that people can vote on, weighted by the number of raters (judge and
+prompt) whose pick changes with the order of the answers, or who disagree with the other raters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class VotableComparison:
 def votable_comparisons(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> tuple[VotableComparison, ...]:
-    """List the comparisons that the voting rules select and whose texts are in the store."""
+    """List the comparisons that the voting rules select and whose texts are in the store. In modes
+    that show one answer, all are listed: `rules.choose` has no effect."""
     units = store.memoised(
         study,
         ("votable", mode, rules.whom),
@@ -55,7 +56,7 @@ def votable_comparisons(
 def count_by_selection(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> dict[SelectionRule, int]:
-    """Count the comparisons that each selection rule selects."""
+    """Return selection rule -> number of comparisons that it selects in a voting mode."""
     return {
         choose: len(votable_comparisons(store, study, mode, replace(rules, choose=choose)))
         for choose in ("random", "flipped", "split")
@@ -65,6 +66,8 @@ def count_by_selection(
 def _list_all_votable(
     store: Store, study: str, mode: BallotMode, whom: str
 ) -> tuple[VotableComparison, ...]:
+    """List all comparisons (or single answers) that people can vote on in a voting mode, without
+    weights; `whom`: answers to verify, "reference" or the contestants'."""
     answered = _contestants_by_item(store, study)
     if mode == "verify":
         return tuple(_verifiable_answers(answered, whom))
@@ -86,7 +89,7 @@ def _contestants_by_item(store: Store, study: str) -> dict[str, set[str]]:
 
 def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable[VotableComparison]:
     """Yield the answers to verify: the references if `whom` is "reference" and any item has one,
-    else the contestants' answers."""
+    else the contestants' answers. `answered`: item -> contestants with an answer."""
     references = any(REFERENCE in names for names in answered.values())
     for item, names in answered.items():
         for name in sorted(names):
@@ -98,7 +101,7 @@ def _single_answers(
     answered: Mapping[str, set[str]], contestants: set[str]
 ) -> Iterable[VotableComparison]:
     """Yield the answers that voters pass, fail or score: those of the study's contestants, or of
-    all if the study names none."""
+    all if the study names none. `answered`: item -> contestants with an answer."""
     for item, names in answered.items():
         for name in sorted(names - {REFERENCE}):
             if not contestants or name in contestants:
@@ -109,7 +112,9 @@ def _planned_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
     """List the comparisons in the judges' plan that fit the voting mode, so that votes can be
-    compared with verdicts; answers to another question (`@unrelated`) are removed from them."""
+    compared with verdicts; answers to another question (`@unrelated`) are removed from them. In
+    the mode "options", pairs are listed only if the plan has no larger comparison. `answered`: item
+    -> contestants with an answer."""
     found: dict[ComparisonKey, None] = {}
     for item, shown in machine_comparisons(store, study):
         names = tuple(sorted(set(shown.split(SEP)) - {UNRELATED}))
@@ -124,7 +129,8 @@ def _possible_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
     """List all comparisons of the study's contestants: in the mode "options" one per item, of all
-    answers, else all pairs. Used if no planned comparison fits the voting mode."""
+    answers, else all pairs. Used if no planned comparison fits the voting mode. `answered`: item ->
+    contestants with an answer."""
     wanted = set(store.study(study).contestants)
     found: list[ComparisonKey] = []
     for item, names in answered.items():
@@ -159,6 +165,7 @@ def disagreement_weights(
 def _compute_weights(
     store: Store, study: str, choose: SelectionRule
 ) -> tuple[tuple[ComparisonKey, int], ...]:
+    """Return the pairs (comparison, weight) of `disagreement_weights`."""
     weights: Counter[ComparisonKey] = Counter()
     picks_by_rater: dict[ComparisonKey, Counter[str]] = defaultdict(Counter)
     for (comparison, _), by_order in _picks_by_order(store, study).items():
@@ -173,7 +180,8 @@ def _compute_weights(
 def _picks_by_order(
     store: Store, study: str
 ) -> dict[tuple[ComparisonKey, str], dict[str, Counter[str]]]:
-    """Return (comparison, rater) -> order -> counts of picks; a rater is a judge with a prompt."""
+    """Return (comparison, rater) -> order -> counts of picks, without people and noise-floor
+    repeats; a rater is a judge with a prompt."""
     found: dict[tuple[ComparisonKey, str], dict[str, Counter[str]]] = {}
     for row in store.frame_rows(study):
         _, item, judge, prompt, shown, _, _, noise, _, status, pick, *_ = row

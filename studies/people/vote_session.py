@@ -16,11 +16,7 @@ from typing import Final
 from studies.domain import AnswerCheck, Ask, Judgement, Verdict
 from studies.errors import StudyError
 from studies.people.next_ballot import BallotPicker, VoterProgress
-from studies.people.votable import (
-    ComparisonKey,
-    VotableComparison,
-    votable_comparisons,
-)
+from studies.people.votable import ComparisonKey, VotableComparison, votable_comparisons
 from studies.sources.building.recorded_verdict import VOTE_PROMPT
 from studies.store.ballot_queries import (
     REASON_PREFIX,
@@ -49,7 +45,8 @@ back."""
 
 
 class StaleBallot(StudyError):
-    """Raised if the same voter has changed the ballot in another window."""
+    """Raised if the ballot was changed or deleted after the page showed it, such as by the same
+    voter in another window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class VoteSession:
 
     # ---- next ballot ---------------------------------------------------------------------------
 
-    def next(self) -> Ballot | None:
+    def next_ballot(self) -> Ballot | None:
         """Return the voter's open ballot, else a repeat or a new ballot, and store it as shown now;
         None if there is none of these. Outdated open ballots are deleted first."""
 
@@ -111,11 +108,13 @@ class VoteSession:
         comment: str = "",
         criteria: tuple[str, ...] = (),
     ) -> Ballot:
-        """Store a new or changed vote; `criteria` are in the order of the verdict's rubric levels.
+        """Store a new or changed vote; return its ballot. `criteria` are in the order of the
+        verdict's rubric levels, `comment` is the voter's.
 
         `position` is the index of the ballot among this voter's ballots. `stamp` is the value of
         `Ballot.done` (time of the vote or skip; 0 if open) that the page received with the ballot.
-        If the stored value differs, StaleBallot is raised.
+        If the stored value differs, StaleBallot is raised; StudyError if the item has changed or
+        the answer picked is not on the ballot.
         """
 
         def work(connection: sqlite3.Connection) -> Ballot:
@@ -145,7 +144,7 @@ class VoteSession:
 
     def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
         """Store this voter's verification of a single answer, which is not a judgement; `position`
-        and `stamp` are as in `vote`."""
+        and `stamp` are as in `vote`. Voter and contestant of `check` are those of the ballot."""
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
@@ -157,6 +156,9 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def skip(self, position: int, stamp: float, comment: str = "") -> None:
+        """Mark a ballot as skipped, unless it has a vote; `position` and `stamp` are as in
+        `vote`."""
+
         def work(connection: sqlite3.Connection) -> None:
             ballot = self._require_unchanged(connection, position, stamp)
             if ballot.state != "voted":  # skipping an earlier vote leaves it unchanged
@@ -201,14 +203,15 @@ class VoteSession:
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def previous_ballot(self, position: int) -> Ballot | None:
-        """Return the ballot before the voter's ballot number `position`; None for the first."""
+        """Return the ballot before the voter's ballot number `position`, and store it as shown now;
+        None for the first."""
         return self._show_ballot(lambda place: place < position)
 
     def following_ballot(self, position: int) -> Ballot | None:
-        """Return the ballot after the voter's ballot number `position`; None if there is none, or
-        if it is still open.
+        """Return the ballot after the voter's ballot number `position`, and store it as shown now;
+        None if there is none, or if it is still open.
 
-        If the result is None, the page shows the ballot that `next` returns.
+        If the result is None, the page shows the ballot that `next_ballot` returns.
         """
         mine = [
             b
@@ -239,6 +242,8 @@ class VoteSession:
     def _require_unchanged(
         self, connection: sqlite3.Connection, position: int, stamp: float
     ) -> Ballot:
+        """Return the voter's ballot number `position`; StaleBallot if there is none, or if its time
+        of vote or skip is not `stamp`."""
         mine = read_ballots(connection, self.study, self.voter)
         ballot = next((b for b in mine if b.position == position), None)
         if ballot is None or abs(ballot.done - stamp) > STAMP_TOLERANCE:
@@ -284,7 +289,8 @@ def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) ->
 
 @dataclass(frozen=True, slots=True)
 class VoterSummary:
-    """A voter in the list of voters: numbers of ballots, and time of the last action."""
+    """A voter in the list of voters: numbers of ballots, and time (`last`) of the last action or of
+    the last ballot shown."""
 
     voter: str
     voted: int

@@ -18,11 +18,7 @@ from typing import Final, NamedTuple
 
 from studies.sharing.visitor_store import VISITORS_FOLDER
 from studies.store.queries.run_queries import delete_runs, has_live_run
-from studies.store.queries.visitor_queries import (
-    study_owners,
-    unused_studies,
-    used_store_bytes,
-)
+from studies.store.queries.visitor_queries import study_owners, unused_studies, used_store_bytes
 from studies.store.store import Store
 
 DAY_SECONDS: Final = 86_400.0
@@ -44,8 +40,9 @@ class ExpiredCounts(NamedTuple):
 def delete_unused_studies_and_uploads(
     store: Store, days: float, now: float | None = None
 ) -> ExpiredCounts:
-    """Delete visitors' studies without a live run and uploads, if unused for `days`; `store` must
-    be the unrestricted store."""
+    """Delete visitors' studies that were unused for `days` and have no live run, and the folders of
+    visitors who then own no study and uploaded nothing in this time; return both numbers. `store`
+    must be the unrestricted store. `now` is the time in seconds since 1970 (None: the present)."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
     expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
     for name in expired:
@@ -57,7 +54,8 @@ def make_room(store: Store, max_bytes: int, now: float | None = None) -> bool:
     """Return whether the store and visitors' files have fewer than `max_bytes`, after deleting
     visitors' studies and uploads as needed, the longest unused first.
 
-    Studies used in the last RECENT_SECONDS, with a live run or without an owner are kept.
+    Studies used in the last RECENT_SECONDS, with a live run or without an owner are kept. `now` is
+    the time in seconds since 1970 (None: the present).
     """
     if used_bytes(store) < max_bytes:
         return True

@@ -86,7 +86,8 @@ def _check_integrity(path: Path, repo: str) -> None:
 
 
 def save_snapshot(store: Store, repo: str, token: str | None) -> None:
-    """Upload a consistent copy of the store to the dataset in one commit."""
+    """Upload a consistent copy of the store to the dataset in one commit; a missing dataset is
+    created as a private one."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / SNAPSHOT_FILE
         copy_store(store.path, copy)
@@ -160,6 +161,7 @@ class BackupThread:
         return self._query(finished_runs_stamp)
 
     def _query(self, query: Callable[[Store], object]) -> object:
+        """Return the result of a query on the store; None, and a warning, if it cannot be read."""
         try:
             return query(self._store)
         except (StoreError, sqlite3.Error) as error:
@@ -174,5 +176,6 @@ def snapshot_settings() -> tuple[str, str | None] | None:
 
 
 def _scrub_token(error: Exception, token: str | None) -> str:
-    message = " ".join(str(error).split())[:300]
-    return message.replace(token, "…") if token else message
+    """Return the first 300 characters of an error's message, with "…" in place of the token."""
+    message = " ".join(str(error).split())
+    return (message.replace(token, "…") if token else message)[:300]

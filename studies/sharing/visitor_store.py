@@ -123,11 +123,12 @@ class VisitorStore(Store):
         self.require_owner(name)
         if other != self.name_for_owner(other):
             raise StudyError(f"a study of yours is named {self.name_for_owner(other)!r} here")
-        self._cache.drop(name)
+        self._cache.drop_study(name)
         self._unrestricted.rename_study(name, other)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """Return the stored text of a prompt of an ownerless study; None for other studies.
+        """Return the stored text of a prompt of an ownerless study; None for other studies, or
+        unless the store has exactly one version of the prompt.
 
         For other studies, the text could be another visitor's prompt of the same name.
         """
@@ -173,6 +174,7 @@ class VisitorStore(Store):
         return _VisitorWriter(self._open_writer, self._update_is_full)
 
     def _update_is_full(self) -> None:
+        """Update whether the space for visitors' studies is full, which the triggers read."""
         self._full = not self._has_room()
 
     def _open_writer(self) -> sqlite3.Connection:
@@ -233,10 +235,13 @@ class _VisitorWriter(StoreWriter):
             raise
 
     def submit_from(self, *_: object) -> None:
+        """Raise AccessDenied: a run writes through the unrestricted store."""
         raise AccessDenied("a run must write to the store without visitor limits")
 
 
 def visitor_folder(store: Path, owner: str) -> Path:
+    """Return the folder of a visitor's uploads and prompts, beside the store file `store`; `owner`
+    is the visitor's hash."""
     return store.parent / VISITORS_FOLDER / (owner[:24] or "nobody")
 
 

@@ -41,6 +41,7 @@ def current_visitor() -> Visitor:
 
 @contextmanager
 def as_visitor(visitor: Visitor) -> Iterator[None]:
+    """Context in which `current_visitor` returns `visitor`."""
     token = _CURRENT_VISITOR.set(visitor)
     try:
         yield
@@ -49,7 +50,8 @@ def as_visitor(visitor: Visitor) -> Iterator[None]:
 
 
 def visitor_from_secret(secret: object, token: object = "", address: str = "") -> Visitor:
-    """Return the visitor with this secret and link token; an invalid value gives an empty hash."""
+    """Return the visitor with this secret and link token; an invalid value gives an empty hash.
+    `address` is the network address of the request."""
     return Visitor(_hash_secret("owner", secret), _hash_secret("share", token), address)
 
 

@@ -41,7 +41,7 @@ class CatalogueEntry:
 
 
 @cache
-def all_sets() -> tuple[CatalogueEntry, ...]:
+def all_data_sets() -> tuple[CatalogueEntry, ...]:
     """Return all data sets of the catalogue."""
     entries: Any = load_yaml(CATALOGUE_FILE.read_text(encoding="utf-8"))
     return tuple(_parse_entry(FieldReader(entry, CATALOGUE_FILE.name)) for entry in entries)
@@ -50,7 +50,7 @@ def all_sets() -> tuple[CatalogueEntry, ...]:
 def _parse_entry(reader: FieldReader) -> CatalogueEntry:
     texts = ("name", "format", "licence", "holds", "hub", "home", "split")
     values: dict[str, Any] = {name: reader.text(name) for name in texts}
-    values |= {name: reader.whole(name, 0) for name in ("rows", "megabytes")}
+    values |= {name: reader.whole_number(name, 0) for name in ("rows", "megabytes")}
     values |= {name: reader.texts(name) for name in ("splits", "columns")}
     found = CatalogueEntry(**values, mapping=reader.text_map("mapping"))
     reader.refuse_unknown_keys()
@@ -59,11 +59,11 @@ def _parse_entry(reader: FieldReader) -> CatalogueEntry:
 
 def hub_sets() -> tuple[CatalogueEntry, ...]:
     """Return the data sets that can be opened as `hub:…`."""
-    return tuple(entry for entry in all_sets() if entry.hub)
+    return tuple(entry for entry in all_data_sets() if entry.hub)
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
     """Return the catalogue entry of a Hub dataset: the one for its config or file, else the one for
-    the repository."""
+    the repository; None without an entry."""
     known = {entry.hub.casefold(): entry for entry in reversed(hub_sets())}
     return known.get(f"{repo}:{config}".casefold()) or known.get(repo.casefold())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.table_formats.json_lines import parse_cell
+from studies.files.table_formats.json_lines import parse_json_cell
 from studies.files.tables import SourceTable, text_of
 from studies.sources.building.recorded_verdict import Pick
 
@@ -63,7 +63,7 @@ class RowCells:
         return words[word]
 
     def number(self, column: str) -> float | None:
-        """Return the number in a cell, or None for an empty cell."""
+        """Return the number in a cell, None for an empty cell; SourceError for any other text."""
         value = self.row.get(column)
         if value is None or value != value or value == "":
             return None
@@ -101,7 +101,7 @@ class MappedCells(RowCells):
         """Return the value of a field; None if no column is mapped to it."""
         return self.row.get(self.fields[name]) if name in self.fields else None
 
-    def joined_text(self, name: str) -> str:
+    def text_in_paragraphs(self, name: str) -> str:
         """Return the text of a field; the elements of a list (or their `content`) become
         paragraphs."""
         value = self.value(name)
@@ -127,11 +127,12 @@ class MappedCells(RowCells):
 
 def cells_of(table: SourceTable) -> Iterator[RowCells]:
     """Yield the cells of each row of a table."""
-    return (RowCells(row, table.where(index), index) for index, row in enumerate(table.rows))
+    return (RowCells(row, table.row_place(index), index) for index, row in enumerate(table.rows))
 
 
 def id_from_text(prefix: str, *texts: str) -> str:
-    """Derive an id from the texts of a question, so that equal questions have equal ids."""
+    """Derive an id, `<prefix>-<hash>`, from the texts of a question, so that equal questions have
+    equal ids."""
     return f"{prefix}-{hashlib.sha256(chr(31).join(texts).encode()).hexdigest()[:10]}"
 
 
@@ -142,11 +143,12 @@ def content_text(turn: Any) -> str:
 
 def parse_list(value: Any) -> Any:
     """Parse a cell with the JSON text of a list; return any other cell, and a list, unchanged."""
-    return parse_cell(value, "[")
+    return parse_json_cell(value, "[")
 
 
 def parse_conversation(value: Any) -> list[dict[str, str]]:
-    """Parse a conversation, given as a list or as JSON text, to a list of {role, content}."""
+    """Parse a conversation, given as a list or as JSON text, to a list of {role, content}; empty
+    for any other cell."""
     found = parse_list(value)
     turns = [turn for turn in found if isinstance(turn, dict)] if isinstance(found, list) else []
     return [{"role": str(turn.get("role", "")), "content": content_text(turn)} for turn in turns]
@@ -160,7 +162,8 @@ def parse_texts(value: Any) -> list[str]:
 
 
 def join_turns(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, str]:
-    """Join the turns of a conversation into one question text and one answer text."""
+    """Join the turns of a conversation into one question text and one answer text; with at most one
+    question, only the first answer is returned."""
     if len(questions) <= 1:
         return "".join(questions), "".join(answers[:1])
     question, answer = (
@@ -171,7 +174,7 @@ def join_turns(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, s
 
 
 def split_conversation(turns: Sequence[Mapping[str, str]]) -> tuple[list[str], list[str]]:
-    """Split a conversation into the user's and the assistant's turns."""
+    """Split a conversation into the user's and the assistant's turns; others are left out."""
     questions = [turn["content"] for turn in turns if turn["role"] in ("user", "human", "prompter")]
     answers = [turn["content"] for turn in turns if turn["role"] in ("assistant", "gpt", "model")]
     return questions, answers

@@ -15,7 +15,7 @@ from studies.sources.formats.benchmarks import matches_arena_hard
 from studies.sources.formats.labelled_pairs import matches_judgebench
 from studies.sources.formats.pair_annotations import matches_annotations
 from studies.sources.formats.preference_sets import matches_themis
-from studies.sources.source_format import tables_in
+from studies.sources.source_format import table_files_in
 
 FOLDER_FORMATS: Final = {
     "alpaca-eval": matches_annotations,
@@ -30,11 +30,12 @@ MAX_FILES: Final = 5_000
 
 
 def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
-    """Return the format, and the joined rows of all files of this format in a folder; None if no
-    file has one of FOLDER_FORMATS (with `format`: this format)."""
+    """Return the format, and the joined rows of all files of this format in a folder and its
+    subfolders; None if no file has one of FOLDER_FORMATS (with `format`: this format), SourceError
+    if files have several."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
-    for path in _list_tables_below(folder):
+    for path in _list_table_files_below(folder):
         table = read_table(path)
         name = next((name for name, matches in FOLDER_FORMATS.items() if matches(table)), "")
         if name and format in ("", name):
@@ -76,7 +77,7 @@ def find_arrow_files(folder: Path) -> list[Path]:
     return [path for path in found if (path.parent / "state.json").is_file()]
 
 
-def find_files(source: str, folder: Path) -> list[Path]:
+def find_files_by_pattern(source: str, folder: Path) -> list[Path]:
     """List the files that match a pattern such as `runs/*.jsonl`; empty if `source` has no
     wildcard. SourceError if none or too many match."""
     if not any(sign in source for sign in "*?["):
@@ -90,11 +91,12 @@ def find_files(source: str, folder: Path) -> list[Path]:
     return _check_file_count(found, source)
 
 
-def join_files(
+def read_files_as_one_table(
     paths: Sequence[Path], find_format: Callable[[SourceTable, Path], str]
 ) -> tuple[str, SourceTable]:
     """Read several files of one format as one table; return the format and the table. `find_format`
-    returns the format of a file; different formats are a SourceError."""
+    returns the format of a file; different formats, or a file of one JSON object, are a
+    SourceError."""
     tables = [read_table(path) for path in paths]
     formats: dict[str, str] = {}
     for table, path in zip(tables, paths, strict=True):
@@ -113,22 +115,25 @@ def join_files(
     return next(iter(formats)), _concatenate_tables(paths[0].parent, tables, [])
 
 
-def list_tables(folder: Path) -> list[Path]:
+def list_table_files(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders."""
-    return _check_file_count(tables_in(folder), folder.name)
+    return _check_file_count(table_files_in(folder), folder.name)
 
 
-def _list_tables_below(folder: Path) -> list[Path]:
-    """List the table files of a folder and of its subfolders, two levels deep."""
+def _list_table_files_below(folder: Path) -> list[Path]:
+    """List the table files of a folder and of its subfolders, two levels deep; SourceError if there
+    are more than MAX_FILES."""
     return _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name)
 
 
 def _files_below(folder: Path) -> list[Path]:
+    """List the files of a folder and of its subfolders, two levels deep, without links."""
     found = (path for pattern in _PATTERNS for path in folder.glob(pattern))
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
 def _check_file_count(paths: list[Path], name: str) -> list[Path]:
+    """Return the paths; SourceError, which names the source `name`, if they are too many."""
     if len(paths) > MAX_FILES:
         raise SourceError(
             f"{name}: {len(paths):,} files, more than {MAX_FILES:,}; import a part of them"
@@ -137,6 +142,8 @@ def _check_file_count(paths: list[Path], name: str) -> list[Path]:
 
 
 def _concatenate_tables(folder: Path, tables: list[SourceTable], other: list[str]) -> SourceTable:
+    """Join the rows of several files of a folder to one table; a note of the table names the files
+    `other`, which were left out."""
     rows = [row for table in tables for row in table.rows]
     current_limits().check_rows(len(rows), folder.name)
     of_files = [f"{table.name}: {note}" for table in tables for note in table.notes]
@@ -146,6 +153,6 @@ def _concatenate_tables(folder: Path, tables: list[SourceTable], other: list[str
         named = ", ".join(other[:3]) + (", …" if len(other) > 3 else "")
         notes.append(f"{len(other):,} files of other kinds were left out: {named}")
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
-    places = [table.where(index) for table in tables for index in range(len(table.rows))]
+    places = [table.row_place(index) for table in tables for index in range(len(table.rows))]
     kind, listed = tables[0].kind, tuple(notes)
     return SourceTable(folder.name, kind, columns, rows, notes=listed, places=places)

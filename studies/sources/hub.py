@@ -1,9 +1,9 @@
-"""Read datasets of the Hugging Face Hub: only the rows of the slice are streamed, at a fixed
-commit.
+"""Read datasets of the Hugging Face Hub at a fixed commit; only the rows that `data.split` names
+are streamed.
 
 Address: `hub:owner/name[:config][@revision]`; config and revision are optional. A config with the
-suffix of a table file is a file of the repository. No code of a dataset is run, and only the user's
-own token is sent.
+suffix of a table file is a file of the repository, which is read whole. No code of a dataset is
+run, and only the user's own token is sent.
 """
 
 from __future__ import annotations
@@ -80,13 +80,15 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
             table = _read_repo_file(address, commit, allowed)
         else:
             columns = known.columns if known else ()
-            table = _read_rows(address, spec.split, columns, commit, allowed)
+            table = _read_dataset_rows(address, spec.split, columns, commit, allowed)
     return spec, table, commit
 
 
-def _read_rows(
+def _read_dataset_rows(
     address: HubAddress, split: str, columns: tuple[str, ...], commit: str, token: str | bool
 ) -> SourceTable:
+    """Read rows of a Hub dataset at a commit: those of `split`, such as "test[:200]" (at most
+    MAX_DEFAULT_ROWS if it names no end); of Parquet files, only these `columns` (empty: all)."""
     import datasets
 
     repo, (name, start, stop) = address.repo, _parse_split(split)
@@ -114,6 +116,8 @@ def _read_rows(
 
 
 def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
+    """Return the rows, with images as data URLs; SourceError if they are too large in total.
+    `split` is used in the message."""
     out: list[Row] = []
     size, max_bytes = 0, current_limits().unpacked_bytes
     for row in rows:
@@ -140,7 +144,8 @@ def _parse_split(split: str) -> tuple[str, int, int]:
 
 
 def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> SourceTable:
-    """Read one file of the repository; its size is checked before it is downloaded."""
+    """Read the file that `address` names, at a commit of its repository; the size is checked before
+    the file is downloaded."""
     from huggingface_hub import HfApi, hf_hub_download
 
     repo, file = address.repo, address.file
@@ -153,9 +158,10 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
 
 
 def _images_as_urls(value: Any) -> Any:
-    """Convert images given as bytes to data URLs, also in lists; return other values unchanged."""
+    """Convert images given as bytes to data URLs, and those without bytes to their paths, also in
+    lists; return other values unchanged."""
     if isinstance(value, dict) and set(value) == {"bytes", "path"}:
-        return _data_url(value["bytes"]) if value["bytes"] else value["path"]
+        return _image_data_url(value["bytes"]) if value["bytes"] else value["path"]
     if isinstance(value, list):
         return [_images_as_urls(part) for part in value]
     return value
@@ -164,7 +170,7 @@ def _images_as_urls(value: Any) -> Any:
 _IMAGE_KINDS: Final = {b"\xff\xd8": "jpeg", b"\x89P": "png", b"GI": "gif", b"RI": "webp"}
 
 
-def _data_url(content: bytes) -> str:
+def _image_data_url(content: bytes) -> str:
     kind = _IMAGE_KINDS.get(content[:2], "png")
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 

@@ -56,7 +56,8 @@ _OUTSIDE_MARKS: Final = ("..", "::", "://", ":\\")
 
 
 def card_data_files(card: str) -> Iterator[str]:
-    """Yield the paths of data files and data folders that a dataset card (its text) names."""
+    """Yield the paths of data files and data folders that a dataset card (its text) names; none for
+    invalid YAML, SourceError if its YAML is too large."""
     import yaml  # with the loader; not needed for other sources
 
     from studies.spec.yaml_text import BoundedYamlLoader, YamlTooLarge
@@ -95,6 +96,7 @@ def extract_front_matter(card: str) -> str | None:
 
 
 def _flatten_texts(value: Any) -> Iterator[str]:
+    """Yield a text, or all texts inside lists and objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -106,7 +108,8 @@ def _flatten_texts(value: Any) -> Iterator[str]:
 
 
 def check_files(files: Iterable[str], repo: str) -> None:
-    """Raise SourceError for a data file outside the repository, and for an archive."""
+    """Raise SourceError for a data file outside the repository, and for an archive or serialised
+    object."""
     for file in files:
         if not file.startswith(f"hf://datasets/{repo}@") or "/../" in file or "::" in file:
             raise _outside_error(repo, file)

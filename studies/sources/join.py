@@ -106,6 +106,8 @@ def _join_file(
     table: SourceTable,
     column: str,
 ) -> FileJoin:
+    """Add a contestant's answers in the `column` of a file to `answers`; return the counts.
+    `positions`: join key -> indexes of its questions in `answers`; `on`: columns of the key."""
     found: dict[JoinKey, list[str]] = defaultdict(list)
     for row in table.rows:
         found[join_key(row, on)].append(text_of(row.get(column)))
@@ -149,8 +151,8 @@ def answer_column(table: SourceTable, contestant: str) -> str:
     """Return the name of the column with a contestant's answers.
 
     It is the only column named like the contestant or by a word such as `response`, else the only
-    column that is not a known column of questions. Several candidates are an error, because a guess
-    could take another model's answers.
+    one whose name contains such a word, else the only column that is not a known column of
+    questions. Several candidates are an error, because a guess could take another model's answers.
     """
     others = [name for name in table.columns if name not in _KEY_COLUMNS]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
-from studies.files.table_formats.nested_columns import find_rows_in_object, is_path
+from studies.files.table_formats.nested_columns import find_rows_in_object, is_nested_path
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
 from studies.sources import folder_tables, hub, reply_reading
 from studies.sources.building.builder import SourceBuilder
@@ -58,6 +58,7 @@ class LoadedSource:
 
     @property
     def verdicts(self) -> int:
+        """Number of recorded verdicts."""
         return self.shards.rows if self.shards else len(self.judgements)
 
     def summary_lines(self) -> list[str]:
@@ -70,13 +71,15 @@ class LoadedSource:
         return lines + [f"note: {note}" for note in self.notes]
 
     def pin_revision(self, spec: DataSpec) -> DataSpec:
-        """Return the spec with the commit that was read, so that the study can be reproduced."""
+        """Return the spec with the commit that was read, so that the study can be reproduced;
+        unchanged if the source is not on the Hub."""
         if not self.revision:
             return spec
         return replace(spec, source=f"{spec.source.partition('@')[0]}@{self.revision}")
 
     def select_slice(self, spec: DataSpec) -> LoadedSource:
-        """Return the source with only the items of a study's slice and the verdicts on them."""
+        """Return the source with only the items of a study's slice and the verdicts on them; the
+        summary `shards` still counts all verdicts."""
         items = select_slice(self.items, spec)
         selected = {item.id for item in items}
         return replace(
@@ -142,8 +145,12 @@ def _list_files_to_join(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
         mapped = spec.mapping and spec.format in (detect.AUTO_FORMAT, TABLE_FORMAT)
         if folder_tables.find_arrow_files(path):
             return []
-        return folder_tables.list_tables(path) if mapped else []
-    return [] if path.exists() else folder_tables.find_files(expand_source(spec.source), folder)
+        return folder_tables.list_table_files(path) if mapped else []
+    return (
+        []
+        if path.exists()
+        else folder_tables.find_files_by_pattern(expand_source(spec.source), folder)
+    )
 
 
 def _read_several_files(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
@@ -154,7 +161,7 @@ def _read_several_files(spec: DataSpec, paths: list[Path], folder: Path) -> Load
     def find_format(table: SourceTable, path: Path) -> str:
         return _find_format(spec, table, path)[0].name
 
-    format, table = folder_tables.join_files(paths, find_format)
+    format, table = folder_tables.read_files_as_one_table(paths, find_format)
     loaded = read_source(replace(spec, format=format), paths[0], folder, table)
     return replace(loaded, format_reason=f"{len(paths):,} files, {loaded.format_reason}")
 
@@ -169,8 +176,9 @@ def read_source(
 ) -> LoadedSource:
     """Detect the format of a source and read its items and verdicts.
 
-    `table` has the rows of a file or Hub dataset (None for a folder or log files), `revision` is
-    the commit of a Hub dataset, `paths` are the files if the source is a list of log files.
+    `folder` is the base folder of the paths in `data.files`, `table` has the rows of a file or Hub
+    dataset (None for a folder or log files), `revision` is the commit of a Hub dataset, `paths` are
+    the files if the source is a list of log files.
     """
     if table is None and path.is_dir():
         table = _join_folder(spec, path)
@@ -180,7 +188,7 @@ def read_source(
     _check_data_keys(spec, name)
     if table is not None and spec.mapping and name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    builder = _read_rows(OpenSource(spec, path, folder, table, paths), source_format)
+    builder = _read_with_format(OpenSource(spec, path, folder, table, paths), source_format)
     if spec.read or builder.needs_reading:
         how = spec.read or builder.reply_format or reply_reading.AUTO_READ
         reply_reading.read_recorded_replies(builder, how)
@@ -215,9 +223,10 @@ def read_source(
 
 
 def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> SourceTable | None:
-    """Return the table. For a file that is one JSON object of no known format, return the rows in
-    the object; or the object as the only row, if the mapping names paths from its top
-    (`key[].field`)."""
+    """Return the table; for a file that is one JSON object and a study that names no format, a
+    table of the rows in the object. With a mapping, the object itself is the only row if the
+    mapping names paths from its top (`key[].field`) or the object has no rows; without one, an
+    object of a known format, or without rows, is returned unchanged."""
     if table is None or table.json_object is None:
         return table
     if spec.format not in (detect.AUTO_FORMAT, TABLE_FORMAT):
@@ -225,7 +234,9 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
     whole = replace(table, rows=[dict(table.json_object)], json_object=None)
     inside = find_rows_in_object(table)
     if spec.mapping:
-        top = all(name in whole.columns or is_path(name, whole.columns) for name in spec.mapping)
+        top = all(
+            name in whole.columns or is_nested_path(name, whole.columns) for name in spec.mapping
+        )
         return whole if top or inside is None else inside
     known = bool(detect.matching_formats(table, path))
     return table if known or inside is None else inside
@@ -233,7 +244,7 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
     """Join the files of a folder into one table; None if the format reads whole folders itself, or
-    if no file has a format whose files are joined."""
+    if the folder has neither files of a format that is joined nor those of a dataset."""
     named = "" if spec.format == detect.AUTO_FORMAT else spec.format
     if not named and detect.matching_formats(None, path):
         return None
@@ -244,7 +255,7 @@ def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
     return folder_tables.read_dataset_folder(path) if named != "evenhand-shards" else None
 
 
-def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
+def _read_with_format(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
     """Read a source; a row of unexpected structure raises SourceError, a file in `data.files` that
     the format has not read StudyError."""
     try:
@@ -269,6 +280,8 @@ def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder
 
 
 def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], name: str) -> None:
+    """Raise SourceError if a source has too many contestants, judges (counted per prompt) or
+    categories."""
     contestants = {who for item in items for who in item.responses}
     contestants |= {who for judgement in judgements for who in judgement.ask.shown}
     judge_prompts = {(j.ask.judge, j.ask.prompt) for j in judgements}
@@ -294,7 +307,8 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
 
 
 def _check_data_keys(spec: DataSpec, name: str) -> None:
-    """Raise StudyError for keys of `data` that the format ignores, and for a missing mapping."""
+    """Raise StudyError for `files`, `join` or `mapping` with Evenhand's own items, for a split that
+    the source cannot have, and for format `table` without a mapping."""
     if name == "evenhand":
         for key in ("files", "join", "mapping"):
             if getattr(spec, key):

@@ -60,7 +60,7 @@ def render_table_of_formats() -> str:
 
 
 def write_table(docs: Path) -> None:
-    """Replace the table of formats in docs/formats.md by the current one."""
+    """Replace the table of formats in the file `docs` (docs/formats.md) by the current one."""
     text = docs.read_text(encoding="utf-8")
     start = text.index("| `--format` |")
     end = text.index("\n\n", start) + 1

@@ -20,11 +20,13 @@ class VerdictReader(Protocol):
     """Reader that extracts verdicts from recorded replies, in all known formats."""
 
     @property
-    def formats(self) -> Sequence[str]: ...
+    def formats(self) -> Sequence[str]:
+        """Names of the verdict formats."""
 
-    def read(self, format: str, reply: str, options: int) -> RecordedReading: ...
+    def read(self, format: str, reply: str, options: int) -> RecordedReading:
+        """Return the verdict in a reply about `options` answers, or why there is none."""
 
-    def detect(self, replies: Sequence[tuple[str, int]]) -> str:
+    def detect_format(self, replies: Sequence[tuple[str, int]]) -> str:
         """Return the verdict format of replies, each given with its number of options; empty if no
         format is clear."""
 
@@ -39,9 +41,10 @@ def register_reader(reader: VerdictReader) -> None:
 def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
     """Replace the verdicts of a source by those read from its replies; add notes with the counts.
 
-    The format `auto` is replaced by the format detected from the replies.
+    The format `auto` is replaced by the format detected from the replies. SourceError if there are
+    no replies, if no format is clear, or if the file does not record which answer they call A.
     """
-    reader = _reader_for_format(format)
+    reader = _require_reader_that_knows(format)
     if not builder.labels_recorded:
         raise SourceError(
             "the file does not record which answer its replies call A, so no verdict can be read "
@@ -55,7 +58,7 @@ def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
         )
     how = "set by data.read"
     if format == AUTO_READ:
-        format, how = reader.detect(replies), "detected; data.read sets another format"
+        format, how = reader.detect_format(replies), "detected; data.read sets another format"
         if not format:
             raise SourceError(
                 "the replies have no plain verdict markers. Set the verdict format in data.read "
@@ -73,7 +76,9 @@ def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
         )
 
 
-def _reader_for_format(format: str) -> VerdictReader:
+def _require_reader_that_knows(format: str) -> VerdictReader:
+    """Return the registered reader; StudyError if there is none, or if it does not know the
+    format."""
     if not _registered:
         raise StudyError(
             "data.read: replies cannot be read here, because no reader is registered; import the "

@@ -49,7 +49,7 @@ def _passes_filters(item: Item, spec: DataSpec) -> bool:
 
 
 def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
-    """Sample items by a seeded hash of their ids.
+    """Return `count` items, sampled by a seeded hash of their ids and sorted by id.
 
     A larger sample contains every smaller one, so a study whose sample grows can reuse its earlier
     calls.
@@ -62,6 +62,7 @@ def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
 
 
 def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list[Item]:
+    """Return at most `count` items for each value of a field, sampled by the seed, sorted by id."""
     strata: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         strata[field_value(item, field)].append(item)
@@ -73,8 +74,9 @@ def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list
 
 
 def field_value(item: Item, field: str) -> str:
-    """Return the value of an item's field, named as in a study file: id, category, meta.x,
-    checks.follows."""
+    """Return the value of an item's field as text, named as in a study file: id, category, meta.x,
+    checks.follows, checks.harmful, reference (whether it has one) or images (their number);
+    StudyError for any other."""
     if field.startswith("meta."):
         return item.meta.get(field[5:], "")
     if field.startswith("checks."):

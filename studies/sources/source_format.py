@@ -95,7 +95,7 @@ def reads(
     """Declare the decorated function as the reader of a format.
 
     `gives` states what a study of such a file has. `table` and `folder` recognise the format. The
-    reader's docstring is its line in docs/formats.md: the first sentence states what it reads,
+    reader's docstring is its line in docs/formats.md: the first paragraph states what it reads,
     the rest are notes.
     """
 
@@ -111,9 +111,11 @@ def make_column_matcher(signs: Signs) -> Callable[[SourceTable], str]:
     """Return a function that recognises a table by its columns: it returns the reason of the first
     of `signs` that matches, or ""."""
     columns = {tuple(names.split(", ")): why for names, why in signs.items()}
-    return lambda table: next((why for names, why in columns.items() if table.has(*names)), "")
+    return lambda table: next(
+        (why for names, why in columns.items() if table.has_columns(*names)), ""
+    )
 
 
-def tables_in(folder: Path) -> list[Path]:
+def table_files_in(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders, sorted by name."""
     return sorted(path for path in folder.iterdir() if path.is_file() and is_table_file(path))

@@ -13,17 +13,19 @@ T = TypeVar("T")
 
 
 def load_yaml(text: str) -> object:
-    """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
+    """Parse a YAML text; raise a ValueError, which names the line, if it is invalid, or if it is
+    too long."""
     from studies.spec import yaml_text  # PyYAML is not needed to measure a table
 
     return yaml_text.load_yaml(text)
 
 
-def find_line(text: str, place: str) -> int:
-    """Return the line of a key such as `judges[0].price.input` in a valid YAML text."""
+def find_line_of_key(text: str, place: str) -> int:
+    """Return the line of the key `place`, such as `judges[0].price.input`, in a valid YAML text; if
+    it is absent, the line of its block, or 0 for a key at the top level."""
     from studies.spec import yaml_text
 
-    return yaml_text.find_line(text, place)
+    return yaml_text.find_line_of_key(text, place)
 
 
 class FieldReader:
@@ -36,11 +38,11 @@ class FieldReader:
         self._known: set[str] = set()
         self.where = where
 
-    def at(self, key: str) -> str:
+    def key_place(self, key: str) -> str:
         return f"{self.where}: {key}" if ":" not in self.where else f"{self.where}.{key}"
 
     def field_error(self, key: str, message: str) -> StudyError:
-        return StudyError(f"{self.at(key)}: {message}")
+        return StudyError(f"{self.key_place(key)}: {message}")
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
         """Return a field's value, converted by `accept`; the default for an absent or null field.
@@ -57,14 +59,14 @@ class FieldReader:
     def text(self, key: str, default: str = "") -> str:
         return self.take(key, default, as_text, "text")
 
-    def whole(self, key: str, default: int, low: int = 0, high: int = 10**9) -> int:
+    def whole_number(self, key: str, default: int, low: int = 0, high: int = 10**9) -> int:
         return self.take(
             key, default, lambda v: _as_integer(v, low, high), f"a whole number {low}-{high}"
         )
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
-        """Return a field's value, which must be one of `options`; the error suggests the closest
-        option."""
+        """Return a field's value, which must be one of `options`; `default` for an absent field.
+        The error suggests the closest option."""
         known = list(options)
         value = self.text(key, default)
         if value not in known:
@@ -74,13 +76,15 @@ class FieldReader:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a field's list of texts; a single text becomes a list of one."""
+        """Return a field's list of texts; a single text becomes a list of one, an absent field
+        gives an empty tuple."""
         return self.take(key, (), _as_texts, "a list of texts")
 
     def text_map(self, key: str) -> dict[str, str]:
         return self.take(key, {}, _as_text_map, "key: text pairs")
 
     def items(self, key: str) -> list[object]:
+        """Return a field's list; empty for an absent field."""
         return self.take(key, [], _as_list, "a list")
 
     def refuse_unknown_keys(self) -> None:
@@ -104,7 +108,8 @@ def describe_value(value: object) -> str:
 
 
 def as_text(value: object) -> str:
-    """Convert a text, number or date to text; raise ValueError for null and booleans."""
+    """Convert a text, number or date to text; raise ValueError for any other value, also for null
+    and booleans."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
         raise ValueError
     return str(value)

@@ -15,7 +15,9 @@ from studies.spec.provider_presets import default_timeout, provider_presets
 
 
 def parse_judge(entry: object, where: str) -> JudgeSpec:
-    from studies.spec.schema import JudgeBlock, PriceBlock, SimulatedJudgeBlock, place_of
+    """Parse an entry of `judges` in a study file; StudyError, which names the place `where`, for an
+    invalid one. Defaults depend on the model, and a provider's preset fills empty fields."""
+    from studies.spec.schema import JudgeBlock, PriceBlock, SimulatedJudgeBlock, key_place
 
     model = entry.get(JUDGE.model.name) if isinstance(entry, Mapping) else None
     simulated = model == "simulated"
@@ -23,7 +25,7 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
     found = block.attributes()
     simulation = {key.name: found.pop(key.attribute) for key in SIMULATION if simulated}
     if found[JUDGE.price.attribute] is not None:
-        price = PriceBlock.parse(found[JUDGE.price.attribute], place_of(where, JUDGE.price))
+        price = PriceBlock.parse(found[JUDGE.price.attribute], key_place(where, JUDGE.price))
         found[JUDGE.price.attribute] = Price(**price.attributes())
     if simulated:
         seed = found[JUDGE.seed.attribute] or 0
@@ -36,12 +38,12 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
     if judge.provider:
         if judge.provider not in provider_presets():
             known = ", ".join(provider_presets())
-            place = place_of(where, JUDGE.provider)
+            place = key_place(where, JUDGE.provider)
             raise StudyError(f"{place}: expected one of {known}, found {judge.provider!r}")
         judge = _apply_preset(judge, block.model_fields_set)
     judge = replace(judge, name=judge.name or judge.model, endpoint=judge.endpoint.rstrip("/"))
     if fault := _find_fault(judge):
-        raise StudyError(f"{place_of(where, fault[0])}: {fault[1]}")
+        raise StudyError(f"{key_place(where, fault[0])}: {fault[1]}")
     return judge
 
 
@@ -132,6 +134,7 @@ def changed_fields(value: Any, default: Any, block: KeyBlock) -> dict[str, Any]:
 
 
 def to_yaml_value(value: Any) -> Any:
+    """Convert tuples to lists and mappings to dicts, at every level of a value."""
     if isinstance(value, tuple):
         return [to_yaml_value(v) for v in value]
     return {k: to_yaml_value(v) for k, v in value.items()} if isinstance(value, Mapping) else value

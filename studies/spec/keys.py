@@ -1,8 +1,8 @@
 """Keys of the study file: name, path, type, default and rules of each key, by block.
 
-They are derived from the fields of `Study`, `DataSpec`, `JudgeSpec`, `Price` and `Simulation` that
-have a `Key`. Code refers to a key as an attribute (`STUDY.repeats`, `DATA.count`), so that the
-key's name is written only once.
+They are derived from the fields of `Study`, `DataSpec`, `JudgeSpec`, `Price`, `Simulation`,
+`Extraction` and `TwinSpec` that have a `Key`. Code refers to a key as an attribute
+(`STUDY.repeats`, `DATA.count`), so that the key's name is written only once.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ PROTOCOL_KEYS: Final = tuple(key for key in STUDY if key.rule.protocol)
 
 
 def default_values() -> dict[str, Any]:
-    """Return key -> default value; the defaults of the keys in `data` are a nested mapping."""
+    """Return key -> default value, None for a required key; the defaults of the keys in `data` are
+    a nested mapping."""
     top = {key.name: None if key.default is MISSING else key.default for key in STUDY}
     return {**top, STUDY.data.name: {key.name: key.default for key in DATA}}
 

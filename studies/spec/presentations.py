@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from studies.domain import REFERENCE, UNRELATED, Item
 from studies.errors import StudyError
-from studies.frames.truth import better_answer
+from studies.frames.known_answers import better_answer
 from studies.spec.study import Study
 from studies.texts.twin_families import split_twin
 
@@ -56,17 +56,9 @@ def is_reference_judged(study: Study) -> bool:
     return REFERENCE in named
 
 
-def count_answered_items(study: Study, items: Sequence[Item]) -> dict[str, int]:
-    """Return contestant -> number of items with a non-empty answer of this contestant."""
-    return {
-        name: sum(_has_answer(item, name) for item in items)
-        for name in resolve_contestants(study, items)
-    }
-
-
 def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each pair of an item's answers in both orders, or one drawn order, with repeats; then
-    the comparisons that show a twin."""
+    """Yield, item by item, each pair of answers that the study compares, in both orders or one
+    drawn order, with repeats; then the item's comparisons that show a twin."""
     names = resolve_contestants(study, items)
     reference_items = (
         _draw_reference_game_items(study, items) if study.pairing == "new" else frozenset()
@@ -95,13 +87,14 @@ def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
         if len(options) >= 2:
             crossed = study.labels == "crossed" and _draw_crossed_labels(study, item.id, options)
             orders = orders_of_options(
-                options, study.option_orders, _seeded_rng(study, item.id, "order")
+                options, study.option_orders, _seeded_random(study, item.id, "order")
             )
             yield from _repeat_presentations(study, item, orders, crossed, unrelated)
 
 
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each answer, and each of its twins, alone, for prompts that judge one answer."""
+    """Yield each answer, and each twin of the answers drawn for twins, alone, with repeats, for
+    prompts that judge one answer."""
     names, targets = resolve_contestants(study, items), twin_targets(study, items)
     for item in items:
         for name in names:
@@ -124,7 +117,7 @@ class TwinTarget:
 def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
     """Return item -> answers drawn to get twins. In the design "duel" answers are drawn, in the
     design "substitution" pairs of the study, with the answer of the pair that a twin replaces.
-    Equal studies have equal draws."""
+    Equal studies have equal draws. Empty if the study has no twins."""
     twins = study.twins
     if twins is None:
         return {}
@@ -138,7 +131,7 @@ def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarg
     chosen = sorted(item.id for item in items)
     if twins.items:
         count = min(twins.items, len(chosen))
-        chosen = _seeded_rng(study, "twin items").sample(chosen, count)
+        chosen = _seeded_random(study, "twin items").sample(chosen, count)
     wanted, found = set(chosen), {}
     reference_items = (
         _draw_reference_game_items(study, items) if study.pairing == "new" else frozenset()
@@ -151,7 +144,7 @@ def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarg
         else:
             pairs = _pairs_of_item(study, item, names, reference_items)
             options = [TwinTarget(n, pair) for pair in pairs for n in pair if n in allowed]
-        rng = _seeded_rng(study, item.id, "twins")
+        rng = _seeded_random(study, item.id, "twins")
         rng.shuffle(options)
         once = {one.pair or one.answer: one for one in options}
         found[item.id] = list(once.values())[: twins.per_item]
@@ -189,8 +182,9 @@ def orders_of_options(
     """Return the orders in which the answers `options` are shown together; `orders` is the setting
     of the study file.
 
-    `one`: a random order; `all`: all permutations; `rotations`: all rotations, given order last;
-    `williams`: Latin squares in which each option directly follows each other option equally often.
+    `one`: an order drawn by `rng`; `all`: all permutations (StudyError for more than four answers);
+    `rotations`: all rotations, given order last; `williams`: Latin squares in which each option
+    directly follows each other option equally often.
     """
     n = len(options)
     if orders == "one":
@@ -207,6 +201,8 @@ def orders_of_options(
 
 
 def _williams_square(n: int) -> list[list[int]]:
+    """Return orders of the numbers 0 to n - 1 in which each number directly follows each other one
+    equally often: n orders, or 2n if n is odd."""
     zigzag = [(i + 1) // 2 if i % 2 else (n - i // 2) % n for i in range(n)]
     square = [[(step + row) % n for step in zigzag] for row in range(n)]
     return square if n % 2 == 0 else square + [row[::-1] for row in square]
@@ -220,6 +216,8 @@ def _has_answer(item: Item, name: str) -> bool:
 def _pairs_of_item(
     study: Study, item: Item, names: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
+    """Return the pairs of an item's answers that `study.pairing` compares; `names` are the study's
+    contestants. On `reference_items`, a new contestant is also compared with the baseline."""
     present = [name for name in names if _has_answer(item, name)]
     if study.pairing == "all":
         return list(itertools.combinations(present, 2))
@@ -237,25 +235,27 @@ def _draw_reference_game_items(study: Study, items: Sequence[Item]) -> frozenset
         i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
     )
     count = min(study.reference_games, len(ids))
-    return frozenset(_seeded_rng(study, "reference games").sample(ids, count))
+    return frozenset(_seeded_random(study, "reference games").sample(ids, count))
 
 
 def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
     """Return the pairs of the newly added contestant: with one drawn opponent, and on
-    `reference_items` also with the baseline."""
+    `reference_items` also with the baseline. `present` are the contestants with an answer."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
-    pairs = [(study.new, _seeded_rng(study, item.id, "opponent").choice(others))] if others else []
+    pairs = (
+        [(study.new, _seeded_random(study, item.id, "opponent").choice(others))] if others else []
+    )
     return [*pairs, (study.new, study.baseline)] if item.id in reference_items else pairs
 
 
 def _draw_pair_order(study: Study, item: Item, pair: tuple[str, ...]) -> tuple[str, ...]:
     """Draw the order of a pair that is shown in one order only."""
     both = sorted([pair, pair[::-1]])
-    return _seeded_rng(study, item.id, *sorted(pair), "order").choice(both)
+    return _seeded_random(study, item.id, *sorted(pair), "order").choice(both)
 
 
 def _repeat_presentations(
@@ -265,12 +265,15 @@ def _repeat_presentations(
     crossed: bool,
     unrelated: Item | None,
 ) -> Iterator[Presentation]:
+    """Yield each order as often as the study repeats it, and a drawn share of the orders once more,
+    for the noise floor. `crossed`: labels in the other order; `unrelated`: item whose answer is the
+    unrelated option, if any."""
     for shown in orders:
         for repeat in range(study.repeats):
             yield Presentation(item, shown, crossed, repeat, False, len(orders), unrelated)
         if (
             study.noise_floor
-            and _seeded_rng(study, item.id, *shown, "noise").random() < study.noise_floor
+            and _seeded_random(study, item.id, *shown, "noise").random() < study.noise_floor
         ):
             yield Presentation(item, shown, crossed, study.repeats, True, len(orders), unrelated)
 
@@ -292,7 +295,7 @@ class _UnrelatedItems:
 
     def draw(self, item: Item) -> Item:
         """Draw an item other than the given one, always the same for the same study and item."""
-        index = _seeded_rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
+        index = _seeded_random(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
         return self._items[index + (index >= self._place[item.id])]
 
 
@@ -323,7 +326,7 @@ def _answering_contestants(item: Item) -> list[str]:
 
 def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
     """Return the option that is worse than the most other options, by votes or by design; of
-    several such options, the last."""
+    several such options, the last. StudyError if the better answer of a pair is unknown."""
     beaten = dict.fromkeys(options, 0)
     winners = {
         pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)
@@ -342,10 +345,10 @@ def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 def _draw_crossed_labels(study: Study, item: str, names: Sequence[str]) -> bool:
     """Draw (probability ½) whether all orders of a comparison have crossed labels: the first answer
     shown is labelled B, the second A."""
-    return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
+    return _seeded_random(study, item, *sorted(names), "labels").random() < 0.5
 
 
-def _seeded_rng(study: Study, *parts: str) -> random.Random:
+def _seeded_random(study: Study, *parts: str) -> random.Random:
     """Return a random generator seeded by `data.seed` and the purpose of the draw, so that draws
     for different purposes are independent."""
     return random.Random("\x1f".join([str(study.data.seed), *parts]))

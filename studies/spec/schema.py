@@ -56,7 +56,8 @@ class Block(BaseModel):
 
     @classmethod
     def parse(cls, values: object, where: str) -> Self:
-        """Validate a mapping; errors name `where`, the invalid key and the expected value."""
+        """Validate a mapping and return it as a block; StudyError names `where`, the invalid key
+        and the expected value."""
         if not isinstance(values, Mapping):
             raise StudyError(f"{where}: expected key: value lines, found {describe_value(values)}")
         try:
@@ -66,10 +67,12 @@ class Block(BaseModel):
             first = min(faults, key=lambda fault: fault["type"] == "extra_forbidden")
             name = str(first["loc"][0])
             reason = cls._describe_fault(name, first, values)
-            raise StudyError(f"{place_of(where, name)}: {reason}") from None
+            raise StudyError(f"{key_place(where, name)}: {reason}") from None
 
     @classmethod
     def _describe_fault(cls, name: str, fault: Any, values: Mapping[Any, Any]) -> str:
+        """Return the message for an invalid key: the value that was expected and the one found.
+        `fault` is an entry of pydantic's list of errors, `values` the whole block."""
         if fault["type"] == "extra_forbidden":
             known = sorted(cls.keys)
             return f"unknown key{suggest_word(name, known)}. Known keys: {', '.join(known)}"
@@ -89,7 +92,7 @@ class Block(BaseModel):
         return {key.attribute: getattr(self, key.attribute) for key in self.keys.values()}
 
 
-def place_of(where: str, key: object) -> str:
+def key_place(where: str, key: object) -> str:
     """Return the location of a key for an error message, such as `study.yaml: data.count`."""
     return f"{where}.{key}" if ":" in where else f"{where}: {key}"
 
@@ -130,6 +133,8 @@ def _value_type(key: StudyKey) -> Any:
 
 
 def _check_option(key: StudyKey, value: str) -> str:
+    """Return a value that the key accepts: one of its options, its default, or a match of its
+    pattern; raise a pydantic error for any other."""
     known = list(key.rule.options)
     pattern = key.rule.pattern
     fits = pattern is not None and pattern.match(value) is not None
@@ -151,12 +156,14 @@ def _as_filter_value(value: object) -> str:
 
 
 def _check_weights(weights: list[float]) -> list[float]:
+    """Return the weights of slots; ValueError if one is not finite or the first two are 0."""
     if not all(math.isfinite(weight) for weight in weights) or not sum(weights[:2]):
         raise ValueError
     return weights
 
 
 def _check_json(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values; ValueError if they cannot be written as JSON."""
     try:
         json.dumps(values, allow_nan=False)
     except TypeError as error:  # pydantic reports a ValueError only
@@ -175,6 +182,8 @@ def _block_schema(*blocks: str, plain: str = "") -> WithJsonSchema:
 
 
 def _one_or_list_schema(*kinds: str, least: int = 0) -> WithJsonSchema:
+    """Return a JSON schema that accepts a value of one of the JSON types `kinds`, or a list of at
+    least `least` such values."""
     one = {"type": list(kinds)}
     return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one, "minItems": least}]})
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from studies.domain import JudgeSpec
 from studies.errors import StudyError, file_error_advice
-from studies.spec.field_reader import find_line, load_yaml, suggest_word
+from studies.spec.field_reader import find_line_of_key, load_yaml, suggest_word
 from studies.spec.judge_spec import changed_fields, dump_judge, parse_judge, to_yaml_value
 from studies.spec.keys import DATA, EXTRACTION, PROTOCOL_KEYS, STUDY, TWINS, StudyKey
 from studies.spec.presets import PRESETS, merge_values
@@ -36,7 +36,8 @@ def load_study(path: Path) -> Study:
 
 
 def parse_study(text: str, where: str = "study", folder: Path | None = None) -> Study:
-    """Parse a study from YAML text; `where` begins every error message."""
+    """Parse a study from YAML text; `where` begins every error message, `folder` (None: the current
+    one) is the folder to which paths in the study are relative."""
     try:
         values = load_yaml(text)
     except ValueError as error:
@@ -45,18 +46,21 @@ def parse_study(text: str, where: str = "study", folder: Path | None = None) -> 
         return study_from_mapping(values, where, folder)
     except StudyError as error:
         place = str(error).removeprefix(f"{where}: ").partition(":")[0]
-        line = find_line(text, place)
+        line = find_line_of_key(text, place)
         raise StudyError(f"{error} (line {line})" if line else str(error)) from None
 
 
 def study_from_mapping(values: object, where: str = "study", folder: Path | None = None) -> Study:
-    """Build a study from parsed YAML and the preset it names; an unknown key is an error."""
+    """Build a study from parsed YAML and the preset it names; StudyError, which names the place
+    `where`, for an unknown key or invalid value. `folder` is the base of its paths."""
     study = _read_study(_merge_preset(values, where), where, folder or Path())
     _check_study(study, where)
     return study
 
 
 def _read_study(values: object, where: str, folder: Path) -> Study:
+    """Build a study from the keys of a study file, without its preset; StudyError for an invalid
+    value. Keys that contradict each other are not checked."""
     from studies.spec.schema import DataBlock, StudyBlock  # imports pydantic
 
     block = StudyBlock.parse(values, where)
@@ -152,7 +156,7 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
 
 
 def _protocol_keys(study: Study, base: Study) -> list[StudyKey]:
-    """Return the protocol keys that are compared with the preset.
+    """Return the protocol keys of `study` that are compared with its preset's values `base`.
 
     Keys that have no effect with the study's value of `pairing` are excluded, and so is `baseline`
     if the preset leaves it to the user.
@@ -164,7 +168,8 @@ def _protocol_keys(study: Study, base: Study) -> list[StudyKey]:
 
 
 def _merge_preset(values: object, where: str) -> object:
-    """Merge the values of the preset with those of the study file, which take precedence."""
+    """Return the values of a study file merged with those of the preset that they name; the values
+    of the file take precedence. Without a known preset, they are returned unchanged."""
     if not isinstance(values, Mapping) or not (name := values.get(STUDY.preset.name)):
         return values
     if str(name) not in PRESETS:
@@ -178,7 +183,8 @@ def _merge_preset(values: object, where: str) -> object:
 def _read_extraction(
     values: dict[str, Any] | None, judges: tuple[JudgeSpec, ...], where: str
 ) -> JudgeSpec | None:
-    """Read the extraction judge: the name of one of the study's judges, or a separate judge."""
+    """Read the extraction judge: the name of one of the study's judges, or a separate judge; None
+    without a value, StudyError for an unknown name or one that another judge has."""
     from studies.spec.schema import ExtractionBlock
 
     if not values:
@@ -200,8 +206,8 @@ def _read_extraction(
 
 
 def _read_twins(values: object, where: str) -> TwinSpec | None:
-    """Read the block `twins`, or the name of a preset; the error about an unknown family of twins
-    suggests a similar name."""
+    """Read the block `twins`, or the name of a preset of families (`quick` or `full`); None without
+    a value, StudyError for an unknown family."""
     from studies.spec.schema import TwinsBlock
 
     if values is None:
@@ -230,28 +236,31 @@ def _read_twins(values: object, where: str) -> TwinSpec | None:
 
 
 def _check_study(study: Study, where: str) -> None:
-    """Raise StudyError if values of several keys are inconsistent or a list entry is invalid."""
+    """Raise StudyError, which names the file `where`, if values of several keys are inconsistent or
+    a list entry is invalid."""
 
-    def refuse(key: StudyKey, message: str) -> StudyError:
+    def key_error(key: StudyKey, message: str) -> StudyError:
         return StudyError(f"{where}: {key}: {message}")
 
     if not study.name:
-        raise refuse(STUDY.name, STUDY.name.rule.missing)
+        raise key_error(STUDY.name, STUDY.name.rule.missing)
     for key in (STUDY.judges, STUDY.contestants, STUDY.prompts):
         listed = [getattr(entry, "name", entry) for entry in getattr(study, key.attribute)]
         twice = sorted({name for name in listed if listed.count(name) > 1})
         if twice and key == STUDY.judges:
-            raise refuse(key, f"two judges are named {twice[0]!r}; give each its own name")
+            raise key_error(key, f"two judges are named {twice[0]!r}; give each its own name")
         if twice:
-            raise refuse(key, f"{twice[0]!r} is listed twice; remove one")
+            raise key_error(key, f"{twice[0]!r} is listed twice; remove one")
         if not all(name.strip() for name in listed) and key != STUDY.judges:
-            raise refuse(key, "a name in the list is empty; fill it in or remove it")
+            raise key_error(key, "a name in the list is empty; fill it in or remove it")
     if study.pairing == "all":
         return
     if not study.baseline:
         message = f"pairing: {study.pairing} needs a baseline: name one of the models"
-        raise refuse(STUDY.baseline, message)
+        raise key_error(STUDY.baseline, message)
     if study.pairing == "new" and not study.new:
-        raise refuse(STUDY.new, "pairing: new needs the name of the new model; name the model here")
+        raise key_error(
+            STUDY.new, "pairing: new needs the name of the new model; name the model here"
+        )
     if study.pairing == "new" and study.new == study.baseline:
-        raise refuse(STUDY.new, f"{study.new!r} is also the baseline; name two different models")
+        raise key_error(STUDY.new, f"{study.new!r} is also the baseline; name two different models")

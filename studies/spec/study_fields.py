@@ -12,12 +12,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from studies.domain import JudgeSpec, Key
-from studies.spec.combine_rules import (
-    COMBINE_RULES,
-    REMEDY_EXAMPLES,
-    REMEDY_PATTERN,
-    REMEDY_RULES,
-)
+from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_PATTERN, REMEDY_RULES
 from studies.spec.presets import PRESETS
 from studies.texts.twin_families import QUICK
 
@@ -148,8 +143,7 @@ class DataSpec:
         str, Key("Split", "if the source has splits", per_source=True, placeholder="test")
     ] = ""
     read: Annotated[
-        str,
-        Key("Verdicts", "verdict format in which recorded replies are read", per_source=True),
+        str, Key("Verdicts", "verdict format in which recorded replies are read", per_source=True)
     ] = ""
     parts: Annotated[
         tuple[str, ...],
@@ -342,11 +336,7 @@ class Study:
     ] = 0.0
     judge_sees: Annotated[
         str,
-        Key(
-            "Judge sees",
-            options={"context": "Description", "images": "Images"},
-            protocol=True,
-        ),
+        Key("Judge sees", options={"context": "Description", "images": "Images"}, protocol=True),
     ] = "context"
     combine: Annotated[
         str,

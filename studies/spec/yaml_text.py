@@ -22,8 +22,8 @@ MAX_YAML_DEPTH: Final = 100
 
 
 class YamlTooLarge(yaml.MarkedYAMLError):
-    """Raised for a YAML text that is nested too deeply, or whose aliases expand to too many values
-    or refer to themselves."""
+    """Raised for a YAML text that is nested too deeply, has too many values (with aliases
+    expanded), or has an alias that contains itself."""
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
@@ -86,7 +86,8 @@ def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]
 
 
 def load_yaml(text: str) -> object:
-    """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
+    """Parse a YAML text; raise a ValueError, which names the line, if it is invalid, or if it is
+    too long."""
     most = MAX_PUBLIC_YAML_CHARS if is_public() else MAX_YAML_CHARS
     if len(text) > most:
         raise ValueError(f"not valid YAML: longer than {most:,} characters; shorten it")
@@ -97,7 +98,7 @@ def load_yaml(text: str) -> object:
         raise ValueError(f"not valid YAML: {message}") from None
 
 
-def find_line(text: str, place: str) -> int:
+def find_line_of_key(text: str, place: str) -> int:
     """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
 
     If the key is absent, return the line of its block, or 0 for a key at the top level.

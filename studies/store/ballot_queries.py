@@ -131,6 +131,7 @@ def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") ->
 
 
 def ballot_from_row(row: Sequence[Any]) -> Ballot:
+    """Convert a row with the columns BALLOT_COLUMNS to a ballot."""
     voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done = row
     stored = json.loads(answer) if answer else {}
     criteria = tuple(stored.get(CRITERIA_KEY, ()))
@@ -142,7 +143,8 @@ def ballot_from_row(row: Sequence[Any]) -> Ballot:
 
 
 def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ...]]:
-    """Return item -> answer checks of the voted ballots."""
+    """Return item -> verifications of its answers in these ballots; items without any are left
+    out."""
     found: dict[str, list[AnswerCheck]] = defaultdict(list)
     for ballot in ballots:
         if ballot.state == "voted" and ballot.answer is not None:
@@ -151,7 +153,8 @@ def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ..
 
 
 def add_checks_to_item(item: Item, checks: Sequence[AnswerCheck]) -> Item:
-    """Return the item with these checks, made on the page, added to the checks in its file."""
+    """Return the item with these checks, made on the page, added to the checks in its file; equal
+    ones are not added again."""
     return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
 
 
@@ -159,7 +162,7 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
     """Return key of a vote -> reason why its comparison was chosen (random, flipped or split).
 
     Only randomly chosen comparisons may enter estimates. The reason is exported with the vote;
-    votes without a reason came with the data.
+    votes without a reason came with the data and are left out.
     """
     rows = connection.execute(
         "SELECT p.key, substr(r.detail, ?) FROM plan p JOIN replies r USING(key) "
@@ -200,8 +203,8 @@ def voted_comparisons(
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first time.
-    `mine` are the ballots of the same voter."""
+    """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first time
+    ("random" if that ballot is missing). `mine` are the ballots of the same voter."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
@@ -234,6 +237,7 @@ def delete_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) ->
 
 
 def read_voting_rules(connection: sqlite3.Connection, study: str) -> VotingRules:
+    """Return the stored voting rules of a study; the default rules if none are stored."""
     row = connection.execute(
         f"SELECT answer FROM ballots WHERE study={STUDY_ID} AND voter=? AND position=0",
         (study, RULES_ROW_VOTER),
@@ -260,7 +264,8 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
     shown.
 
     The ask's key contains a hash of question and answers, so that a vote is not reused after one of
-    these texts has changed.
+    these texts has changed. `orders` is the number of orders in which the voter has judged the
+    comparison.
     """
     try:
         texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]
@@ -282,6 +287,7 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
 
 
 def _vote_labels(ballot: Ballot) -> tuple[str, ...]:
+    """Return `Ask.labels` of a vote: the options of its voting mode, or the labels of the slots."""
     if ballot.mode == "pass":
         return PASS_FAIL_OPTIONS
     if ballot.mode == "rubric":
@@ -312,6 +318,20 @@ def restore_votes(connection: sqlite3.Connection, study: str) -> None:
                 append_vote_ask(connection, study, ask)
 
 
+def rekey_votes(connection: sqlite3.Connection, study: str, new_name: str) -> None:
+    """Give the votes cast on the page of `study` the keys that they have in a study named
+    `new_name`; without this, saving the renamed study would leave them out. Votes on texts that the
+    study no longer has keep their keys."""
+    cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
+    items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
+    for ballot in cast:
+        item = items.get(ballot.item)
+        old, new = (item and ask_for_ballot(name, ballot, item) for name in (study, new_name))
+        if old and new and old.key == ballot.key:
+            for table in ("ballots", "plan", "judgements", "replies"):
+                connection.execute(f"UPDATE {table} SET key=? WHERE key=?", (new.key, old.key))
+
+
 def orders_seen(cast: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
     """Return (voter, item, contestants) -> orders in which the voter saw the comparison."""
     seen: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
@@ -340,18 +360,20 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Count the voter's votes on the comparison of the ballot, each in another order, and store
-    the number as `orders` in each of these votes."""
+    """Count the orders in which the voter voted on the comparison of the ballot, and store the
+    number as `orders` in each of these votes."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
-    keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
-    for key in keys:
+    cast = [b for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
+    orders = len({b.shown for b in cast})
+    for one in cast:
         connection.execute(
-            f"UPDATE plan SET orders=? WHERE study={STUDY_ID} AND key=?", (len(keys), study, key)
+            f"UPDATE plan SET orders=? WHERE study={STUDY_ID} AND key=?", (orders, study, one.key)
         )
 
 
 def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
-    """Delete a withdrawn vote from the plan, the judgements and the replies."""
+    """Delete a withdrawn vote from the plan, the judgements and the replies; advance the study's
+    time stamp."""
     connection.execute(f"DELETE FROM plan WHERE study={STUDY_ID} AND key=?", (study, key))
     for table in ("judgements", "replies"):
         connection.execute(f"DELETE FROM {table} WHERE key=?", (key,))
@@ -362,7 +384,7 @@ def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
 def read_items_by_id(
     connection: sqlite3.Connection, study: str, wanted: set[str]
 ) -> dict[str, Item]:
-    """Read the items of a study with the ids `wanted`.
+    """Return id -> item, for the items of a study with the ids `wanted`; unknown ids are left out.
 
     The ids are separate SQL parameters, because SQLite would cut ids in a JSON text at a null
     character.
@@ -387,10 +409,11 @@ _INVISIBLE: Final = re.compile(
 
 
 def voter_id(name: str) -> str:
-    """Return `human:<name>`; raise StudyError unless the name is a line of 1 to 60 characters."""
-    plain = " ".join(_INVISIBLE.sub("", name).split())
+    """Return `human:<name>`, the judge name of a voter, without invisible characters and with
+    single spaces; raise StudyError unless 1 to 60 printable characters remain."""
+    plain = " ".join(_INVISIBLE.sub("", name).split()).removeprefix(HUMAN_PREFIX).strip()
     if not plain or len(plain) > 60 or not plain.isprintable():
         raise StudyError(
             "a voter's name must have 1 to 60 printable characters on one line; type another name"
         )
-    return HUMAN_PREFIX + plain.removeprefix(HUMAN_PREFIX).strip()
+    return HUMAN_PREFIX + plain

@@ -17,7 +17,7 @@ from typing import Final
 from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
 from studies.store.recovery.backup import set_identity
-from studies.store.recovery.damage import check_file
+from studies.store.recovery.damage import check_store_file
 from studies.store.recovery.plain_reads import PLAIN_READ
 from studies.store.recovery.rolling_backups import backup_before_migration
 from studies.store.recovery.store_connection import StoreConnection
@@ -84,7 +84,7 @@ def _add_adapted_requests(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE attempts ADD COLUMN reasoning_tokens INTEGER")
 
 
-def _add_alignments(connection: sqlite3.Connection) -> None:
+def _add_label_splits(connection: sqlite3.Connection) -> None:
     """Migration: add a table for the split of a study's labelled items into learn and hold-out."""
     connection.execute(
         "CREATE TABLE alignments (study INTEGER PRIMARY KEY REFERENCES studies(id) "
@@ -99,7 +99,7 @@ MIGRATIONS: Final[list[Migration]] = [
     _add_allowance,
     _add_voter_links,
     _add_adapted_requests,
-    _add_alignments,
+    _add_label_splits,
 ]
 """MIGRATIONS[k] updates a store from schema version k+1 to k+2. New migrations are appended;
 existing ones are never changed."""
@@ -149,7 +149,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 def prepare_store(path: Path) -> None:
     """Create a missing store, or migrate an older one; raise StoreError for a newer version and for
     a file that is damaged or no store."""
-    check_file(path)
+    check_store_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = connect(path, create=True)
@@ -174,6 +174,9 @@ def create_store(path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Create the tables of an empty file, or apply the migrations that an older store lacks, after
+    a backup (none if EVENHAND_BACKUPS is 0). StoreTooNew for a store of a later version,
+    StoreDamaged if tables are missing, StoreUnusable for another program's database."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
         raise StoreTooNew(
@@ -229,6 +232,7 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 @lru_cache(1)
 def table_names() -> frozenset[str]:
+    """Return the names of the tables that a store has."""
     script = SCHEMA_FILE.read_text(encoding="utf-8")
     return frozenset(re.findall(r"^CREATE TABLE (\w+)", script, re.MULTILINE))
 
@@ -292,6 +296,8 @@ class DatabaseWatch:
             self._stamp = None
 
     def _open_file(self, now: FileStamp) -> None:
+        """Open the file at the path in place of the one open so far; `now` is its stamp, None
+        without a file."""
         self._close_file()
         if now is not None:
             self._open_connection = connect(self.path)
@@ -307,6 +313,7 @@ class DatabaseWatch:
 
 
 def file_stamp(path: Path) -> FileStamp:
+    """Return the device and inode numbers of a file, which identify it; None without a file."""
     try:
         found = path.stat()
     except OSError:

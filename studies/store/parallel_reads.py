@@ -37,7 +37,8 @@ def read_blocks(
     order.
 
     `sql` has the parameters `:study`, and `:first` and `:last` for the first and last row number of
-    the block in the plan. All blocks are read from one state of the store.
+    the block in the plan. All blocks are read from one state of the store. `open_reader` opens a
+    further connection.
     """
     with _read_transaction(connection):
         blocks = plan_blocks(connection, study)
@@ -93,6 +94,7 @@ def _open_same_state(
 
 
 def _open_in_transaction(open_reader: OpenReader, stack: ExitStack) -> sqlite3.Connection:
+    """Open a connection and begin a read transaction on it; `stack` closes both."""
     connection = open_reader()
     stack.callback(connection.close)
     stack.enter_context(_read_transaction(connection))
@@ -107,8 +109,8 @@ def _data_version(connection: sqlite3.Connection) -> int:
 def _read_in_order(
     readers: list[sqlite3.Connection], sql: str, blocks: list[Block]
 ) -> Iterator[Row]:
-    """Read the blocks in threads, only a few at a time to save memory; yield the rows in the order
-    of the blocks."""
+    """Run `sql` for each block in threads, one per connection of `readers`, only a few blocks at a
+    time to save memory; yield the first row of each result in the order of the blocks."""
     free: SimpleQueue[sqlite3.Connection] = SimpleQueue()
     for reader in readers:
         free.put(reader)

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from studies.domain import QUESTION_META, Ask, Item, Judgement, Status, Usage, Verdict
 from studies.files.items import dump_item
 from studies.frames.frame_codes import NO_PICK, SEP, TIE
-from studies.frames.truth import right_levels, right_verdicts
+from studies.frames.known_answers import right_levels, right_verdicts
 from studies.spec.study import Study, dump_study
 from studies.texts.injection import list_suspect_places
 
@@ -52,6 +52,8 @@ SELECT_JUDGEMENTS: Final = (
 
 
 def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:
+    """Insert or update the row of a study; return its id. `plan_sha`: hash of the plan; `recorded`:
+    whether the study makes no calls."""
     now = time.time()
     connection.execute(
         "INSERT INTO studies(name, yaml, plan_sha, recorded, created, updated) "
@@ -80,6 +82,7 @@ def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
 
 
 def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Item]) -> None:
+    """Store the items of a study in place of its earlier ones."""
     connection.execute("DELETE FROM study_items WHERE study=?", (study_id,))
     for position, item in enumerate(items):
         text = json.dumps(dump_item(item), ensure_ascii=False, sort_keys=True)
@@ -141,6 +144,8 @@ def put_recorded(
 def _put_asks(
     connection: sqlite3.Connection, study_id: int, asks: Iterable[Ask], start: int, origin: str
 ) -> None:
+    """Insert asks into a study's plan, from the plan index `start` on; `origin`: "live" or
+    "recorded"."""
     connection.executemany(
         "INSERT INTO plan VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
@@ -155,8 +160,8 @@ def _put_asks(
 
 
 def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Insert or replace a judgement; a replaced row gets a new sequence number (seq), by which live
-    views find it."""
+    """Insert or replace a judgement; a replaced row gets a new sequence number (seq), by which the
+    page finds what has changed."""
     verdict, usage = judgement.verdict, judgement.usage
     pick = None if verdict is None or verdict.pick is None else verdict.pick
     connection.execute(
@@ -198,6 +203,7 @@ def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
 
 
 def ask_from_row(row: Sequence[Any]) -> Ask:
+    """Convert a row with the columns PLAN_COLUMNS to an ask."""
     key, item, judge, prompt, shown, labels, repeat, noise, orders, unrelated = row
     return Ask(
         key=key,
@@ -214,6 +220,7 @@ def ask_from_row(row: Sequence[Any]) -> Ask:
 
 
 def judgement_from_row(row: Sequence[Any]) -> Judgement:
+    """Convert a row of SELECT_JUDGEMENTS to a judgement."""
     ask = ask_from_row(row[:10])
     (status, pick, margin, scores, probabilities, mass, rule, finish, prompt, completion, cached,
      cache_write, cost, seconds, model, at, reply, reasoning, detail, top) = row[10:]  # fmt: skip
@@ -247,6 +254,8 @@ def _verdict_from_columns(
     probabilities: str | None,
     mass: float | None,
 ) -> Verdict | None:
+    """Build a verdict from columns of the store; None for an unusable reply, unless it has
+    probabilities of labels (`mass`)."""
     if status not in ("ok", "extracted") and mass is None:
         return None
     return Verdict(

@@ -94,7 +94,9 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose request was not sent, because the run or the endpoint is paused.
+        """Delete an attempt whose request was not sent, because no call may start now: the run is
+        paused or stopped, the judge is stopped, the budget is reached, or the endpoint makes calls
+        wait.
 
         `keep_lease`: another attempt at the same ask is in progress, so the lease is not released.
         """
@@ -108,7 +110,8 @@ class RunJournal:
         self.attempts_in_flight.discard(attempt)
 
     async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
-        """Store the outcome of a failed attempt and keep the lease for the next attempt."""
+        """Store the outcome of a failed attempt and keep the lease for the next attempt. `usage`
+        has its tokens, `cost` its dollars (None if unknown)."""
         now = self._wall()
         await self.write(lambda c: _end_attempt(c, attempt, outcome, usage, cost, now))
         self.attempts_in_flight.discard(attempt)
@@ -139,8 +142,9 @@ class RunJournal:
     ) -> None:
         """Store the judgement and its last attempt's outcome, and release the lease, in one commit.
 
-        `without` are planned parameters that were not sent because the endpoint refuses them; the
-        reply is then stored under another key (studies/store/queries/adapted_requests.py).
+        A stored reply is not replaced by an error or by a judgement without text. `without` are
+        planned parameters that were not sent because the endpoint refuses them; a reply is then
+        stored under another key (studies/store/queries/adapted_requests.py).
         """
         now = self._wall()
 
@@ -168,7 +172,7 @@ class RunJournal:
         """Store an extraction and, if it found a verdict, the judgement with this verdict.
 
         `stamps` are the request and the prompt of the extraction; they are stored because an
-        extraction is in no plan.
+        extraction is in no plan. `extracted` is that judgement, None without a verdict.
         """
         ask, now = extraction.ask, self._wall()
 
@@ -205,6 +209,8 @@ class RunJournal:
     def _begin_attempt(
         self, connection: sqlite3.Connection, key: str, leased: bool
     ) -> int | NotStarted:
+        """Store the lease, unless the caller has it, and the start of an attempt; return the
+        attempt's id, or the reason why the call must not start."""
         if not leased and self._has_answer(connection, key):
             return "answered"
         if not self.fits_budget(connection):
@@ -222,6 +228,7 @@ class RunJournal:
         connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
     def _has_answer(self, connection: sqlite3.Connection, key: str) -> bool:
+        """Whether an ask has a judgement that this run does not replace."""
         row = connection.execute(
             "SELECT seq, status FROM judgements WHERE key IN (?,?)",
             (key, find_adapted_key(connection, key)),
@@ -229,6 +236,7 @@ class RunJournal:
         return row is not None and (row[0] > self.start_seq or row[1] not in self.retry_statuses)
 
     def _take_lease(self, connection: sqlite3.Connection, key: str) -> bool:
+        """Lease an ask for this run; return False if a live run has leased it."""
         row = connection.execute("SELECT owner FROM leases WHERE key=?", (key,)).fetchone()
         if row is not None and is_owner_alive(self._store.owners, row[0]):
             return False
@@ -236,8 +244,9 @@ class RunJournal:
         return True
 
     async def write(self, work: WriteFunction) -> Any:
-        """Run a write; after a failure repeat it while `wait_for_repair` returns true, for example
-        until a full disk has space, so that no paid reply is lost."""
+        """Run a write in the writer thread and return its result; after a failure repeat it while
+        `wait_for_repair` returns true, for example until a full disk has space, so that no paid
+        reply is lost."""
         while True:
             submitted = time.monotonic()
             try:
@@ -309,6 +318,7 @@ def _end_attempt(
     cost: float | None,
     now: float,
 ) -> None:
+    """Store the end of an attempt: time `now`, outcome, tokens, and dollars (None if unknown)."""
     connection.execute(
         "UPDATE attempts SET ended=?, outcome=?, prompt_tokens=?, completion_tokens=?, "
         "cached_tokens=?, cache_write=?, cost=?, reasoning_tokens=? WHERE id=?",

@@ -52,7 +52,8 @@ class LeaseOwner:
 
 
 def is_owner_alive(folder: Path, owner: str) -> bool:
-    """Whether the owner's lock file is locked; the lock file of a dead owner is deleted."""
+    """Whether the owner's lock file is locked, or cannot be checked; the lock file of a dead owner
+    is deleted."""
     path = folder / f"{owner}.lock"
     try:
         with path.open("rb+") as handle:

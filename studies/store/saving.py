@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from studies.domain import Ask, Item, Judgement
 from studies.spec.study import Study, dump_study
-from studies.store.ballot_queries import restore_votes, vote_keys
+from studies.store.ballot_queries import rekey_votes, restore_votes, vote_keys
 from studies.store.queries.adapted_requests import adapt_plan_keys
 from studies.store.rows import (
     STUDY_ID,
@@ -44,7 +44,7 @@ def write_study_rows(
     only_recorded: bool,
 ) -> PlanChange:
     """Write a study's items, prompts and plan; keep stored judgements and votes cast on the page.
-    The arguments are those of `Store.save_study`."""
+    Return how its live asks changed; the arguments are those of `Store.save_study`."""
     study_id = put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}
@@ -61,7 +61,9 @@ def write_study_rows(
 
 
 def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -> None:
-    """Rename a study in its study file, in its row and in the rows of its runs."""
+    """Rename a study in its study file, in its row and in the rows of its runs; the keys of votes,
+    which contain the name, are changed too."""
+    rekey_votes(connection, study.name, name)
     connection.execute(
         "UPDATE studies SET name=?, yaml=?, updated=? WHERE name=?",
         (name, dump_study(replace(study, name=name)), time.time(), study.name),

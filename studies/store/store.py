@@ -59,7 +59,7 @@ class StudySummary:
 
     @cached_property
     def judged(self) -> int:
-        """Number of asks with a judgement."""
+        """Number of asks with a judgement, errors included."""
         return self.planned - self._counts["pending"]
 
     @cached_property
@@ -92,19 +92,23 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return ""
 
     def salt_of(self, name: str) -> str:
-        """Return the salt of a study: the text that was hashed into the keys of its asks."""
+        """Return the salt of a study: the text that was hashed into the keys of its asks; always
+        empty here (see `VisitorStore`)."""
         return ""
 
     def folder_of(self, name: str) -> Path:
-        """Return the folder of the study's owner, to which the paths of the study are relative."""
+        """Return the folder of the study's owner, to which the paths of the study are relative;
+        here always `folder`."""
         return self.folder
 
     def owns(self, name: str) -> bool:
-        """Whether the current visitor owns a study and so may run and change it."""
+        """Whether the current visitor owns a study and so may run and change it; always True here
+        (see `VisitorStore`)."""
         return True
 
     def name_for_owner(self, name: str) -> str:
-        """Return the name under which the current visitor saves a study of that name."""
+        """Return the name under which the current visitor saves a study of that name; here `name`
+        itself."""
         return name
 
     # ---- studies -------------------------------------------------------------------------
@@ -121,8 +125,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         only_recorded: bool = False,
     ) -> PlanChange:
         """Write a study and its plan in one transaction; stored judgements and votes on the page
-        are kept. `recorded` are judgements made without a call, `plan_sha` identifies the plan, and
-        `only_recorded` says that the study makes no calls."""
+        are kept. Return how its live asks changed. `recorded` are judgements made without a call,
+        `plan_sha` identifies the plan, and `only_recorded` states that the study makes no calls."""
 
         def work(connection: sqlite3.Connection) -> PlanChange:
             return write_study_rows(
@@ -139,6 +143,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return self.writer.run(work)  # type: ignore[no-any-return]
 
     def studies(self) -> list[StudySummary]:
+        """List the studies of the store, the last saved first."""
         rows = self.read("SELECT name, recorded, updated FROM studies ORDER BY updated DESC")
         return [
             StudySummary(
@@ -157,6 +162,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return found + Counter(self.counts_of_origin(name, "recorded")) if recorded else found
 
     def study(self, name: str) -> Study:
+        """Return the study of this name; UnknownStudy if there is none."""
         row = self.read("SELECT yaml FROM studies WHERE name=?", (name,)).fetchone()
         if row is None:
             known = ", ".join(line.name for line in self.studies()) or "none yet"
@@ -173,19 +179,19 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study to `other`; its replies are kept, since their keys do not contain the
-        study's name. StudyError if a study has the new name."""
+        """Rename a study to `other`; its judgements and votes are kept. StudyError if a study has
+        the new name."""
         study = self.study(name)
         if other in {line.name for line in self.studies()}:
             raise StudyError(f"a study named {other!r} exists; choose another name")
-        self._cache.drop(name)
+        self._cache.drop_study(name)
         delete_cached(self.path, name)
         self.writer.run(lambda connection: rename_study_rows(connection, study, other))
 
     def delete_study(self, name: str) -> int:
         """Delete a study and the judgements that only it uses; return the number of judgements."""
         self.study(name)
-        self._cache.drop(name)
+        self._cache.drop_study(name)
         delete_cached(self.path, name)
         return self.writer.run(lambda connection: delete_study_rows(connection, name))  # type: ignore[no-any-return]
 
@@ -231,6 +237,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         precompute_code_fingerprint()
 
     def _load_frame(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
+        """Return a study's frame with all rows, from the disk cache or built anew, with the columns
+        about replies and votes; `version` is the version of the study."""
         frame = read_cached_frame(
             self.path, name, lambda old: self._versions.is_current(name, old, self.read)
         )
@@ -262,6 +270,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         )
 
     def _only_study(self) -> str:
+        """Return the name of the only study in the store; StudyError if it has none or several."""
         names = [line.name for line in self.studies()]
         if len(names) != 1:
             listed = ", ".join(names) or "none yet"
@@ -270,7 +279,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
 
 def open_existing_store(path: Path | None) -> Store:
-    """Open a store for a command that must not create one at a mistyped path."""
+    """Open the store at `path` (None: the default path) for a command; StoreUnusable if a path is
+    given and has no store, so that a mistyped path creates none."""
     if path is not None and not path.exists():
         raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
     return Store(path)
@@ -278,5 +288,6 @@ def open_existing_store(path: Path | None) -> Store:
 
 @lru_cache(maxsize=256)
 def _parse_stored_study(text: str, name: str) -> Study:
-    """Parse a study file; cached, because parsing YAML is slow and a parsed study is immutable."""
+    """Parse the study file `text` of the study `name`; cached, because parsing YAML is slow and a
+    parsed study is immutable."""
     return parse_study(text, name)

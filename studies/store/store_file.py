@@ -48,6 +48,7 @@ class StoreFile:
 
     @property
     def writer(self) -> StoreWriter:
+        """The writer thread of the store, started at the first use."""
         with self._lock:
             if self._writer is None:
                 self._writer = self._new_writer()
@@ -70,6 +71,8 @@ class StoreFile:
             connection.close()  # connections of other threads close with their threads
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run a query with these parameters on this thread's connection; StoreUnusable, or
+        StoreDamaged, if the file cannot be read."""
         try:
             return self.read_connection.execute(sql, values)
         except sqlite3.DatabaseError as error:
@@ -88,7 +91,8 @@ class StoreFile:
         return connection
 
     def read_blocks(self, name: str, sql: str) -> Iterator[tuple[Any, ...]]:
-        """Run a query for each block (consecutive rows) of a study's plan; yield each first row."""
+        """Run a query for each block (consecutive rows) of a study's plan; yield the first row of
+        each result. `sql` has the parameters :study, :first and :last (see parallel_reads)."""
         try:
             yield from parallel_reads.read_blocks(
                 self.read_connection, self._open_reader, name, sql
@@ -102,8 +106,8 @@ class StoreFile:
     # ---- values computed from a version of a study -----------------------------------------
 
     def version(self, name: str) -> StudyVersion:
-        """Return the version of a study, which changes with its plan and with any of its
-        judgements."""
+        """Return the version of a study, which changes if the study is saved or gets a
+        judgement."""
         return self._versions.current_version(name, self.read)
 
     def memoised(
@@ -131,8 +135,8 @@ class StoreFile:
         return self._cache.find((name, *what), current)
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
-        """Return the result of `work` as `memoised` does; also cache it on disk if it took long to
-        compute.
+        """Return the result of `work` as `memoised` does; also cache it on disk, under the name
+        `what`, if it took long to compute.
 
         The result must be unchanged by conversion to JSON and back.
         """

@@ -1,4 +1,4 @@
-"""Versions of studies: a version changes only with the study's own plan and judgements.
+"""Versions of studies: a version changes only if the study is saved or gets a judgement.
 
 Counting five million rows takes seconds, and a judgement of any study increases the store's last
 sequence number (seq). Therefore only the judgements since the last check are read, and only those
@@ -27,21 +27,23 @@ class _VersionRecord(NamedTuple):
 
 
 class StudyVersions:
-    """Computes the version of each study, a stamp that changes with its plan and its judgements,
-    and keeps the last one in memory."""
+    """Computes the version of each study, a stamp that changes if the study is saved or gets a
+    judgement, and keeps the last one in memory."""
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}
         self._version_lock = threading.Lock()
 
     def current_version(self, name: str, read: ReadQuery) -> StudyVersion:
-        """Return the version of a study, which changes with its plan and with any of its
-        judgements."""
+        """Return the version of a study, which changes if the study is saved or gets a judgement.
+        `read` runs a query on the store."""
         # Without the lock, the older of two parallel reads could finish last and be stored.
         with self._version_lock:
             return self._read_version(name, read)
 
     def _read_version(self, name: str, read: ReadQuery) -> StudyVersion:
+        """Read and remember the version of a study: (stamp of the last save, sequence number as in
+        `_VersionRecord.own`); ("", 0) if there is no such study."""
         row = read(
             "SELECT s.id, s.plan_sha || s.updated, COALESCE((SELECT max(seq) FROM judgements), 0) "
             "FROM studies s WHERE s.name=?",
@@ -58,7 +60,8 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a version is current: the study has the same plan and no newer judgement."""
+        """Whether a version is current: since then, the study was not saved and got no judgement.
+        `read` runs a query on the store."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:

@@ -1,7 +1,7 @@
 """The writer thread of a store, with group commit.
 
-All writes queued during a commit form the next commit. There is no timer to collect more writes: a
-timer of 50 ms would halve the rate of calls that take 50 ms.
+The writes queued during a commit, up to MAX_BATCH_JOBS, form the next commit. There is no timer to
+collect more writes: a timer of 50 ms would halve the rate of calls that take 50 ms.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ class StoreWriter:
     def submit_from(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queue a write; after its commit, the future `waiting` gets the result in its loop."""
+        """Queue a write; after its commit, the future `waiting` gets the result in its loop, or the
+        error if it failed."""
         self._queue_write(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
-        """Queue a write, wait for its commit and return its result."""
+        """Queue the write `work`, wait for its commit and return its result."""
         waiting: Future[Any] = Future()
         self._queue_write(_WriteJob(work, waiting, None))
         return waiting.result()
@@ -87,6 +88,7 @@ class StoreWriter:
         self._thread.join(timeout=30)
 
     def _loop(self) -> None:
+        """Commit queued writes until the writer is closed; runs in the writer's thread."""
         running = True
         while running:
             batch, running = self._next_batch()
@@ -95,6 +97,8 @@ class StoreWriter:
         self._disconnect()
 
     def _next_batch(self) -> tuple[list[_WriteJob], bool]:
+        """Wait for queued writes; return at most MAX_BATCH_JOBS of them, and whether the writer
+        goes on (False if it was closed after them)."""
         job = self._jobs.get()
         batch: list[_WriteJob] = []
         while job is not None:
@@ -117,6 +121,8 @@ class StoreWriter:
         return [_WriteResult(job, result, None) for job, result in zip(batch, results, strict=True)]
 
     def _run_in_transaction(self, batch: list[_WriteJob]) -> list[Any]:
+        """Run the writes in one transaction, on a new connection if the file was replaced; return
+        their results. After an error, nothing is written."""
         if self._connection is None or self._file != self.current_file():
             self._disconnect()
             self._file = self.current_file()

@@ -44,7 +44,8 @@ class SuspectSpan:
 
 @dataclass(frozen=True, slots=True)
 class InjectionSuspect:
-    """A text of an item that matches injection rules."""
+    """A text of an item that matches injection rules, or that its contestant also gives to other
+    questions."""
 
     item: str
     where: str
@@ -63,7 +64,7 @@ RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
 }
 
 
-def find_spans(text: str) -> tuple[SuspectSpan, ...]:
+def find_suspect_spans(text: str) -> tuple[SuspectSpan, ...]:
     """Find the suspicious spans of a text, in order, at most MAX_SPANS; overlapping spans are
     merged."""
     folded = _fold_text(text)
@@ -104,7 +105,7 @@ def find_suspects(item: Item) -> list[InjectionSuspect]:
     repeated = _repeated_answers(item)
     suspects = []
     for where, text in texts.items():
-        found = find_spans(text) if text else ()
+        found = find_suspect_spans(text) if text else ()
         rules = tuple(dict.fromkeys(rule for span in found for rule in span.rules))
         if where in repeated:
             rules += (REPEATED_RULE,)
@@ -128,7 +129,8 @@ def _shorten_line(text: str) -> str:
 
 
 def list_suspect_places(item: Item) -> list[str]:
-    """List the locations of an item's suspicious texts, as the store saves them with the item."""
+    """List which texts of an item are suspicious: INSTRUCTION, the model's name for an answer, or
+    REFERENCE. The store saves this list with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     repeated = _repeated_answers(item)
     return [
@@ -150,7 +152,7 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
     lower = reply.lower()
     found = set()
     for text in texts:
-        for span in find_spans(text):
+        for span in find_suspect_spans(text):
             line = _line_around(text, span).lower()
             at = lower.find(line) if len(line) >= _MIN_ECHO_CHARS else -1
             if at >= 0:

@@ -27,7 +27,8 @@ _WORD: Final = r"\b"
 
 
 def _make_rule(name: str, description: str, words: str, *patterns: str) -> InjectionRule:
-    """Compile a rule; trigger `words` are separated by two spaces or a line break."""
+    """Return a rule that matches any of the regular expressions `patterns`; its trigger `words` are
+    separated by two spaces or a line break."""
     # Patterns that begin with a word are joined, so that the start of a word is checked only once.
     at_words = [pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)]
     others = [f"(?:{pattern})" for pattern in patterns if not pattern.startswith(_WORD)]

@@ -122,7 +122,8 @@ def _sort_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def parse_opening(instruction: str) -> tuple[str, str]:
-    """Return the verb and object with which an instruction opens, such as ("write", "poem").
+    """Return the verb and object ("" if none is found) with which an instruction opens, such as
+    ("write", "poem").
 
     Return ("question", "") for a question, and ("", "") for any other text.
     """
@@ -141,6 +142,7 @@ def parse_opening(instruction: str) -> tuple[str, str]:
 
 
 def _is_question(sentence: str) -> bool:
+    """Whether the first end mark (. ! ?) of a text is a question mark."""
     end = re.search(r"[.!?]", sentence)
     return end is not None and end[0] == "?"
 

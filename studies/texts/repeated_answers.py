@@ -37,7 +37,7 @@ def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
 
 
 def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
-    """Return one sentence for each contestant with repeated answers, as notes of an import."""
+    """Return, as notes of an import, one text for each contestant with repeated answers."""
     flagged: dict[str, int] = defaultdict(int)
     for item in items:
         for name in item.meta.get(REPEATED_META, "").splitlines():

@@ -77,7 +77,7 @@ def self_contradiction(reply: str) -> float:
         return math.nan
     text = _THOUGHTS.sub(" ", reply)
     text = text.replace("**", "").replace("__", "")
-    verdict = find_verdict(text)
+    verdict = split_off_verdict(text)
     if verdict is None:
         return math.nan
     reasons, chosen = verdict
@@ -90,7 +90,7 @@ def self_contradiction(reply: str) -> float:
     return float(chosen not in favoured)
 
 
-def find_verdict(text: str) -> tuple[str, str] | None:
+def split_off_verdict(text: str) -> tuple[str, str] | None:
     """Return the text without its verdicts, and the label of the last one; None without one."""
     found = [match for pattern in _VERDICTS for match in pattern.finditer(text)]
     if not found:
@@ -105,8 +105,9 @@ def find_verdict(text: str) -> tuple[str, str] | None:
 
 def favoured_labels(reasons: str, chosen: str) -> Iterator[str]:
     """Yield the label of each answer that a sentence of the reasons favours, or "not A" if it calls
-    the chosen answer A bad. A sentence with a concession or a condition ("although", "if") counts
-    only for the chosen answer."""
+    the chosen answer A bad; a sentence that calls another answer bad favours the chosen one. A
+    sentence with a concession or a condition ("although", "if") counts only for the chosen
+    answer."""
     for sentence in _SENTENCE.findall(reasons):
         sentence = sentence.strip()
         concedes = _CONCEDES.search(sentence) is not None

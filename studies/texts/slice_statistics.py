@@ -60,7 +60,7 @@ class SliceProfile:
 
 def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> SliceProfile:
     """Compute the statistics of a slice; without `contestants`, of all contestants that have
-    answers."""
+    answers. References are included, if there are any."""
     names = list(contestants) or sorted({name for item in items for name in item.responses})
     if REFERENCE not in names and any(item.reference.strip() for item in items):
         names.append(REFERENCE)
@@ -94,6 +94,7 @@ def _sorted_counts(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage:
+    """Count a contestant's answers, missing answers (None) and empty ones."""
     missing = sum(text is None for text in texts)
     empty = sum(text is not None and not text.strip() for text in texts)
     return ContestantCoverage(name, len(texts) - missing - empty, missing, empty)

@@ -27,7 +27,8 @@ def count_style_marks(text: str) -> tuple[int, ...]:
 
 
 def count_styles(items: Iterable[Item]) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Count the style of every answer: item -> contestant -> counts."""
+    """Return item -> contestant -> numbers of words, headings, list items and bold passages, for
+    every answer that is not empty."""
     found = {}
     for item in items:
         texts = {**item.responses, **({REFERENCE: item.reference} if item.reference else {})}

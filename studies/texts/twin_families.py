@@ -41,6 +41,7 @@ class TwinFamily:
 
 
 def _make_families(group: Group, *rows: tuple[str, str], **facts: object) -> list[TwinFamily]:
+    """Return a family for each row (name, words); `facts` are further fields of all of them."""
     return [TwinFamily(name, group, words, **facts) for name, words in rows]  # type: ignore[arg-type]
 
 

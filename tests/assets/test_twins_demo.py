@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from components.study.plan.demo_studies import DEMO_FOLDER, TWINS_STUDY
+from evenhand.auditing import twin_table
 from evenhand.auditing.twin_table import twins
 from evenhand.recorded_demo import demo_study
 from judges.planning.plan import asks_of, make_plan
+from metrics.twins.twin_effects import twin_effects
 from studies.spec.study import load_study
 
 README = (DEMO_FOLDER / "README.md").read_text(encoding="utf-8")
@@ -59,3 +62,15 @@ def test_controls_lose_and_the_readme_has_the_numbers(found) -> None:
 def test_the_study_is_a_demo_of_every_store() -> None:
     assert demo_study("twins").name == TWINS_STUDY
     assert Path(DEMO_FOLDER / "twins.yaml").read_text("utf-8").count(TWINS_STUDY) == 1
+
+
+def test_a_prompt_with_the_name_of_the_judge_takes_no_effects_of_another(monkeypatch) -> None:
+    """Judge p has the prompts p and q: the sentence about q does not speak of p."""
+    study = demo_study("twins")
+    one = twin_effects(study.measured.twins, study.frame)[0]
+    effects = [replace(one, judge="p", prompt=prompt) for prompt in ("p", "q")]
+    monkeypatch.setattr(twin_table, "twin_effects", lambda *_: effects)
+    monkeypatch.setattr(
+        twin_table, "twin_headline", lambda listed: [effect.prompt for effect in listed]
+    )
+    assert twins(study).sentences == {("p", "p"): ["p"], ("p", "q"): ["q"]}

@@ -29,7 +29,7 @@ def write_study(folder: Path, number: int) -> Path:
 
     from judges.planning.plan import asks_of, make_plan
     from studies.domain import BY_DESIGN, Item, Judgement, Preference, Usage, Verdict
-    from studies.exchange.export import write_lines
+    from studies.exchange.export import write_json_lines
     from studies.files.items import dump_item
     from studies.spec.study import load_study
 
@@ -41,7 +41,7 @@ def write_study(folder: Path, number: int) -> Path:
         for k in range(ITEMS)
     ]  # fmt: skip
     with (folder / "items.jsonl").open("w") as out:
-        write_lines(out, map(dump_item, items))
+        write_json_lines(out, map(dump_item, items))
     judges = "".join(
         f"  - {{name: judge {number}-{k}, model: simulated, seed: {100 * number + k}}}\n"
         for k in range(JUDGES)

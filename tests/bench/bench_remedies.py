@@ -71,7 +71,7 @@ def draw(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
         and results.advice
         and results.others
         and results.patterns
-        and results.curve[0]
+        and results.risk_curve[0]
     )
     assert budget_html(results, 40.0)
     return results.comparisons

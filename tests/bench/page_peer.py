@@ -109,7 +109,7 @@ def filter_page(store: Store) -> gr.Blocks:
         rows = list(bias.names.values())
         columns = ["All", *bias.categories]
         cells = {
-            **{(bias.names[r], "All"): e.value for r, e in bias.each("consistency").items()},
+            **{(bias.names[r], "All"): e.value for r, e in bias.by_rater("consistency").items()},
             **{(bias.names[c[:2]], c[2]): e.value
                for c, e in bias.by_category("consistency").items()},
         }  # fmt: skip

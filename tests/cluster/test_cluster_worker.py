@@ -41,7 +41,7 @@ from judges.bulk.ray_worker import (
 )
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, save_plan
-from judges.security.key_consents import NO_CONSENTS, pair_of
+from judges.security.key_consents import NO_CONSENTS, key_destination_of
 from studies.domain import Judgement
 from studies.exchange.shard_import import import_shards
 from studies.files.shards import find_shards
@@ -69,7 +69,7 @@ def job_of(plan: Plan, folder: Path) -> RayJob:
     folder.mkdir(exist_ok=True)
     judges = {judge.name: judge for judge in plan.study.judges}
     prompts = {prompt.name: prompt for prompt in plan.prompts}
-    allowed = frozenset(filter(None, map(pair_of, plan.study.judges)))
+    allowed = frozenset(filter(None, map(key_destination_of, plan.study.judges)))
     return RayJob(judges, prompts, plan.study.reading, "owner-1", str(folder), 8, QUICK, allowed)
 
 
@@ -266,7 +266,7 @@ def test_asks_are_leased_and_another_process_gets_none_of_them(
         assert len(alive.lease_next(5)) == 5
         mine = AskRounds(plan, store, "me")
         assert len(mine.lease_next()) == 7
-        alive.release()
+        alive.release_leases()
         assert len(dead.lease_next()) == 12  # what "me" and the dead hold is nobody's
     finally:
         somebody.close()

@@ -46,17 +46,17 @@ def test_a_study_with_votes_prints_each_number_once(voted: FilteredStudy) -> Non
 def test_a_second_definition_is_found(
     voted: FilteredStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = CardMeasures.values_of
+    own = CardMeasures.measure_by_rater
     monkeypatch.setattr(
         CardMeasures,
-        "values_of",
+        "measure_by_rater",
         lambda self, record: (
             {self.rater: self.with_people(self.rater)}  # ties of people count: 5 of 12, not 1 of 2
             if record.key == AGREEMENT.key
             else own(self, record)
         ),
     )
-    monkeypatch.setattr(panels, "flips_of", lambda _: Estimate(0.123, 0.1, 0.2))
+    monkeypatch.setattr(panels, "flip_share_from_consistency", lambda _: Estimate(0.123, 0.1, 0.2))
     lines = read_study(voted).contradictions
     assert {line.split(" / ")[0] for line in lines} == {"agreement", "conflict"}
     (line,) = [one for one in lines if one.startswith("agreement")]

@@ -19,7 +19,7 @@ from components.filtering.raters import Raters
 from components.results.cards.report_card import ReportCard
 from components.study.plan.demo_studies import PAIRS_STUDY
 from evenhand.auditing.audit_html import CHART_WIDTH, _page_style_variables
-from evenhand.page_views import _save_copy
+from evenhand.page_views import _save_in_temporary_store
 from evenhand.recorded_demo import demo_study
 from evenhand.recorded_demo import main as demo
 from studies.store.store import Store
@@ -191,7 +191,7 @@ def test_reports_of_tables_and_of_stores(tmp_path: Path) -> None:
 
 def copied_frame(study: eh.JudgedStudy) -> pd.DataFrame:
     """The frame of the store that the page of a study would show."""
-    store = Store(_save_copy(study))
+    store = Store(_save_in_temporary_store(study))
     frame = store.frame(study.name)
     store.close()
     return frame
@@ -213,7 +213,8 @@ def test_the_page_of_a_table_has_its_truth_its_unusable_replies_and_its_texts(te
             table[answer] = table["item"] + " by " + table[shown]
     study = eh.study(table, name="small")
     copied = copied_frame(study)
-    columns = ["item", "judge", "category", "shown", "status", "pick", "truth", "orders", "repeat"]
+    facts = ["item", "judge", "category", "shown", "orders", "repeat"]
+    columns = [*facts, "status", "pick", "known_answer"]
     wanted, found = (
         frame[columns].astype(str).sort_values(["item", "shown"]).to_numpy().tolist()
         for frame in (study.frame, copied)

@@ -70,7 +70,7 @@ def test_a_study_file_is_run_with_its_own_judges(tmp_path: Path) -> None:
     )
     done = eh.run(file, progress=False)
     assert done.judges == ["fair"] and done.store == (tmp_path / "study.db").resolve()
-    assert (done.frame["pick"] == done.frame["truth"]).all()
+    assert (done.frame["pick"] == done.frame["known_answer"]).all()
 
 
 def test_judges_need_names_and_runs_need_texts() -> None:

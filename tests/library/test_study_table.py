@@ -76,7 +76,7 @@ def test_winners_are_contestants_slots_ties_or_missing() -> None:
     frame = eh.study(small_table(), **NAMES).frame
     assert frame["pick"].tolist() == [0, 1, TIE, NO_PICK]
     assert frame["status"].astype(str).tolist() == ["ok", "ok", "ok", "unreadable"]
-    assert frame["truth"].tolist() == [0, 1, 1, 0]
+    assert frame["known_answer"].tolist() == [0, 1, 1, 0]
     assert frame["orders"].tolist() == [2, 2, 2, 2]
 
 
@@ -343,7 +343,7 @@ def test_the_page_is_started_with_the_study_s_store_and_this_code(
         return SimpleNamespace(poll=lambda: 0, terminate=lambda: None, wait=lambda *_: 0)
 
     monkeypatch.setattr(page_views.subprocess, "Popen", start)
-    monkeypatch.setattr(page_views, "_wait_until_answers", lambda *_: None)
+    monkeypatch.setattr(page_views, "_wait_until_page_answers", lambda *_: None)
     store = Store(tmp_path / "mine.db")
     run_text(store, STUDY.replace("two judges", "a & b"))
     store.close()

@@ -40,7 +40,7 @@ def build(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         columns[name] = np.array(column(name), dtype)
     columns["noise"] = np.array(column("noise"), bool)
     columns["status"] = _categories(column("status"), list(STATUSES))
-    for name in ("pick", "margin", "truth"):
+    for name in ("pick", "margin", "known_answer"):
         columns[name] = np.array(column(name), np.int8)
     for name in ("first", "second"):
         columns[name] = _categories(column(name), names)
@@ -63,9 +63,9 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     pick = row["pick"]
     full = {
         "study": "test", "category": "", "judge": "j", "prompt": "p", "repeat": 0, "noise": False,
-        "status": "unreadable" if pick is None else "ok", "truth": NO_PICK, "orders": len(shown),
-        "margin": 1, "scores": None, "p": None, "length": None, "family": None, "families": None,
-        **row,
+        "status": "unreadable" if pick is None else "ok", "known_answer": NO_PICK,
+        "orders": len(shown), "margin": 1, "scores": None, "p": None, "length": None,
+        "family": None, "families": None, **row,
     }  # fmt: skip
     full["pick"] = NO_PICK if pick is None else TIE if pick == "tie" else pick
     full["margin"] = 0 if full["pick"] < 0 else full["margin"]
@@ -109,7 +109,7 @@ def pair(item: str, first: Any, second: Any, **more: Any) -> list[dict[str, Any]
             "item": item,
             "shown": shown,
             "pick": pick,
-            **({} if truth is None else {"truth": shown.index(truth)}),
+            **({} if truth is None else {"known_answer": shown.index(truth)}),
             **more,
         }
         for shown, pick in zip(slots, (first, second), strict=True)
@@ -193,7 +193,7 @@ def _llmbar(index: int, row: Mapping[str, Any], swap: bool, key: str) -> dict[st
     winner = row["results"][-1][key]["winner"]
     better = f"output_{row['label']}"
     pick = None if winner is None else shown.index(f"output_{winner}")
-    return {"item": str(index), "shown": shown, "pick": pick, "truth": shown.index(better)}
+    return {"item": str(index), "shown": shown, "pick": pick, "known_answer": shown.index(better)}
 
 
 def mtbench() -> pd.DataFrame:

@@ -202,7 +202,7 @@ def _framed(setting: Setting, seeds: range, pick: np.ndarray, truth: np.ndarray)
             "noise": np.zeros(n, bool),
             "status": coded(np.full(n, STATUSES.index("ok"), np.int8), list(STATUSES)),
             "pick": pick.reshape(-1).astype(np.int8),
-            "truth": truth.reshape(-1).astype(np.int8),
+            "known_answer": truth.reshape(-1).astype(np.int8),
         }
     )
 

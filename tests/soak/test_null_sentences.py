@@ -252,7 +252,7 @@ def repeats_show_an_order_effect(seed: int) -> bool:
                     rows.append({"item": f"q{k}", "judge": f"j{judge}", "shown": shown,
                                  "pick": shown.index(name), "repeat": repeat})  # fmt: skip
     bias = bias_from_frame(build(rows))
-    added = bias.whole("order_effect")
+    added = bias.overall("order_effect")
     headline = added.low is not None and added.low > 0
     return headline or any(row.order_decides or row.is_significant for row in flip_leans(bias))
 
@@ -480,7 +480,7 @@ def test_the_screen_has_the_p_values_of_the_page(study, tmp_path):
     by_models = [row.p for one, few in zip(pairs, counts, strict=True)
                  for row in flip_leans(Bias(few, one))]  # fmt: skip
     assert min(1, got.models) == pytest.approx(min(by_models))
-    same = view.bias.whole("consistency").value - random_consistency(view.bias)
+    same = view.bias.overall("consistency").value - random_consistency(view.bias)
     assert got.consistency == pytest.approx(same, abs=0.02)
     store.close()
 

@@ -90,7 +90,8 @@ def fit_share_axis(
     holds: Sequence[float] = (),
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Axis:
-    """An axis for shares, labelled in per cent."""
+    """An axis for shares, labelled in per cent; with `signed`, positive labels have a plus sign.
+    `holds` and `bounds` as in `fit_axis`."""
     return fit_axis(
         estimates,
         SHARE_STEPS,
@@ -109,8 +110,8 @@ def forest_html(
     tip: str = "",
 ) -> Markup:
     """HTML of one row of a forest plot: a dot with its interval, grey ticks at `others` (values of
-    other raters), a diamond at `people` (value of people). For fewer than five items the dot is
-    hollow and has no interval."""
+    other raters), a diamond at `people` (value of people), and the hover card `tip`. For fewer than
+    five items the dot is hollow and has no interval."""
     marks = join(
         fill('<i class="g" style="left:{}"></i>', axis.css_position(v)) for v in axis.ticks
     )

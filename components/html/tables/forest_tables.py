@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.html import pieces
-from components.html.format import (
-    DASH,
-    count,
-    interval,
-    is_known,
-    more_items_text,
-    number,
-    share,
-)
+from components.html.format import DASH, count, interval, is_known, more_items_text, number, share
 from components.html.markup import Markup, attributes, fill, link
 from components.html.palette import PALETTE_SIZE, contestant_dash
 from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
@@ -63,7 +55,7 @@ class LeaderRow:
     select: Any = None
     battles_needed: int | None = None
     """Estimated number of further battles, on further items, until the gap to the next model is
-    significant; 0 if the gap is significant now."""
+    significant; 0 if the gap is significant now, None if it is unknown or above MAX_BATTLES."""
     is_ahead: bool = True
     """Whether the gap is significant, adjusted for all pairs of models, as the ranks are."""
 
@@ -148,7 +140,8 @@ def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
 
 
 def contestant_swatch(index: int) -> Markup:
-    """HTML sample of the line that a model has in the Elo chart."""
+    """HTML sample of the line that the model with this index of the palette has in the Elo
+    chart."""
     colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
     dash = " dash" if contestant_dash(index) == "dash" else ""
     return fill('<i class="eh-sw {}{}"></i>', colour, dash)

@@ -45,12 +45,15 @@ class LevelRow:
     note: str = ""
 
     @property
-    def readable(self) -> int:
+    def readable_verdicts(self) -> int:
         return sum(self.counts[level] for level in LEVELS)
 
     def shares(self) -> dict[str, float]:
         """Per cent of the readable verdicts at each level, from "much worse" to "much better"."""
-        return {level: 100 * self.counts[level] / max(self.readable, 1) for level in LEVEL_NAMES}
+        return {
+            level: 100 * self.counts[level] / max(self.readable_verdicts, 1)
+            for level in LEVEL_NAMES
+        }
 
 
 def level_legend() -> Markup:
@@ -60,7 +63,7 @@ def level_legend() -> Markup:
 def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
     """HTML table with one row for each model: a stacked bar of its verdicts on five levels (all
     bars on one scale), Reward, win rate, Visual Factuality Score if there is one, and unusable
-    replies."""
+    replies. `baseline`: name of the baseline in the column head, empty without one."""
     low, high = _stack_extent(rows)
     at = 100 * -low / (high - low)
     sides = macros(TEMPLATE).level_sides(baseline, f"{at:.2f}", f"{100 - at:.2f}")
@@ -108,7 +111,7 @@ def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
 def level_stack(row: LevelRow, low: float, high: float) -> Markup:
     """HTML of one row's stacked bar on a scale from `low` to `high` per cent, with the middle of
     the ties on the centre line."""
-    if not row.readable:
+    if not row.readable_verdicts:
         return Markup('<span class="eh-mute eh-small">no usable verdict</span>')
     parts = row.shares()
     at = -(parts["much_worse"] + parts["worse"] + parts["tie"] / 2)
@@ -119,7 +122,7 @@ def level_stack(row: LevelRow, low: float, high: float) -> Markup:
         at += width
     zero = fill('<i class="z" style="left:{:.2f}%"></i>', 100 * -low / (high - low))
     shares = [f"{share(parts[level] / 100, 0)} {word}" for level, word in LEVEL_NAMES.items()]
-    summary = f"{row.model}: {', '.join(shares)}; {count(row.readable, 'usable verdict')}"
+    summary = f"{row.model}: {', '.join(shares)}; {count(row.readable_verdicts, 'usable verdict')}"
     made = {"class": "eh-stack", "data-tip": summary, "aria-label": summary}
     if row.select is None:
         shown = attributes({**made, "role": "img"})
@@ -129,12 +132,13 @@ def level_stack(row: LevelRow, low: float, high: float) -> Markup:
 
 
 def _stack_piece(
-    row: LevelRow, level: str, width: float, at: float, low: float, high: float
+    row: LevelRow, level: str, width: float, at: float, axis_low: float, axis_high: float
 ) -> Markup:
-    left, wide = 100 * (at - low) / (high - low), 100 * width / (high - low)
+    left = 100 * (at - axis_low) / (axis_high - axis_low)
+    wide = 100 * width / (axis_high - axis_low)
     tip = (
         f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n"
-        f"{count(row.counts[level])} of {count(row.readable)} usable verdicts"
+        f"{count(row.counts[level])} of {count(row.readable_verdicts)} usable verdicts"
     )
     style = f"left:{left:.2f}%;width:{wide:.2f}%"
     made = attributes({"class": f"lv {level}", "style": style, "data-tip": tip})

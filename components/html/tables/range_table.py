@@ -22,8 +22,9 @@ def range_table(
     label: str,
     axis: Axis | None = None,
 ) -> Markup:
-    """HTML table with a plot in each row; `kind`: its CSS classes. A phone shows no table head:
-    each plot is below its row's name and number, and `axis` is below the last row."""
+    """HTML table with a plot in each row; `kind`: its CSS classes, `label`: its accessible name. A
+    phone shows no table head: each plot is below its row's name and number, and `axis` is below the
+    last row."""
     below = EMPTY
     if axis is not None:
         repeated = fill('<td class="trk">{}</td>', axis_html(axis))
@@ -32,7 +33,8 @@ def range_table(
 
 
 def range_row(name: str | Markup, *cells: str | Markup, tip: str = "", kind: str = "") -> TableRow:
-    """A row: its name, then cells with the CSS classes of their columns."""
+    """A row: its name, then cells with the CSS classes of their columns; `tip`: hover card, `kind`:
+    CSS class of the row."""
     return TableRow([TableCell(name, "nm"), *cells], tip, kind)
 
 

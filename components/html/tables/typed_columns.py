@@ -55,13 +55,15 @@ class TypedColumn:
 
 
 def measure_column(key: str, path: str, paper: str = "", **more: Any) -> TypedColumn:
-    """A column of a measure of the catalogue: head and number format are those of its record; the
-    value is the attribute `path` of a row's values."""
+    """A column of the measure `key` of the catalogue: head and number format are those of its
+    record; the value is the attribute `path` (dots allowed) of a row's values. `paper`: short head
+    in a paper; `more`: further fields of TypedColumn."""
     return record_column(RECORDS[key], attrgetter(path), paper=paper, **more)
 
 
 def record_column(record: MeasureRecord, get: Callable[[Any], Any], **more: Any) -> TypedColumn:
-    """A column whose head and number format are those of a measure's record."""
+    """A column whose head and number format are those of a measure's record; `get` returns the
+    value from a row's values; `more`: further fields of TypedColumn, which win over the record."""
     head = f"{record.name}, %" if record.style == "percent" else record.name
     facts: dict[str, Any] = {"style": STYLES[record.style], **more}
     return TypedColumn(head, get, **facts)
@@ -114,7 +116,8 @@ def _page_cell(column: TypedColumn, row: ValueRow, named: bool) -> Markup:
 
 
 def paper_head(first: str, columns: Sequence[TypedColumn]) -> tuple[str, ...]:
-    """Heads of a paper's table; an estimate with an interval has two columns."""
+    """Heads of a paper's table: `first` above the names of the rows, then those of the columns; a
+    column with an interval has two heads."""
     pairs = [(one.paper, INTERVAL_HEAD) if one.interval else (one.paper,) for one in columns]
     return (first, *(text for pair in pairs for text in pair))
 
@@ -122,7 +125,8 @@ def paper_head(first: str, columns: Sequence[TypedColumn]) -> tuple[str, ...]:
 def paper_rows(
     columns: Sequence[TypedColumn], rows: Iterable[ValueRow]
 ) -> tuple[tuple[str, ...], ...]:
-    """Rows of a paper's table as texts."""
+    """Rows of a paper's table as texts: name of the row, then one text per column, or two (value
+    and interval) if the column has an interval."""
     return tuple(
         (row.name, *(t for one in columns for t in _paper_cell_texts(one, row))) for row in rows
     )

@@ -11,15 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import (
-    CLICK_HINT,
-    DASH,
-    count,
-    interval,
-    is_known,
-    number,
-    sample_text,
-)
+from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number, sample_text
 from components.html.markup import Markup, attributes, escape, fill, link
 from components.html.panel import Axis, axis_html, forest_html
 from components.html.tables.table import Table, TableCell, row_name_cell
@@ -95,7 +87,8 @@ def _column_head(head: Head, is_first: bool) -> ColumnHead:
 def value_table(
     column_heads: Sequence[Head], rows: Sequence[Sequence[str]], *, label: str = ""
 ) -> Markup:
-    """HTML table of finished cells; the first cell of each row is its name."""
+    """HTML table of finished cells; the first cell of each row is its name. `label`: accessible
+    name of the table."""
     heads = [_column_head(head, not place) for place, head in enumerate(column_heads)]
     columns = [
         TableCell(
@@ -120,7 +113,8 @@ def value_table(
 
 
 def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:
-    """HTML of a row's first cell: its name and a note."""
+    """HTML of a row's first cell: its name and a note below; with `select`, a click on the name
+    opens the judgements that match these filters."""
     below = fill('<small class="eh-mute">{}</small>', note) if note else ""
     if select is None:
         return fill("<span>{}</span>{}", text, below)
@@ -137,8 +131,10 @@ def value_cell(
     note: str = "",
     key: str = "",
 ) -> Markup:
-    """HTML of an estimate with its interval; an unknown value is a dash with the reason in its
-    hover card. `key` is the path of the number in the output of `python -m metrics --json`."""
+    """HTML of an estimate with its interval and, with `n`, its sample size; an unknown value is a
+    dash with the reason in its hover card. `who` (the name of the row) and `note` are lines of the
+    hover card. With `select`, a click opens the judgements that match these filters. `key` is the
+    path of the number in the output of `python -m metrics --json`."""
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
         lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
@@ -163,7 +159,8 @@ def plotted_cells(
     key: str = "",
     bounds: tuple[float, float] | None = None,
 ) -> tuple[Markup, Markup]:
-    """HTML of an estimate in two cells: as a number with its interval, and as a plot."""
+    """HTML of an estimate in two cells: as a number with its interval (see `value_cell`), and as a
+    plot (see `forest_cell`)."""
     return (
         value_cell(estimate, style, who=who, select=select, key=key),
         forest_cell(estimate, axis, style, who, select, bounds=bounds),
@@ -171,7 +168,8 @@ def plotted_cells(
 
 
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
-    """HTML with a hover card; with `select`, a button that opens the matching judgements."""
+    """HTML of the content `inside` with the hover card `tip`; with `select`, as a button that opens
+    the judgements that match these filters. `key`: path of the number in the JSON output."""
     if select is None:
         made = attributes({"data-tip": tip or None, "data-key": key or None})
         return fill("<span{}>{}</span>", made, inside)
@@ -197,7 +195,8 @@ def estimate_card(
     opens: bool = True,
     key: str = "",
 ) -> str:
-    """Text of a hover card: value, interval; name; items, n; note; JSON key; effect of a click."""
+    """Text of a hover card, in lines: value with interval; `who`, the name of the row; items and n;
+    note; `key`, the path of the number in the JSON output; with `opens`, the effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
     path = f"JSON: {key}" if key else ""
     lines = [
@@ -212,7 +211,8 @@ def estimate_card(
 
 
 def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> Markup:
-    """HTML of a count; zero is grey."""
+    """HTML of a count, with the hover card `tip`; with `select`, a click opens the judgements that
+    match these filters. Zero is grey, without either."""
     if not n:
         return Markup('<span class="eh-mute">0</span>')
     return hover_html(count(n), tip, select) if tip or select is not None else escape(count(n))
@@ -227,8 +227,9 @@ def forest_cell(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> Markup:
-    """HTML of an estimate and its interval as a plot; with `select` a click opens the judgements.
-    The range of possible values, `bounds`, is drawn behind the interval."""
+    """HTML of an estimate and its interval as a plot on `axis`, with a hover card (`who`: the name
+    of the row). With `select`, a click opens the judgements that match these filters. `bounds`: the
+    range of possible values, drawn behind the interval."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, width = axis.css_position(bounds[0]), axis.css_width(*bounds)

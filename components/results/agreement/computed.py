@@ -87,7 +87,7 @@ class Agreement:
             for b, got in self.table[a].items()
             if PEOPLE not in (a, b) and a < b and got.kappa.value is not None
         ]
-        return max(pairs, key=lambda pair: pair[2].kappa.value or -1.0) if pairs else None
+        return max(pairs, key=lambda pair: float(pair[2].kappa.value or 0.0), default=None)
 
     @cached_property
     def people_rows(self) -> pd.DataFrame:
@@ -96,8 +96,9 @@ class Agreement:
 
     @cached_property
     def merged_order_verdicts(self) -> pd.DataFrame:
-        """One verdict per pair, merged from its two orders: an answer wins if it wins in both
-        orders; otherwise it is a tie. Only pairs judged in both orders are included."""
+        """One verdict per model judge, prompt and pair, merged from the pair's two orders: an
+        answer wins if it wins in both orders; otherwise it is a tie. Only pairs judged in both
+        orders are included."""
         return merge_both_orders(self.raters.rows_of_model_judges)
 
     @cached_property
@@ -107,7 +108,8 @@ class Agreement:
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:
-        """Rater -> agreement coefficients of its merged verdicts with the people's majority."""
+        """Rater -> agreement coefficients of its merged verdicts with the people's majority; empty
+        without votes, or if no pair was judged in both orders."""
         if not self.raters.has_people or self.merged_order_verdicts.empty:
             return {}
         grid = build_verdict_grid(
@@ -176,8 +178,8 @@ class Agreement:
 
     @cached_property
     def all_vote_agreement(self) -> dict[str, Estimate]:
-        """Agreement of each judge with the people's majority, and of two people with each other.
-        All votes count, including those on pairs that were not chosen at random."""
+        """Agreement of each judge with the people's majority, and (key "two people") of two people
+        with each other. All votes count, including those on pairs not chosen at random."""
         return self._compute_people_agreement(self.raters.frame)
 
     @cached_property
@@ -207,7 +209,7 @@ class Agreement:
     @cached_property
     def corrected(self) -> dict[str, CorrectedWinRate]:
         """Model -> prediction-powered win rate, which corrects the judges' verdicts by people's
-        votes; empty without votes."""
+        votes on pairs chosen at random; empty without votes."""
         return corrected_win_rates(self.raters.frame) if self.raters.has_people else {}
 
 

@@ -37,7 +37,7 @@ _CASE_COLUMNS: Final = (
     "status",
     "noise",
     "pick",
-    "truth",
+    "known_answer",
 )
 """Columns of the frame that this module reads; dropping the others saves memory."""
 MAX_DISPUTES: Final = 8
@@ -72,16 +72,16 @@ class Dispute:
 
     def count_against(self, winner: str | None) -> int:
         """Number of judges that prefer another answer than `winner`; judges with a tie do not
-        count."""
+        count. 0 if `winner` is None or a tie."""
         if winner in (None, TIE_NAME):
             return 0
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
         """Sort key, larger for more informative cases. Its first number depends on `kind`: share of
-        judges against people or the known better answer; if judges (or people) disagree with each
-        other, the entropy of their choices. The other numbers sort cases whose first number is
-        equal."""
+        judges against people or the known better answer; for the kinds in which judges (or people)
+        disagree with each other, the entropy of their choices. The other numbers sort cases whose
+        first number is equal."""
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
@@ -106,7 +106,7 @@ def dispute_kinds(raters: Raters) -> list[str]:
     found = []
     if raters.has_people:
         found += [AGAINST_PEOPLE]
-    if raters.truth == "design":
+    if raters.known_answer_source == "design":
         found += [AGAINST_KNOWN]
     if len(raters.filtered_rater_names) > 1:
         found += [JUDGES_SPLIT]
@@ -135,8 +135,8 @@ def _is_dispute_of_kind(dispute: Dispute, kind: str) -> bool:
 
 
 def count_choices_by_case(raters: Raters) -> list[Dispute]:
-    """Every case, disputed or not, with the numbers of judges and of people that chose each
-    answer."""
+    """Every case with a usable verdict or vote, disputed or not, with the numbers of judges and of
+    people that chose each answer."""
     rows = row_selection.select_picks(raters.frame[list(_CASE_COLUMNS)])
     if rows.empty:
         return []
@@ -145,8 +145,8 @@ def count_choices_by_case(raters: Raters) -> list[Dispute]:
     chosen = row_selection.chosen_contestants(rows, names)
     human = row_selection.people_mask(rows)
     firsts = rows.iloc[row_selection.first_rows(case, cases)]
-    judged = _count_raters_by_winner(rows, case, chosen, ~human, names, cases)
-    votes = _count_raters_by_winner(rows, case, chosen, human, names, cases)
+    judged = _count_judges_by_winner(rows, case, chosen, ~human, names, cases)
+    votes = _count_judges_by_winner(rows, case, chosen, human, names, cases)
     winner = majority_choices(case[human], chosen[human], cases)
     known = _known_winners(firsts, names)
     shown = firsts["comparison"].cat
@@ -168,12 +168,14 @@ def count_choices_by_case(raters: Raters) -> list[Dispute]:
 
 
 def _winner_name(code: int, names: list[str]) -> str | None:
+    """Name of the winner with the index `code` in `names`; None for NO_CHOICE, TIE_NAME for any
+    other negative code."""
     if code == NO_CHOICE:
         return None
     return names[code] if code >= 0 else TIE_NAME
 
 
-def _count_raters_by_winner(
+def _count_judges_by_winner(
     rows: pd.DataFrame,
     case: Ints,
     chosen: Ints,
@@ -181,9 +183,10 @@ def _count_raters_by_winner(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case: answer -> number of raters whose most frequent choice it is. `case` and
-    `chosen`: code of the case and of the chosen answer in each row; `selected`: the rows to count.
-    Cases with equal counts share one Counter, to save memory."""
+    """For each case: answer (or TIE_NAME) -> number of judges, or people, whose most frequent
+    choice it is, over all their prompts. `case` and `chosen`: code of the case and of the chosen
+    answer in each row; `selected`: the rows to count; `names`: answer by code; `cases`: number of
+    cases. Cases with equal counts share one Counter, to save memory."""
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)
@@ -206,11 +209,12 @@ def _count_raters_by_winner(
 
 
 def _known_winners(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
-    """The known better answer of each case, taken from its first row; None if unknown."""
+    """The known better answer of each case, taken from its first row; TIE_NAME if the answers are
+    known to be equally good, None if nothing is known."""
     placed = row_selection.slot_contestants(firsts, names).tolist()
     return [
         None if slot == NO_PICK else TIE_NAME if slot < 0 else names[places[slot]]
-        for places, slot in zip(placed, firsts["truth"].tolist(), strict=True)
+        for places, slot in zip(placed, firsts["known_answer"].tolist(), strict=True)
     ]
 
 

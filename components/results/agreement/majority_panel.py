@@ -10,14 +10,14 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import (
     Raters,
-    credited_rows,
     load_call_agreement,
     load_remedy_study,
+    rows_with_call_credits,
 )
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, interval, percent, share
-from components.html.markup import Markup, link, measured
+from components.html.markup import Markup, link, measure_attribute
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,
@@ -53,23 +53,24 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
     return {name: known[name] for name in ranked if known[name].value is not None}
 
 
-def describe_truth(filtered: FilteredStudy) -> str:
-    """Name of the truth with which verdicts are compared: the majority of people, or the known
+def describe_known_answers(filtered: FilteredStudy) -> str:
+    """Words for the answers with which verdicts are compared: the majority of people, or the known
     better answers."""
     by_people = load_remedy_study(filtered)[0].grid.source != "known answers"
     return "the majority of people" if by_people else "the known better answers"
 
 
 def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
-    """Headline and the sentence below: agreement of the closest judge beside that of one person,
-    then the next and the last judge; None if no agreement is known."""
+    """Headline, with the agreement of the closest judge and, if known, of one person; and the
+    sentence below, on the next and the last judge ("" with one judge). None if no agreement is
+    known."""
     judges = agreement_by_judge(filtered)
     if not judges:
         return None
     best, one = next(iter(judges.items()))
     person = data.among_voters.one_person if data.raters.has_people else Estimate(None)
     agreement = _format_share_with_interval(one)
-    title = f"{best} agrees with {describe_truth(filtered)} in {agreement} of comparisons"
+    title = f"{best} agrees with {describe_known_answers(filtered)} in {agreement} of comparisons"
     if person.value is not None:
         title += f"; one person agrees with the others in {_format_share_with_interval(person)}"
     rest = list(judges.items())[1:]
@@ -86,8 +87,8 @@ def _format_share_with_interval(estimate: Estimate) -> str:
 
 
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
-    """HTML table of judges with their agreement on one axis; the last row is one person. None if no
-    agreement is known."""
+    """HTML table of judges with their agreement on one axis; the last row is one person, if votes
+    tell that agreement. None if no judge's agreement is known."""
     judges = agreement_by_judge(filtered)
     if not judges:
         return None
@@ -101,7 +102,7 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
         bar, dot = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
         who = link(name, select if data.raters.has_people else None)
-        of = measured("agreement", judge, prompt)
+        of = measure_attribute("agreement", judge, prompt)
         track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100, of=of)
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
     if person.value is not None:
@@ -110,7 +111,7 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
             range_row(
                 "one person",
                 track,
-                estimate_html(person, 1, 100, of=measured("one_person")),
+                estimate_html(person, 1, 100, of=measure_attribute("one_person")),
                 tip=tip,
                 kind="who",
             )
@@ -120,8 +121,8 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
 
 
 def majority_subtitle(filtered: FilteredStudy) -> str:
-    """Subtitle: definition, number of comparisons, kind of interval, and the meaning of the band
-    (agreement of one person with the others)."""
+    """Subtitle: definition, number of comparisons, kind of interval, and, with votes, the meaning
+    of the band (agreement of one person with the others)."""
     study = load_remedy_study(filtered)[0]
     band = "; band: one person against others" if Raters(filtered).has_people else ""
     return (
@@ -133,7 +134,7 @@ def majority_subtitle(filtered: FilteredStudy) -> str:
 @memoise_by_study
 def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge with prompt, category) -> agreement of single calls with people or known answers; the
-    category "All" pools all."""
+    category "All" pools all. Unknown values are left out."""
     raters = Raters(filtered)
     names = {
         cell: name for name, cell in raters.names.items() if name in raters.filtered_rater_names
@@ -142,7 +143,7 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
     parts: dict[CellKey, Estimate] = {
         (*cell, "All"): one for cell, one in raters.call_agreement.items()
     }
-    found = CALL_AGREEMENT.by_cell(GroupedFrame(credited_rows(filtered), by))
+    found = CALL_AGREEMENT.by_cell(GroupedFrame(rows_with_call_credits(filtered), by))
     parts.update((cell, found[cell]) for cell in sorted(found))
     return {
         (names[judge, prompt], part): one
@@ -152,7 +153,8 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
 
 
 def categories_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML matrix of agreement by judge and category; None without two categories."""
+    """HTML matrix of agreement by judge and category; None with fewer than two categories, or if no
+    agreement is known."""
     cells, judges = agreement_by_category(filtered), agreement_by_judge(filtered)
     groups = dict.fromkeys(part for _, part in cells)
     if len(groups) < 3 or not judges:

@@ -61,7 +61,8 @@ GOLD_NOTE: Final = (
 
 
 def agreement_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and the sentence below: the judges closest to people, or agreement among judges."""
+    """Headline and the sentence below: the judges closest to people; without votes, agreement among
+    judges; without judges, agreement of two people. Otherwise, what is missing."""
     if not data.judges and data.raters.has_people:
         people = data.among_voters.voters
         who = "one person" if people == 1 else f"{count(people)} people"
@@ -141,8 +142,9 @@ def rater_noun(data: Agreement) -> str:
 
 
 def show_matrix(data: Agreement, kind: str) -> Markup:
-    """HTML matrix of agreement between raters, by the coefficient `kind` (a key of COEFFICIENTS). A
-    click on a value opens the comparisons on which the two raters disagree."""
+    """HTML matrix of agreement between raters, by the coefficient `kind` (a key of COEFFICIENTS);
+    with fewer than two raters, a message. A click on a value opens the comparisons on which the two
+    raters disagree."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
     if len(names) < 2:
@@ -181,7 +183,8 @@ def order_legend(*more: str) -> Markup:
 
 def show_merged_orders(data: Agreement) -> Markup:
     """HTML table of agreement with people: single orders against both orders merged. When orders
-    are merged, a win needs both orders; anything else is a tie."""
+    are merged, a win needs both orders; anything else is a tie. A message without votes, or if no
+    pair was judged in both orders."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:
@@ -215,7 +218,8 @@ def show_merged_orders(data: Agreement) -> Markup:
 def render_order_change(
     one: Estimate, both: Estimate, scale: float = 100, decimals: int = 0
 ) -> Markup:
-    """HTML of two values: from one order, and from both orders."""
+    """HTML of a value from one order and the value from both orders, with an arrow between them;
+    both are multiplied by `scale`."""
     ends = [number(None if e.value is None else scale * e.value, decimals) for e in (one, both)]
     return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', *ends)
 
@@ -231,9 +235,9 @@ def estimate_html(
     of: Markup = EMPTY,
 ) -> Markup:
     """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
-    is a dash with the reason in its hover card. A phone shows the column head `head` before it; a
-    click on the value opens the judgements selected by `opens`. `of`: HTML attribute, made by
-    `measured`, that names the measure."""
+    is a dash with the reason in its hover card. `tip`: hover card of a known value. A phone shows
+    the column head `head` before it; a click on the value opens the judgements selected by `opens`.
+    `of`: HTML attribute, made by `measure_attribute`, that names the measure."""
     label = fill('<span class="lb">{}</span>', head) if head else EMPTY
     if estimate.value is None:
         return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)

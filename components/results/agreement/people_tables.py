@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import NO_VOTES, rater_selection
+from components.filtering.raters import NO_VOTES, rater_filters
 from components.html.format import DASH, count, interval, number, share
 from components.html.markup import (
     EMPTY,
@@ -18,7 +18,7 @@ from components.html.markup import (
     inline_markup,
     join,
     link,
-    measured,
+    measure_attribute,
 )
 from components.html.panel import Axis, empty_state, forest_html, wrap
 from components.html.tables.forest_cells import fit_share_axis
@@ -61,8 +61,8 @@ COEFFICIENT_HEADS: Final = (
 
 
 def show_coefficients(data: Agreement) -> Markup:
-    """HTML table of all agreement coefficients: of judges with the people's majority, and of people
-    with each other."""
+    """HTML table of all agreement coefficients: of judges (in single orders, and with both orders
+    merged) with the people's majority, and of people with each other; a message without votes."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     rows = []
@@ -70,7 +70,7 @@ def show_coefficients(data: Agreement) -> Markup:
         if (got := data.with_people(name)) is not None:
             opens = None
             if name in data.raters.names:  # the verdicts that differ from the people's majority
-                opens = rater_selection(data.raters, name) | {"unlike": PEOPLE}
+                opens = rater_filters(data.raters, name) | {"unlike": PEOPLE}
             who = link(name, opens)
             rows.append(_coefficient_row(who, got, data.people_alignment(name, False)))
         if (both := data.merged_with_people.get(name)) is not None:
@@ -87,16 +87,25 @@ def show_coefficients(data: Agreement) -> Markup:
 
 
 def _coefficient_row(
-    name: str | Markup, got: PairAgreement, far: Alignment | None, kind: str = ""
+    name: str | Markup, agreement: PairAgreement, alignment: Alignment | None, kind: str = ""
 ) -> TableRow:
+    """Row of the table of coefficients; `alignment` (mean distance of scores, share within 1) is
+    None between two single votes. `kind`: CSS class of the row."""
     none = unknown_estimate("this coefficient is not defined between two single votes", "score")
-    distances = [none, none] if far is None else [far.mae, far.consistency]
-    values = [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
+    distances = [none, none] if alignment is None else [alignment.mae, alignment.consistency]
+    values = [
+        agreement.share,
+        agreement.decisive,
+        agreement.kappa,
+        agreement.kappa_decisive,
+        agreement.alpha,
+        *distances,
+    ]
     cells = [
         estimate_html(one, *((1, 100) if head.endswith("%") else (2, 1)), head=head)
         for head, one in zip(COEFFICIENT_HEADS, values, strict=True)
     ]
-    return range_row(name, *cells, count(got.share.n), kind=kind)
+    return range_row(name, *cells, count(agreement.share.n), kind=kind)
 
 
 # ---------------------------------------------------------------------------- distances
@@ -104,8 +113,8 @@ def _coefficient_row(
 
 def show_distances(data: Agreement) -> Markup:
     """HTML table of distances from the people's mean score: of each judge in one order and in both
-    orders, of one person, and of a judge that always answers "tie". MAE is the mean absolute error,
-    Consistency the share within 1 (Creation-MMBench)."""
+    orders, of one person if known, and of a judge that always answers "tie". MAE is the mean
+    absolute error, Consistency the share within 1 (Creation-MMBench)."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     judges = [
@@ -152,10 +161,12 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     return range_row(name, mae, track, within, tip=tip)
 
 
-def _reference_distance_row(name: str, got: Alignment, marks: str) -> TableRow:
-    mae = number(got.mae.value, 2)
-    within = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
-    tip = f"{name}\nMAE {mae} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
+def _reference_distance_row(name: str, alignment: Alignment, marks: str) -> TableRow:
+    """Row of the table of distances for a rater that is no judge (one person, or always a tie);
+    `marks`: HTML of its plot."""
+    mae, consistency = number(alignment.mae.value, 2), alignment.consistency.value
+    within = number(None if consistency is None else 100 * consistency, 1)
+    tip = f"{name}\nMAE {mae} {interval(alignment.mae, 2)}\nn {count(alignment.mae.n)}"
     values = (fill("<b>{}</b>", mae), marks, fill("<b>{}</b>", within))
     return range_row(name, *values, tip=tip, kind="who")
 
@@ -164,8 +175,9 @@ def _reference_distance_row(name: str, got: Alignment, marks: str) -> TableRow:
 
 
 def show_replacements(data: Agreement) -> Markup:
-    """HTML table of how well each judge could replace a person. A value above 0 means that the
-    judge agrees with the other voters more than the replaced person does."""
+    """HTML table of how well each judge could replace a person; a message if no pair has votes by
+    two people. A value above 0 means that the judge agrees with the other voters more than the
+    replaced person does."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     known = [one for one in data.judge_replacements if one.advantage.value is not None]
@@ -228,8 +240,9 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
 def best_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
-    """Sentence on the judge and prompt that best replace a person: whether they differ
-    significantly from the person, and how often they are the best in bootstrap samples."""
+    """Sentence on the judge and prompt that best replace a person, the first of `known`: whether
+    they differ significantly from the person, and how often they are the best in bootstrap samples.
+    `names`: name of a rater -> (judge, prompt)."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1
@@ -317,7 +330,7 @@ def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> Tabl
     rate = DASH if model_rates.corrected.value is None else estimate_html(model_rates.corrected, 1)
     return range_row(
         name,
-        _render_rate(model_rates.judge, measured("win_rate", "", "", name)),
+        _render_rate(model_rates.judge, measure_attribute("win_rate", "", "", name)),
         _render_rate(model_rates.people),
         marks,
         rate,

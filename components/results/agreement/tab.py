@@ -69,6 +69,8 @@ def draw_targeted_votes_notice(filtered: FilteredStudy) -> Markup:
 
 
 def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
+    """Draw the matrix of agreement between raters; `agree`: the coefficient, a key of
+    `panels.COEFFICIENTS`."""
     data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
     matrix = panels.show_matrix(data, agree) + voters_panel.targeted_votes_note(data)
@@ -140,7 +142,7 @@ def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
     if made is None:
         return None
     heading = panel_heading(
-        f"Agreement with {majority_panel.describe_truth(filtered)}",
+        f"Agreement with {majority_panel.describe_known_answers(filtered)}",
         majority_panel.majority_subtitle(filtered),
     )
     return Drawn({"majority": made}, heading)
@@ -190,7 +192,7 @@ NO_DISPUTES_REASON: Final = {
 
 
 def compares_judges(filtered: FilteredStudy) -> bool:
-    """Whether the view has at least one judge to compare with another judge or with people."""
+    """Whether the filters leave a judge that can be compared with another judge or with people."""
     data = load_agreement(filtered)
     return bool(
         not filtered.has_only_people
@@ -206,7 +208,8 @@ def report_headline(filtered: FilteredStudy) -> Markup:
 
 
 def report_people(filtered: FilteredStudy) -> ReportPanel | None:
-    """Report section on agreement among people; None for a study with model judges."""
+    """Report section on agreement among people; None for a study with model judges, or if no
+    agreement is known."""
     table = people_tables.people_table(filtered)
     if table is None or not table.rows:
         return None
@@ -258,10 +261,7 @@ MERGED_ORDERS: Final = Panel(
     legend=panels.order_legend(legend_key("chance", "chance: 1/3")),
     how=texts.HOW_MERGED_ORDERS,
     needs="votes of people on the same pairs",
-    json_keys=(
-        "agreement.merged_orders.*",
-        "agreement.pairs.*.people.share",
-    ),
+    json_keys=("agreement.merged_orders.*", "agreement.pairs.*.people.share"),
 )
 COEFFICIENTS: Final = Panel(
     "coefficients",
@@ -349,11 +349,7 @@ CORRECTED: Final = Panel(
     legend=wrap(texts.CORRECTED_KEYS),
     how=texts.HOW_CORRECTED,
     in_report=compares_judges,
-    json_keys=(
-        "corrected.*.corrected",
-        "corrected.*.people",
-        "corrected.*.judge",
-    ),
+    json_keys=("corrected.*.corrected", "corrected.*.people", "corrected.*.judge"),
 )
 DISPUTES: Final = Panel(
     "disputes",

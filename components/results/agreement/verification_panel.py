@@ -9,7 +9,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
-from components.filtering.raters import rater_selection
+from components.filtering.raters import rater_filters
 from components.html.format import count, decimal, percent
 from components.html.markup import EMPTY, Markup, fill, inline_markup, link
 from components.html.panel import wrap
@@ -32,7 +32,7 @@ from components.inspect.verification_filter import (
     NEITHER,
     ONE_FOLLOWS,
     PREFERRED_FAILS,
-    check_bits,
+    verification_bits,
 )
 from components.results.agreement.computed import Agreement
 from components.results.agreement.disputes import html, shorten
@@ -93,7 +93,8 @@ def _filter_checks(filtered: FilteredStudy, checks: ChecksByItem) -> ChecksByIte
 
 
 def verification_subtitle(verification: VerificationData) -> str:
-    """Subtitle of the panel: number of verifications, answers and people."""
+    """Subtitle of the panel: numbers of verifications, answers and people; "" without
+    verifications."""
     if not verification.has_checks:
         return ""
     got = verification.verified.verifiers
@@ -103,7 +104,8 @@ def verification_subtitle(verification: VerificationData) -> str:
 
 
 def show_verification(verification: VerificationData) -> Markup:
-    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudgements."""
+    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudged pairs;
+    empty without verifications."""
     if not verification.has_checks:
         return EMPTY
     return (
@@ -157,22 +159,31 @@ def _collect_outcomes_by_model(verification: VerificationData) -> InspectableBit
         for check in checks:
             if (item, check.contestant) in compared:
                 for whose in ("", check.contestant):
-                    found[whose] |= check_bits(check)
+                    found[whose] |= verification_bits(check)
     return found
 
 
 def _verification_share_cells(
-    got: VerificationShares, behind: InspectableBits, name: str = ""
+    found: VerificationShares, inspectable: InspectableBits, name: str = ""
 ) -> list[Markup]:
+    """Cells of a model's row, or of all models if `name` is empty: number of verifications, share
+    that follow the instruction, of each fault, and harmful. A number links to its comparisons if
+    `inspectable` has its outcome."""
     whose = {"contestant": name} if name else {}
     opens = [
-        {**whose, "verified": kind} if behind[name] & 1 << CHECK_OUTCOMES.index(kind) else None
+        {**whose, "verified": kind} if inspectable[name] & 1 << CHECK_OUTCOMES.index(kind) else None
         for kind in (ANY_CHECK, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
     ]
-    shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
+    shares = (
+        found.follows,
+        found.fault_answer,
+        found.fault_caption,
+        found.fault_neither,
+        found.harmful,
+    )
     verified = fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])
     return [
-        verified + link(count(got.follows.n), opens[0]),
+        verified + link(count(found.follows.n), opens[0]),
         *(
             estimate_html(
                 one, head=head, tip=f"n {count(one.n)}, {count(one.items, 'item')}", opens=where
@@ -235,7 +246,7 @@ def _judge_table(verification: VerificationData) -> Markup:
         if not people:
             interval = bar_mark("v", axis, prefers.low, prefers.high)
             marks = track_html(axis, interval, point_mark("p", axis, prefers.value))
-            opens = rater_selection(verification.data.raters, name) | {"verified": ONE_FOLLOWS}
+            opens = rater_filters(verification.data.raters, name) | {"verified": ONE_FOLLOWS}
         tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = (marks, estimate_html(prefers), estimate_html(ties, opens=tied))
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50\u202f%"
@@ -283,8 +294,8 @@ class MisjudgedPair:
 
 
 def misjudged_pairs(verification: VerificationData) -> list[MisjudgedPair]:
-    """Pairs of one passing and one failing answer in which judges prefer the failing one; the
-    highest share of such verdicts first."""
+    """Pairs of one passing and one failing answer in which at least one verdict of a model judge
+    prefers the failing one; the highest share of such verdicts first."""
     rows = verification.verified.mixed_pairs(verification.data.raters.rows_of_model_judges)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()

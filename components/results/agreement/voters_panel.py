@@ -41,7 +41,7 @@ FLAG_LABELS: Final = {
 
 
 def voters_subtitle(data: Agreement) -> str:
-    """Subtitle of the panel: number of people, votes and flagged voters."""
+    """Subtitle of the panel: numbers of people, votes and flagged voters; "" without votes."""
     people = data.voters
     if not people:
         return ""
@@ -166,7 +166,8 @@ def _render_subset_agreement(head: str, estimate: Estimate | None) -> Markup:
 
 
 def show_targeted_notice(data: Agreement) -> Markup:
-    """HTML notice that some votes are on pairs chosen because judges flip or disagree."""
+    """HTML notice that some votes are on pairs chosen because judges flip or disagree; empty if
+    none are."""
     if not data.targeted_votes:
         return EMPTY
     text = (
@@ -178,7 +179,8 @@ def show_targeted_notice(data: Agreement) -> Markup:
 
 
 def targeted_votes_note(data: Agreement) -> Markup:
-    """HTML line on the share of votes on pairs not chosen at random, for panels with estimates."""
+    """HTML line on the share of votes on pairs not chosen at random, for panels with estimates;
+    empty if all were chosen at random."""
     if not data.targeted_votes:
         return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import row_names
+from components.filtering.filters import rater_names
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, number, share
@@ -44,7 +44,7 @@ MEASURES: Final = {one.name: one for options in (2, 3) for one in records.listed
 """Name -> record, for the measures that the matrix can show."""
 
 
-def subtitle(name: str) -> str:
+def measure_subtitle(name: str) -> str:
     """Definition of a measure of the matrix, below the panel's title."""
     record = MEASURES[name]
     return f"{record.description}{_SUBTITLE_ADDITIONS.get(record.key, '')}; {_CI_TEXT}"
@@ -64,7 +64,10 @@ def bias_matrix_html(
     frame: pd.DataFrame | None = None,
     evenness: Mapping[CellKey, Evenness] | None = None,
 ) -> Markup:
-    """HTML of the matrix. `frame` (the verdicts) is needed only for the position term.
+    """HTML of the matrix of the measure `measure` (a name in MEASURES; one that does not apply to
+    this number of options is replaced by the first that does) in the layout BY_CATEGORY or
+    BY_PROMPT. A message without judgements. `frame` (the verdicts) is needed only for the position
+    term.
 
     `evenness`: key (judge) or (judge, prompt) -> chance band of the entropy. If it is given, the
     matrix of entropy by prompt has no colour inside the band, and marks cells below the band.
@@ -149,8 +152,8 @@ class _MatrixLayout:
                 cell: _negate_estimate(one) for cell, one in self.estimates_of("fairness").items()
             }
         if self.names == ROW_COLUMNS:
-            return self.arrange({**self.bias.by_judge(key), **self.bias.each(key)})
-        return self.arrange({**self.bias.each(key), **self.bias.by_category(key)})
+            return self.arrange({**self.bias.by_judge(key), **self.bias.by_rater(key)})
+        return self.arrange({**self.bias.by_rater(key), **self.bias.by_category(key)})
 
     def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         """The position term of each cell, fitted to the battles of that cell, by (row, column)."""
@@ -167,7 +170,8 @@ class _MatrixLayout:
 
 
 def _lay_out_matrix(bias: Bias, layout: str) -> _MatrixLayout:
-    """Rows and columns: judges by prompts, or judges with a prompt by categories."""
+    """Rows and columns: judges by prompts (`layout` BY_PROMPT), or judges with a prompt by
+    categories (BY_CATEGORY)."""
     rows: dict[str, CellKey] = {name: row for row, name in bias.names.items()}
     columns = [heat.MatrixColumn(name, str(size)) for name, size in bias.categories.items()]
     if layout == BY_PROMPT:
@@ -199,9 +203,10 @@ def _position_terms(frame: pd.DataFrame, columns: Sequence[str]) -> dict[CellKey
 def _hover_lines(
     grid: _MatrixLayout, key: str, cells: Mapping[tuple[str, str], Estimate]
 ) -> dict[tuple[str, str], list[str]]:
-    """Lines of each cell's hover card: entropy, first-position share and flips together, because
-    each of them alone misleads; where known, also changes on a repeat, Grade Score, the effect of
-    the position term, and the path in the JSON output."""
+    """(row, column) -> lines of the cell's hover card: entropy, first-position share and flips
+    together, because each of them alone misleads; where known, also changes on a repeat, Grade
+    Score, the effect of the position term, and the path in the JSON output. `key` and `cells`: the
+    measure shown, and its estimates."""
     entropy, first, flips = (
         grid.estimates_of("entropy"),
         grid.estimates_of("first_share"),
@@ -230,9 +235,9 @@ def _hover_lines(
 
 
 def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
-    """Text on where the output of `python -m metrics --json` has a cell's number: its path and, for
-    a category, the option `--by` that makes the output contain categories; "" for a cell that pools
-    prompts."""
+    """Text on where the output of `python -m metrics --json` has the measure `key` of the cell
+    `place` (row, column): its path and, for a category, the option `--by` that makes the output
+    contain categories; "" for a cell that pools prompts."""
     cell = grid.selections.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
     if not judge or not prompt:
@@ -282,7 +287,8 @@ def _entropy_notes(
 
 
 def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourScale:
-    """Colour scale of a measure, adapted to the chance level of the number of options."""
+    """Colour scale of a measure; for a share among more than two options, adapted to its value at
+    chance."""
     scale, chance = scales.scale_of(shown), shown.chance(options)
     if options == 2 or chance is None or shown.style != "percent":
         return scale
@@ -292,8 +298,9 @@ def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourSca
 
 
 def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
-    """Value of a measure for judges that tie as often as those in the view and otherwise choose at
-    random; None if it is unknown or does not apply."""
+    """Value of a measure at chance. Consistency and accuracy: for judges that tie as often as those
+    that the filters leave, and otherwise choose at random. None if it is unknown, for entropy, and
+    for measures without a better direction."""
     chance = shown.chance(bias.options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None
@@ -305,7 +312,7 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
 
 
 def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
-    """Text at the end of the colour scale: the value at chance, if it is known."""
+    """Text at the end of the colour scale: the value at chance; "" if `_chance_value` is None."""
     chance, options = _chance_value(shown, bias), bias.options
     if chance is None:
         return ""
@@ -329,7 +336,7 @@ def position_table(filtered: FilteredStudy) -> PaperTable | None:
         for one in shown
     ]
     columns.append(TypedColumn("", lambda cell: cell["consistency"].n, paper="n", interval=False))
-    rows = [ValueRow(name, found[key]) for key, name in row_names(frame).items()]
+    rows = [ValueRow(name, found[key]) for key, name in rater_names(frame).items()]
     definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
     caption = (
         f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, Filter, machine_rows, short_names
+from components.filtering.filters import ALL_CHOICE, Filter, machine_rows, short_rater_names
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import UNUSABLE
 from metrics.catalogue.option_records import GRADE_ENTROPY
@@ -39,7 +39,9 @@ preference, at most 5 % have a significant one under any of the filters that a r
 
 
 def slot_share_measure(slot: int, options: int) -> Measure:
-    """Measure: share of decisive verdicts for one position, in comparisons judged in all orders."""
+    """Measure: share of decisive verdicts for the position `slot` (from 0), in comparisons of
+    `options` answers judged in all orders; in cells judged in one order only, in all
+    comparisons."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.balanced_picks
@@ -47,12 +49,16 @@ def slot_share_measure(slot: int, options: int) -> Measure:
         return build_tally(rows, rows["pick"] == slot, 1)
 
     empty = position_measures.NO_SETS_NOTE
-    return Measure(f"slot {slot}", "share", tally, empty=empty, notes_one_order=True)
+    return Measure(
+        f"slot {slot}", "share", tally, empty=empty, notes_one_order=True, prefers_order_sets=True
+    )
 
 
 def _bias_measures(options: int) -> list[Measure]:
-    """Measures counted for the view: those of a rater and those that the matrix shows (the position
-    term is fitted when it is shown), and the share of each position."""
+    """Measures that BiasCounts counts, for comparisons of up to `options` answers: those of a
+    rater's profile and of the matrix (except the position term, which is fitted when it is shown),
+    unusable replies, the share of each position; for pairs also the shares of the first position
+    and of the first label with crossed labels, otherwise the entropy part of the Grade Score."""
     shown = [*records.profile_records(), *records.listed("matrix", options), UNUSABLE]
     shown += [SLOT, LABEL] if options == 2 else [GRADE_ENTROPY]
     found = {one.key: one.estimator for one in shown if one.key != TERM.key}
@@ -72,7 +78,8 @@ class Memo:
 
 
 class BiasCounts(Memo):
-    """Counts of the model judges' verdicts by judge, prompt and category."""
+    """Counts of the model judges' verdicts (people's votes, if there is no model judge) by judge,
+    prompt and category."""
 
     def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
         """Count the verdicts of a frame. `alternatives`: number of sets of models from which the
@@ -141,36 +148,38 @@ class Bias(Memo):
         """Accuracy that these judges would have if they tied as often and otherwise chose at
         random; None if it is unknown."""
         return position_measures.chance_accuracy(
-            self.whole("accuracy"), self.whole("accuracy_lead")
+            self.overall("accuracy"), self.overall("accuracy_lead")
         )
 
     @property
     def orders(self) -> int:
-        """Maximum number of orders per comparison; 0 if the order was not recorded."""
+        """Maximum number of orders per comparison; 0 without verdicts, or if the order was not
+        recorded."""
         return self.counts.orders
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
         """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_rows`: for pairs,
         the most consistent first."""
-        return short_names(self.sort_rows(self.each))
+        return short_rater_names(self.sort_rows(self.by_rater))
 
-    def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
+    def sort_rows(self, measure_by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """Cells (judge, or judge and prompt) sorted by consistency, highest first. More than two
         options: by Grade Score (harmonic mean of position entropy and share of the most chosen
-        answer). `each` returns a measure for every cell, such as `by_judge`."""
-        values = each("consistency" if self.options == 2 else "grade")
+        answer). `measure_by_cell` returns a measure for every cell, such as
+        `by_judge`."""
+        values = measure_by_cell("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
-        return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))
+        return sorted(measure_by_cell("unusable"), key=lambda cell: -known.get(cell, -1.0))
 
-    def whole(self, measure: str) -> Estimate:
+    def overall(self, measure: str) -> Estimate:
         """One measure over all judgements that the filter selects."""
         return self.memoise(
             ("whole", measure),
-            lambda: self._counts_under_filter.of(measure, self._selected_columns),
+            lambda: self._counts_under_filter.pooled_estimate(measure, self._selected_columns),
         )
 
-    def each(self, measure: str) -> dict[CellKey, Estimate]:
+    def by_rater(self, measure: str) -> dict[CellKey, Estimate]:
         """The measure for each (judge, prompt), over all judgements that the filter selects."""
         return self.memoise(
             ("row", measure),
@@ -197,16 +206,16 @@ class Bias(Memo):
 
     @cached_property
     def items(self) -> int:
-        return self._counts_under_filter.items("unusable", self._selected_columns)
+        return self._counts_under_filter.count_items("unusable", self._selected_columns)
 
     @cached_property
     def calls(self) -> int:
-        return self.whole("unusable").n
+        return self.overall("unusable").n
 
     @cached_property
     def failures(self) -> int:
         """Number of unusable replies; they are never counted as ties."""
-        share = self.whole("unusable")
+        share = self.overall("unusable")
         return round((share.value or 0.0) * share.n)
 
     @cached_property
@@ -247,16 +256,16 @@ def load_bias(filtered: FilteredStudy) -> Bias:
     # Filters on columns that the cells do not have are applied before counting.
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
 
-    def counts() -> BiasCounts:
+    def count_verdicts() -> BiasCounts:
         frame = filtered.unfiltered_frame
         if outside == Filter():
             return BiasCounts(frame)
         return BiasCounts(outside.apply(frame), count_model_sets(frame, outside))
 
-    def bias() -> Bias:
-        return Bias(filtered.memoised(("bias counts", outside), counts), chosen)
+    def build_bias() -> Bias:
+        return Bias(filtered.memoised(("bias counts", outside), count_verdicts), chosen)
 
-    return filtered.memoised(("bias", chosen), bias)
+    return filtered.memoised(("bias", chosen), build_bias)
 
 
 def count_model_sets(frame: pd.DataFrame, chosen: Filter) -> int:

@@ -26,7 +26,8 @@ MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class LeaningCategory:
-    """A category in which a judge significantly prefers one position."""
+    """A category in which a judge significantly prefers one position: `toward` is "first" or
+    "second"."""
 
     category: str
     toward: str
@@ -34,7 +35,9 @@ class LeaningCategory:
 
 @dataclass(frozen=True, slots=True)
 class FlipLean:
-    """Direction of the flips of one judge and prompt (its lean), with a sign test by items."""
+    """Direction of the flips of one judge and prompt (its lean): numbers of pairs judged in both
+    orders, of flips, and of flips toward the first and the second position; adjusted p-value `p` of
+    a sign test by items."""
 
     name: str
     judge: str
@@ -93,7 +96,8 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether most pairs flip but there are no repeats, so that flips may be noise."""
+        """Whether flips may be noise: most pairs flip, the noise floor is unknown, and it is not
+        shown that the order decides most pairs (`order_decides`)."""
         return self.flips_most_pairs and self.noise is None and not self.order_decides
 
 
@@ -105,8 +109,11 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.pooled_order_table(row) for row in bias.names}
     adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
-    entropy, noise = bias.each("entropy"), bias.each("noise_floor")
-    effect, lean = bias.each("order_effect"), bias.each("fairness") if bias.options == 2 else {}
+    entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
+    effect, lean = (
+        bias.by_rater("order_effect"),
+        bias.by_rater("fairness") if bias.options == 2 else {},
+    )
     return [
         FlipLean(
             bias.names[row[0], row[1]],
@@ -144,9 +151,9 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
 
 
 def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """p-value of the sign test of each (judge, prompt, category) with enough items, adjusted for
-    all of these. `worst`: as if all pairs with a missing verdict had flipped against the
-    preference."""
+    """Map each (judge, prompt, category) with enough items to the p-value of the sign test for a
+    preferred position, adjusted as in `_adjust_lean_p_values`. `worst`: as if all pairs with a
+    missing verdict had flipped against the observed preference."""
     return bias.counts.memoise(
         ("category p", worst), lambda: _compute_category_p_values(bias, worst)
     )
@@ -170,8 +177,9 @@ def _adjust_lean_p_values(
     worst: bool,
 ) -> dict[CellKey, float]:
     """Cell -> p-value of the sign test, Holm-adjusted for all cells and all sets of models that a
-    filter could select, and divided by the part of the 5 % error rate spent on such tests. `worst`:
-    as if all pairs with a missing verdict had flipped against the preference."""
+    filter could select, and divided by the part of the 5 % error rate spent on such tests.
+    `in_category`: whether the cells are single categories; `worst`: as if all pairs with a missing
+    verdict had flipped against the preference."""
     tests = [table.worst_case_test() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
@@ -182,8 +190,9 @@ def _adjust_lean_p_values(
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this judge and prompt significantly prefer a position. They may prefer
-    none overall, because opposite preferences in two categories cancel."""
+    """Categories in which this judge and prompt significantly prefer a position; empty with one
+    category only. They may prefer none overall, because opposite preferences in two categories
+    cancel."""
     if len(bias.categories) < 2:
         return ()
     fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)

@@ -39,7 +39,7 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
         )
     what = row_noun(list(bias.names))
     if not significant:
-        same = share(bias.whole("consistency").value, 0)
+        same = share(bias.overall("consistency").value, 0)
         return f"No {what} significantly prefers a position; consistency is {same}.", lead
     head = format_preferring_rows(len(significant), len(tested), what)
     return f"{head}. {_strongest_preference(bias, significant)}", lead
@@ -52,7 +52,7 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
         (
             (one.value, row, slot)
             for slot in range(bias.options)
-            for row, one in bias.each(f"slot {slot}").items()
+            for row, one in bias.by_rater(f"slot {slot}").items()
             if one.value is not None and bias.names[row[0], row[1]] in significant
         ),
         default=None,
@@ -70,7 +70,8 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     """HTML matrix of the share that each position would get among equally good options, estimated
-    by the choice model."""
+    by the choice model, with sentences on label effects below; a message if nothing can be
+    estimated."""
     options, names = bias.options, bias.names
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
@@ -112,7 +113,7 @@ def _label_effects_html(
     rows: Sequence[OptionModelRow], names: Mapping[tuple[str, ...], str]
 ) -> Markup:
     """HTML sentences on label effects, for rows where crossed labels separate them from position
-    effects."""
+    effects; without such rows, a note that they cannot be separated."""
     labelled = [row for row in rows if row.model.labels]
     if not labelled:
         note = (

@@ -60,7 +60,8 @@ def load_option_rows(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
 
 
 def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
-    """Fit a choice model and make a permutation test for each judge and prompt."""
+    """Fit a choice model and make a permutation test for each judge and prompt, on the comparisons
+    with the most options."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     found = []
@@ -156,7 +157,7 @@ def compute_evenness(
     comparisons with the most options; p-values are adjusted within each of these two sets.
     `fitted`: tests by judge and prompt that were already made; `family`: number of tests to adjust
     for, if larger than the set; `error_share`: part of the 5 % error rate that is spent on both
-    sets together."""
+    sets together. Cells without an entropy or chance band are left out."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedBand] = {

@@ -90,7 +90,8 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
 
 
 def _entropy_band_text(row: OptionModelRow) -> str:
-    """Text of the entropy with the 95 % band expected without a position effect."""
+    """Text of the entropy with the 95 % band expected without a position effect; a dash if one of
+    them is unknown."""
     if row.entropy is None or row.null_band is None:
         return DASH
     low, high = (number(end, 3) for end in row.null_band)
@@ -114,11 +115,12 @@ def order_tests_html(
     family: int = 0,
     error_share: float = 1.0,
 ) -> Markup:
-    """HTML table of adjusted p-values: one row per judge and prompt, one column per test.
+    """HTML table of adjusted p-values: one row per judge and prompt with `n` above 0, one column
+    per test with a p-value; a message without rows.
 
     `names`: key of a test -> head of its column; `between` and `unit`: heads of the columns with
-    `counts_text` and `n`; `family`: number of tests to adjust for, if larger than the number of
-    rows; `error_share`: part of the 5 % error rate that is spent on these tests.
+    `counts_text` ("" leaves it out) and `n`; `family`: number of tests to adjust for, if larger
+    than the number of rows; `error_share`: part of the 5 % error rate that is spent on these tests.
     """
     rows = [row for row in rows if row.n]
     if not rows:
@@ -144,7 +146,8 @@ def order_tests_html(
 
 
 def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, Any]:
-    """The adjusted p-value of a test, with its hover card."""
+    """The adjusted p-value of a test (`p`; None if there is nothing to test), its text, whether it
+    is significant, and its hover card (`tip`), for the template."""
     if adjusted is None:
         return {"p": None, "tip": f"{DASH} {test.note or 'nothing to test'}"}
     lines = [f"p {format_p_value(adjusted)} adjusted", f"p {format_p_value(test.p)} unadjusted"]
@@ -159,7 +162,7 @@ def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, An
 
 
 def format_p_value(p: float | None) -> str:
-    """Format a p-value as in papers: .031, < .001."""
+    """Format a p-value as in papers: .031, < .001; a dash for None."""
     if p is None:
         return DASH
     if p < 0.001:

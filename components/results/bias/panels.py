@@ -46,7 +46,10 @@ def slot_figure(bias: Bias) -> Figure | None:
     if pools_prompts_in_histogram(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
     else:
-        each, names = bias.each, {row: name.replace(", ", "\n") for row, name in bias.names.items()}
+        each, names = (
+            bias.by_rater,
+            {row: name.replace(", ", "\n") for row, name in bias.names.items()},
+        )
     shares = [each(f"slot {slot}") for slot in range(bias.options)]
     ties = each("tie_rate") if bias.options == 2 else {}
     rows = [
@@ -65,7 +68,8 @@ def _row_filters(row: CellKey) -> dict[str, str]:
 
 
 def flips_html(bias: Bias) -> Markup:
-    """HTML table of the direction of flips, by judge and prompt."""
+    """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
+    both orders, or if some comparisons have more than two options."""
     if bias.options != 2 or not bias.tables:
         return empty_state(
             "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
@@ -84,8 +88,9 @@ def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, by_design: bool = True
 ) -> Markup:
     """HTML row of default key figures: consistency, first-position share, changes on a repeat,
-    accuracy if better answers are known by design, unusable replies. `failures` and `planned`
-    replace the numbers of unusable replies and of calls in `bias`."""
+    accuracy if better answers are known by design (`by_design`), unusable replies; empty without
+    calls. `failures` and `planned` replace the numbers of unusable replies and of calls in
+    `bias`."""
     if not bias.calls:
         return EMPTY
     kpis = [
@@ -102,9 +107,10 @@ def default_kpis_html(
 
 
 def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
-    """Key figure of a measure, under the name of its record."""
+    """Key figure of a measure, under the name of its record; `beside`: text on the level to compare
+    it with, such as "chance 50 %"."""
     before = _REPEATED if record.key == records.NOISE_FLOOR.key else ""
-    return share_kpi(record.name, bias.whole(record.key), before=before, beside=beside)
+    return share_kpi(record.name, bias.overall(record.key), before=before, beside=beside)
 
 
 def _consistency_kpi(bias: Bias) -> Kpi:
@@ -146,7 +152,7 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
 def show_slot_or_label(bias: Bias) -> Markup | None:
     """HTML forest plots by judge and prompt: shares of the first position and of the first label,
     against 50 %; None if labels were not crossed with positions."""
-    slots, labels = bias.each("slot"), bias.each("label")
+    slots, labels = bias.by_rater("slot"), bias.by_rater("label")
     rows = []
     for row, name in bias.names.items():
         if slots[row].value is None:
@@ -165,7 +171,8 @@ def show_slot_or_label(bias: Bias) -> Markup | None:
 
 
 def _plot_share_of_verdicts(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
-    """Plot, word for phones, and value of a share of verdicts."""
+    """Plot, `word` (the name shown on phones) and value of a share of verdicts; `what`: the chosen
+    position or label, named in the hover card."""
     tip = (
         f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\nof verdicts go to {what}, "
         f"ties left out; 50 % means no preference\nn {count(estimate.n)}"
@@ -181,8 +188,8 @@ EntropySplit = dict[str, Estimate]
 
 @memoise_by_study
 def load_entropy_split(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
-    """Entropy of the verdict by judge and prompt: total, due to noise, due to order; only for
-    judges and prompts with repeats in every order."""
+    """(judge, prompt) -> entropy of its verdicts in bits, by part: "total", and the parts due to
+    noise and to order. Left out where the total is 0, or unknown for lack of repeats."""
     rows = filtered.measured_judge_rows
     if not len(rows) or not ((rows["repeat"] > 0).any()):
         return {}

@@ -16,6 +16,7 @@ from components.html.format import (
     number,
     number_word,
     share,
+    slot_name,
 )
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningCategory, flip_leans
@@ -108,12 +109,12 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
     return f"Most flips go **toward the answer shown {row.toward}**: {versus}.{but}"
 
 
-def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> str:
+def _category_directions(categories: Sequence[LeaningCategory], word: str = "") -> str:
     """Text on the position preferred in each category, such as "second in writing, first in coding
     and maths"; `word` is put before each position."""
     parts = []
-    for toward in dict.fromkeys(each.toward for each in slices):
-        named = [each.category for each in slices if each.toward == toward]
+    for toward in dict.fromkeys(each.toward for each in categories):
+        named = [each.category for each in categories if each.toward == toward]
         parts.append(" ".join(part for part in (word, toward, "in", join_names(named)) if part))
     return ", ".join(parts)
 
@@ -124,14 +125,14 @@ def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> s
 def random_consistency(bias: Bias) -> float:
     """Consistency of a judge that chooses at random: probability that N verdicts, one per order of
     N options, are all equal. With the observed share of ties t: tᴺ + N·((1 − t)/N)ᴺ."""
-    options, ties = bias.options, bias.whole("tie_rate").value or 0.0
+    options, ties = bias.options, bias.overall("tie_rate").value or 0.0
     return float(ties**options + options * ((1 - ties) / options) ** options)
 
 
 def low_consistency_warning(bias: Bias) -> str:
     """Warning that the verdicts are less consistent than random ones; empty unless the whole
     interval of the consistency is below chance."""
-    same, chance = bias.whole("consistency"), random_consistency(bias)
+    same, chance = bias.overall("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""
     return f"Low consistency: {share(same.value, 0)}; chance gives {share(chance, 0)}."
@@ -160,16 +161,16 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     if most and len(rows) > 1:
         lead = _order_decides_sentence(rows, noun)
     lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
-    if bias.whole("noise_floor").value is None and "repeat" not in lead:
+    if bias.overall("noise_floor").value is None and "repeat" not in lead:
         lead += " No comparison was asked twice in one order: part may be noise."
     return f"{_flips_clause(bias)}; {_direction_clause(rows, noun)}.", lead.strip()
 
 
 def _flips_clause(bias: Bias) -> str:
-    """Share of flips with its interval; with repeats, beside the noise floor and the part that the
-    order adds."""
+    """Share of flips with its interval; with repeats, instead of this interval, the noise floor and
+    the order effect with its interval."""
     same, noise, effect = (
-        bias.whole(key) for key in ("consistency", "noise_floor", "order_effect")
+        bias.overall(key) for key in ("consistency", "noise_floor", "order_effect")
     )
     rate = share(1 - (same.value or 0.0), 0)
     if noise.value is not None and effect.value is not None:
@@ -186,8 +187,8 @@ def _flips_clause(bias: Bias) -> str:
 
 
 def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
-    """Clause on the position that the rows lean to: flips of a single row, else the number of rows
-    by direction."""
+    """Clause on the position that the rows significantly lean to, or that none does: flips of a
+    single row, else the number of rows by direction. `noun`: word for a row, such as "judge"."""
     leaning = [row for row in rows if row.is_significant]
     if not leaning:
         told = _preference_sentence(rows)
@@ -245,7 +246,8 @@ def _noise_sentence(unclear: int, total: int, noun: str) -> str:
 
 
 def _format_part_of_rows(some: int, total: int, noun: str) -> str:
-    """A part of the rows in words: "both judges", "all three judges", "one of the two judges"."""
+    """`some` of `total` rows in words, with a noun such as "judge": "both judges", "all three
+    judges", "one of the two judges"."""
     if some == total:
         return f"both {noun}s" if total == 2 else f"all {number_word(total)} {noun}s"
     return f"{number_word(some)} of the {number_word(total)} {noun}s"
@@ -263,7 +265,7 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
             "The data do not record in which order the answers were shown.",
             "Without the order, position bias cannot be measured.",
         )
-    first = bias.whole("first_share")
+    first = bias.overall("first_share")
     title = "Each pair was shown in one order only, so the effect of a swap is unknown."
     if first.value is None:
         return title, "Run the study again with `orders: both`."
@@ -275,7 +277,8 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
 
 
 def format_preferring_rows(significant: int, total: int, noun: str) -> str:
-    """Clause on the rows that prefer a position: "Two of three judges prefer a position"."""
+    """Clause that `significant` of `total` rows prefer a position, with a noun for a row: "Two of
+    three judges prefer a position"."""
     if total == 1:
         return f"This {noun} prefers a position"
     if significant == total:
@@ -308,7 +311,8 @@ def _only_judge_lead(row: FlipLean) -> str:
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
-    """Noun for the rows in a headline: "prompt", "judge" or "judge-prompt pair"."""
+    """Noun for the rows in a headline: "prompt", "judge" or "judge-prompt pair"; `cells`: (judge,
+    prompt) of each row."""
     if len({cell[0] for cell in cells}) == 1:
         return "prompt" if len(cells) > 1 else "judge"
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
@@ -317,7 +321,7 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
 def _options_finding(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below for N options: the position chosen most often (no test)."""
     options = bias.options
-    shares = [bias.whole(f"slot {slot}") for slot in range(options)]
+    shares = [bias.overall(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]
     if not known:
         return (
@@ -325,7 +329,7 @@ def _options_finding(bias: Bias) -> tuple[str, str]:
             "Positions can be compared once an item has a verdict in every rotation.",
         )
     best = max(range(options), key=lambda slot: shares[slot].value or 0.0)
-    ordinal = ORDINALS[best] if best < len(ORDINALS) else f"{best + 1}th"
+    ordinal = ORDINALS[best] if best < len(ORDINALS) else slot_name(best)
     lead = (
         f"Without a preference, each position wins {share(1 / options, 0)} of choices; each "
         "answer was shown in each position once."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import NARROW_SPACE, count
+from components.html.format import NARROW_SPACE, count, slot_name
 from components.html.markup import EMPTY, Markup
 from components.html.panel import LegendMark, panel_heading
 from components.results.bias import bias_matrix, many_options, option_tests, pair_tests
@@ -48,9 +48,9 @@ HOW_MATRIX: Final = (
     + option_tests.EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
-    "Only comparisons judged in all orders count, and ties are left out. Content then cancels "
-    "out: any difference from an even share is due to the position. `share = verdicts for the "
-    "position / verdicts without ties`."
+    "Only comparisons judged in all orders count (if a judge has none, all its verdicts), and ties "
+    "are left out. In all orders content cancels out: any difference from an even share is due to "
+    "the position. `share = verdicts for the position / verdicts without ties`."
 )
 HOW_FLIPS: Final = (
     "A pair flips if its outcome is not the same in both orders: another answer wins, or only one "
@@ -111,14 +111,16 @@ def has_single_answer_scores(filtered: FilteredStudy) -> bool:
 
 
 def measure_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
-    """State of the menu of measures, which offers those for the study's number of options."""
+    """State of the menu of measures, which offers those for the study's number of options; `wanted`
+    is chosen if it is one of them, else the first."""
     names = list_matrix_measures(load_bias(filtered).options)
     return result_view.ControlState(pick_choice(wanted, names), names)
 
 
 def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
-    """State of the switch for the columns of the matrix. Default: by category; by prompt if there
-    are several prompts and either no categories or more than two options."""
+    """State of the switch for the columns of the matrix: `wanted`, if it is one of LAYOUTS. By
+    default by category; by prompt if there are several prompts and either no categories or more
+    than two options."""
     bias = load_bias(filtered)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
@@ -141,15 +143,17 @@ def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
         else None
     )
     below = (
-        bias_matrix.subtitle(measure) if evenness is None else option_tests.ENTROPY_BAND_SUBTITLE
+        bias_matrix.measure_subtitle(measure)
+        if evenness is None
+        else option_tests.ENTROPY_BAND_SUBTITLE
     )
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
     return Drawn({"matrix": matrix}, panel_heading(title, below))
 
 
 def has_judges(filtered: FilteredStudy) -> bool:
-    """Whether the study has verdicts of judges. Flips of people are not measured, since the two
-    orders were shown to different people."""
+    """Whether the bias of judges can be reported: not if all verdicts are of people, since the two
+    orders were shown to different people and flips cannot be measured."""
     return not filtered.has_only_people
 
 
@@ -179,11 +183,11 @@ def slots_heading(bias: Bias) -> Markup:
     even = f"1/{bias.options}" if bias.options > 2 else "even"
     keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd")]
     if bias.options > 2:
-        last = f"3rd to {bias.options}th" if bias.options > 3 else "3rd"
+        last = f"3rd to {slot_name(bias.options - 1)}" if bias.options > 3 else "3rd"
         keys.append(("tie", last))
     keys.append(("even", even))
     subtitle = (
-        f"share of each position in the {count(bias.whole('slot 0').n)} verdicts that are not "
+        f"share of each position in the {count(bias.overall('slot 0').n)} verdicts that are not "
         f"ties, in %; 95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts_in_histogram(bias) else ""
@@ -237,7 +241,7 @@ MATRIX: Final = Panel(
     draw_matrix,
     (Body("matrix", "eh-matrix", clickable=True),),
     DEFAULT_MEASURE,
-    bias_matrix.subtitle(DEFAULT_MEASURE),
+    bias_matrix.measure_subtitle(DEFAULT_MEASURE),
     controls=(
         Control(
             "measure",

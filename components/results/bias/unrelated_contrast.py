@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import machine_rows, short_names
+from components.filtering.filters import machine_rows, short_rater_names
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.templates import macros
@@ -59,7 +59,7 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
     found = store.memoised(name, ("unrelated effects", other, chosen), compute, versions)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
-    names = short_names([(one.judge, one.prompt) for one in found])
+    names = short_rater_names([(one.judge, one.prompt) for one in found])
     rows = [
         (names[one.judge, one.prompt], one.contrast, one.chosen, _includes_zero(one.contrast))
         for one in found
@@ -76,7 +76,7 @@ def _includes_zero(contrast: Contrast) -> bool:
 def find_unrelated_counterpart(store: Store, study: Study) -> str | None:
     """Name of a study that differs from `study` in the unrelated option: in one of the two it
     replaces an answer, in the other it is absent. Both have the same data and a common judge and
-    prompt. None if the store has no such study."""
+    prompt. None if the store has no such study with verdicts."""
     wanted = {"none": "replace", "replace": "none"}.get(study.unrelated)
     judges = {judge.name for judge in study.judges}
     for line in store.studies():

@@ -62,7 +62,7 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
             _single_answer_measure_table(points),
         ]
         made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
-        return made + panel.how_computed(points.how)
+        return made + panel.how_computed(points.how_computed_text)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
     top = [
         _card_head(card, _orders_text(card)),
@@ -101,7 +101,8 @@ def _single_answer_measure_table(card: PointCard) -> Markup:
 
 
 def report_cards(filtered: FilteredStudy) -> Markup:
-    """HTML report section with one report card per judge and prompt, as on the page."""
+    """HTML report section with one report card per judge and prompt, as on the page; at most
+    MAX_CARDS."""
     raters = Raters(filtered)
     names = list(raters.filtered_rater_names)
     cards = join(
@@ -116,13 +117,16 @@ def report_cards(filtered: FilteredStudy) -> Markup:
 
 def _orders_text(card: ReportCard) -> str:
     orders = int(card.facts["orders"] or 0)
-    return "one order" if orders == 1 else "both orders" if card.pairs else f"{orders} orders"
+    return (
+        "one order" if orders == 1 else "both orders" if card.compares_pairs else f"{orders} orders"
+    )
 
 
-def _card_head(card: ReportCard, shown: str) -> Any:
+def _card_head(card: ReportCard, orders: str) -> Any:
+    """HTML head of a report card; `orders`: text such as "both orders"."""
     filtered = card.raters.filtered
     items = count(card.rows["item"].nunique(), "item")
-    words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {shown}"]
+    words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {orders}"]
     if filtered.filter.category != "all":
         words.append(f"category {filtered.filter.category}")
     kinds = {judge.name: judge.kind for judge in filtered.study.judges}
@@ -134,7 +138,8 @@ def _card_head(card: ReportCard, shown: str) -> Any:
 
 
 def _slot_bars(card: ReportCard) -> Any:
-    """HTML bars of each position's share of the decisive verdicts, with a dashed line at 1/N."""
+    """HTML bars of each position's share of the decisive verdicts, with a dashed line at 1/N; the
+    reason instead, if a share is unknown."""
     bars = []
     for slot, one in enumerate(card.slots):
         if one.value is None:
@@ -148,12 +153,12 @@ def _slot_bars(card: ReportCard) -> Any:
                 "tip": f"{share(one.value)} {interval(one, 1, scale=100)}\nshown {name}\n"
                 f"n {count(one.n)}\nClick to open these verdicts in Inspect",
                 "value": one.value,
-                "low": one.low or one.value,
-                "high": one.high or one.value,
+                "low": one.value if one.low is None else one.low,
+                "high": one.value if one.high is None else one.high,
             }
         )
     below = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
-    if card.pairs:
+    if card.compares_pairs:
         below += (
             f"; {count(card.flips['toward_first'])} flips toward the answer shown first and "
             f"{count(card.flips['toward_second'])} toward the second, of "
@@ -171,7 +176,8 @@ def _category_table(card: ReportCard) -> Any:
 
 
 def _flip_examples(card: ReportCard) -> Any:
-    """HTML of example flips, each from another item and if possible another category."""
+    """HTML of example flips, each from another item and if possible another category; a sentence
+    instead, if nothing flips or no comparison has verdicts in several orders."""
     store, study = card.raters.filtered.store, card.raters.filtered.name
     renamed = card.rows["judge"].cat.rename_categories({card.rater: card.judge})
     chosen = _pick_examples(comparison_index.index_comparisons(card.rows.assign(judge=renamed)))
@@ -191,11 +197,11 @@ def _flip_examples(card: ReportCard) -> Any:
         for line in chosen
     ]
     twice = "The same colour twice means that the same position won in both orders."
-    return _CARD.flips(examples, twice if card.pairs else "")
+    return _CARD.flips(examples, twice if card.compares_pairs else "")
 
 
 def _pick_examples(index: comparison_index.ComparisonIndex) -> list[comparison_index.ComparisonRow]:
-    """Choose MAX_EXAMPLES flips of different items, if possible of different categories;
+    """Choose up to MAX_EXAMPLES flips of different items, if possible of different categories;
     preferably those in which the numbers of verdicts for the first and the second position differ
     most."""
     flipped = np.flatnonzero(index.flipped)
@@ -243,7 +249,7 @@ def _published_accuracy_table(card: ReportCard) -> Markup:
 def _cost_html(card: ReportCard) -> Any:
     """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
     the reason."""
-    spent = card.spent
+    spent = card.spending
     failed = len(card.planned_rows) - int(row_selection.usable_status_mask(card.planned_rows).sum())
     tokens = (DASH, "not recorded")
     if spent.prompt_tokens is not None:

@@ -95,7 +95,7 @@ class CardMeasures:
         return int(self.rows["options"].max()) if len(self.rows) else 2
 
     @property
-    def pairs(self) -> bool:
+    def compares_pairs(self) -> bool:
         """Whether the judge chooses between two answers, not among more."""
         return self.options <= 2
 
@@ -125,7 +125,7 @@ class CardMeasures:
         largest = next(iter(irrelevant_effects_by_size(own)), None)
         return (largest.adjusted, largest.family) if largest else (Estimate(None), "")
 
-    def values_of(self, record: MeasureRecord) -> dict[str, Estimate]:
+    def measure_by_rater(self, record: MeasureRecord) -> dict[str, Estimate]:
         """Rater -> the measure of a record; of some measures, only this rater's."""
         own = {
             answer_records.OTHER_JUDGES.key: lambda: self.agreement_with_other_raters,
@@ -153,6 +153,7 @@ class CardMeasures:
 
     @cached_property
     def flips(self) -> dict[str, int]:
+        """Numbers of pairs, flips, and flips toward each position; keys as in `flip_counts`."""
         return flip_counts(self.rows)
 
     @cached_property
@@ -176,7 +177,7 @@ class CardMeasures:
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
         """Effect of a position (for pairs: the first; for N options: the one preferred most): in
         logits, as the share it would win among equally good answers, p-value, position's name."""
-        if self.pairs:
+        if self.compares_pairs:
             gamma = self.fitted_position_model.gamma.get(
                 self.rater, unknown_estimate("no usable verdict", "logit")
             )
@@ -210,16 +211,17 @@ class CardMeasures:
         return build_verdict_grid(self.raters.frame)
 
     @cached_property
-    def people(self) -> Estimate:
-        """Agreement with the majority of people; no value if the better answers of pairs are known
-        by the design of the data instead of by votes."""
-        if not self.pairs:
+    def people_agreement(self) -> Estimate:
+        """Agreement with the majority of people; no value without votes, or if the better answers
+        of pairs are known by the design of the data."""
+        if not self.compares_pairs:
             return self.with_people(self.rater)
         by_people = self.raters.remedies.call_grid.source == PEOPLES_MAJORITY
         found = self.raters.call_agreement.get((self.judge, self.prompt)) if by_people else None
         return found or unknown_estimate("no votes by people", "share")
 
     def with_people(self, rater: str) -> Estimate:
+        """Share of a rater's verdicts that equal the people's majority; no value without votes."""
         if PEOPLE not in self.grid.raters or rater not in self.grid.raters:
             return unknown_estimate("no votes by people", "share")
         return self.grid.agreement_between(rater, PEOPLE).share
@@ -286,11 +288,12 @@ class CardMeasures:
 
     @cached_property
     def categories(self) -> dict[str, Estimate]:
+        """Category -> consistency of this rater in it."""
         got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
         return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
 
     @cached_property
-    def spent(self) -> JudgeSpending:
+    def spending(self) -> JudgeSpending:
         filtered = self.raters.filtered
         return judge_spending(filtered.store, filtered.name, self.judge, self.prompt)
 
@@ -307,12 +310,17 @@ class CardMeasures:
 
     @cached_property
     def accuracy_lead(self) -> Estimate:
-        """Accuracy minus chance, if the better answers are known by design."""
-        return accuracy_lead(self.rows) if self.raters.truth == "design" else Estimate(None)
+        """Accuracy minus chance; no value unless the better answers are known by design."""
+        return (
+            accuracy_lead(self.rows)
+            if self.raters.known_answer_source == "design"
+            else Estimate(None)
+        )
 
     @cached_property
     def tie_share_where_known(self) -> float | None:
-        """Share of ties among the verdicts on comparisons whose better answer is known."""
+        """Share of ties among the verdicts on comparisons whose better answer is known; None
+        without such verdicts."""
         rows, _ = picks_with_known_answer(GroupedFrame(self.rows))
         return float((rows["pick"] == TIE).mean()) if len(rows) else None
 
@@ -321,7 +329,7 @@ class CardMeasures:
         """Whether better answers are known, but on too many verdicts to compare remedies on a
         report card."""
         frame = self.raters.filtered.stored_frame
-        return len(frame) > MAX_ADVICE_ROWS and self.raters.truth != "none"
+        return len(frame) > MAX_ADVICE_ROWS and self.raters.known_answer_source != "none"
 
     @cached_property
     def recommendation(self) -> Recommendation | None:
@@ -330,7 +338,7 @@ class CardMeasures:
         if len(self.raters.filtered.stored_frame) > MAX_ADVICE_ROWS:
             return None
         study = self.raters.remedies
-        index = study.index(self.judge, self.prompt) if study.grid.size else None
+        index = study.rater_index(self.judge, self.prompt) if study.grid.size else None
         return None if index is None else study.advice(index)
 
     @cached_property

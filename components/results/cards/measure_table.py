@@ -69,7 +69,7 @@ class CardMeasure:
         return CARD_STYLES[self.record.style].bounds(self.estimate)
 
     @property
-    def forest(self) -> Markup:
+    def forest_plot(self) -> Markup:
         estimate, axis = self.drawn or self.estimate, Axis(chance=self.chance)
         return forest_html(estimate, axis, people=self.people, others=self.others)
 
@@ -97,7 +97,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
     rows = [
         _card_measure(card, one)
         for one in records.listed("card", card.options)
-        if (one.key != answer_records.ACCURACY.key or card.raters.truth == "design")
+        if (one.key != answer_records.ACCURACY.key or card.raters.known_answer_source == "design")
         and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
         and (one.key != twin_records.TWIN_PREFERENCE.key or card.twin_effect[1])
     ]
@@ -111,7 +111,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
 def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
     """Row of a measure in the table of a report card: the values for all raters, and the facts that
     only a report card has."""
-    by_rater = card.values_of(record)
+    by_rater = card.measure_by_rater(record)
     estimate = by_rater.pop(card.rater, Estimate(None))
     facts: dict[str, Any] = {
         "estimate": estimate,
@@ -131,8 +131,8 @@ def _shift_preference_to_share(preference: Estimate) -> Estimate:
 
 
 def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
-    """Facts that a report card adds to the record of a measure, as fields of CardMeasure; empty if
-    it adds none."""
+    """Facts that a report card adds to the record of the measure `key`, as fields of CardMeasure;
+    empty if it adds none."""
     even = 1 / card.options
     if key == "consistency":
         return {"chance": card.measures["chance"].value, "note": _consistency_note(card)}
@@ -140,7 +140,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         return {"note": f"no preference is {share(even, 0)}"}
     if key in ("position_term", option_records.SLOT_EFFECTS.key):
         term, equal, p, position = card.position_term
-        among = "two" if card.pairs else str(card.options)
+        among = "two" if card.compares_pairs else str(card.options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
         p_text = "<\u00a0.001" if p is not None and p < 0.001 else f"=\u00a0{number(p, 3)}"
         test = "not tested" if p is None else f"p\u00a0{p_text}"
@@ -154,7 +154,9 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:
-        person = card.among_voters.one_person.value if card.people.value is not None else None
+        person = (
+            card.among_voters.one_person.value if card.people_agreement.value is not None else None
+        )
         note = f"one person agrees with the majority of the others in {share(person, 0)}"
         return {"people": person, "note": "" if person is None else note}
     if key == answer_records.TIES_AGREEMENT.key:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
@@ -14,7 +15,7 @@ from metrics.catalogue.records import text_records
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
-from metrics.labels.labelled_rows import score_rows_by_rater
+from metrics.labels.labelled_rows import score_rows_by_rater, usable_scores
 from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
 from metrics.labels.point_rules import point_remedies
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
@@ -22,6 +23,7 @@ from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreemen
 from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
 from metrics.labels.true_pass_rate import refusal_reason
 from studies.domain import Estimate
+from studies.frames.point_columns import GOLD_COLUMN
 
 MIN_ORDER_EFFECT: Final = 0.1
 """Share of verdicts that change with the order of options or criteria, above which the card may
@@ -61,7 +63,7 @@ class PointCard:
         return next(iter(option_order_effects(self.rows).values()), None)
 
     @cached_property
-    def criteria(self) -> CriteriaOrder | None:
+    def criteria_order_effect(self) -> CriteriaOrder | None:
         return next(iter(criteria_order_effects(self.rows).values()), None)
 
     @cached_property
@@ -79,7 +81,7 @@ class PointCard:
         return proportion(failed, row_selection.item_codes(self.planned))
 
     @property
-    def read(self) -> int:
+    def usable_replies(self) -> int:
         """Number of replies with a usable verdict."""
         return int(row_selection.usable_status_mask(self.planned).sum())
 
@@ -93,8 +95,9 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the judge's verdicts and the effect of the order, and advice."""
-        if not self.read:
+        """Sentences on the judge's verdicts and the effect of the order, and advice; without a
+        usable reply, that fact and advice."""
+        if not self.usable_replies:
             return [
                 f"None of this judge's {count(len(self.planned), 'reply')} has a verdict.",
                 "Read the replies: this judge may not be able to use the prompt's verdict format.",
@@ -140,7 +143,7 @@ class PointCard:
 
     @property
     def _criteria_effect(self) -> OrderEffect | None:
-        return self.criteria.overall if self.criteria else None
+        return self.criteria_order_effect.overall if self.criteria_order_effect else None
 
     @property
     def _advice(self) -> str:
@@ -190,10 +193,12 @@ class PointCard:
 
     @property
     def _label_count(self) -> int:
-        """Number of labels that verdicts are compared with."""
-        if self.pass_fail_result is not None:
-            return self.pass_fail_result.rates.confusion.total
-        return self.agreement.mae.n if self.agreement else 0
+        """Number of answers with a label and at least one usable verdict."""
+        rows = self.planned
+        if GOLD_COLUMN not in rows:
+            return 0
+        compared = rows[GOLD_COLUMN].notna() & np.isfinite(usable_scores(rows))
+        return len(rows.loc[compared, ["item", "shown"]].drop_duplicates())
 
     @property
     def _is_order_effect_large(self) -> bool:
@@ -284,20 +289,20 @@ class PointCard:
         return found
 
     @property
-    def how(self) -> str:
+    def how_computed_text(self) -> str:
         """Text of the part "How is this computed?"."""
         return (
-            f"{count(len(self.planned), 'reply')}, {count(self.read)} with a verdict, in "
+            f"{count(len(self.planned), 'reply')}, {count(self.usable_replies)} with a verdict, in "
             f"{count(self.arrangements, 'arrangement')} of options and criteria. Intervals: "
             f"95{NARROW_SPACE}%, by item. Mean score: "
             f"{decimal(self.scores.mean, 2) if self.scores else '–'}."
         )
 
 
-def _agreement_description(base: Estimate) -> str:
+def _agreement_description(base_rate: Estimate) -> str:
     text = "% of verdicts equal to the label"
-    always = f"; a judge that always passes: {share(base.value, 0)}"
-    return text if base.value is None else text + always
+    always = f"; a judge that always passes: {share(base_rate.value, 0)}"
+    return text if base_rate.value is None else text + always
 
 
 def _excludes_zero(estimate: Estimate) -> bool:

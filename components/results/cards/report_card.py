@@ -35,8 +35,9 @@ class ReportCard(CardMeasures):
 
     @property
     def toward(self) -> str:
-        """The preferred position: by flips for pairs, by the choice model for more options."""
-        if not self.pairs:
+        """The preferred position in words, such as "first": by flips for pairs, by the choice model
+        for more options."""
+        if not self.compares_pairs:
             return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
 
@@ -45,7 +46,9 @@ class ReportCard(CardMeasures):
         """Values (key of CARD_FACTS -> number) that the sentence rules test and insert."""
         measures, flips = self.measures, self.measures["conflict"].value
         noise, chance = measures["noise_floor"].value, measures["chance"].value
-        known = measures["accuracy"] if self.raters.truth == "design" else Estimate(None)
+        known = (
+            measures["accuracy"] if self.raters.known_answer_source == "design" else Estimate(None)
+        )
         advantage = self.replacement.advantage if self.replacement else Estimate(None)
         lead, beside = (
             self._widen_for_all_cards(self.accuracy_lead),
@@ -56,7 +59,7 @@ class ReportCard(CardMeasures):
             self._widen_for_all_cards(measures["kappa"]),
             self._widen_for_all_cards(self.repeat_memory),
         )
-        longer = self.values_of(LONGER).get(self.rater, Estimate(None))
+        longer = self.measure_by_rater(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
         advice = self.recommendation
@@ -84,7 +87,7 @@ class ReportCard(CardMeasures):
             "unreadable": self.unusable.value,
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
-            "people": self.people.value,
+            "people": self.people_agreement.value,
             "stand_in": self.replacement.with_judge.value if self.replacement else None,
             "person": self.replacement.with_person.value if self.replacement else None,
             "stand_in_reach": _largest_absolute_bound(
@@ -119,7 +122,7 @@ class ReportCard(CardMeasures):
 
     def _label_interval_from_half(self) -> float | None:
         """Distance of the interval of the first label's share from 1/2; negative if the interval
-        contains 1/2."""
+        contains 1/2, None if labels were not crossed."""
         label = self._widen_for_all_cards(self.slot_label_effects["label"])
         if label.low is None or label.high is None:
             return None
@@ -145,7 +148,7 @@ class ReportCard(CardMeasures):
             "known_split": self._right_wrong_tied_text(),
             "lead": self._accuracy_lead_text(),
             "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
-            "lean": lean_text(self.measures["fairness"]) if self.pairs else "",
+            "lean": lean_text(self.measures["fairness"]) if self.compares_pairs else "",
             "toward": self.toward,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
         }
@@ -157,8 +160,8 @@ class ReportCard(CardMeasures):
         return "" if noise is None else f" ({share(noise, 0)} change on a repeat in the same order)"
 
     def _cached_repeats_warning(self) -> str:
-        """Warning that repeats differ more seldom than the judge's temperature lets expect; empty
-        if they do not, or if the temperature is unknown."""
+        """Warning that repeats hardly ever differ (see STEADY) although the judge's temperature is
+        WARM or more; empty if this is not so or unknown."""
         warm, high = self.raters.temperatures.get(self.judge), self.measures["noise_floor"].high
         if warm is None or warm < WARM or high is None or high > STEADY:
             return ""
@@ -168,7 +171,8 @@ class ReportCard(CardMeasures):
         )
 
     def _right_wrong_tied_text(self) -> str:
-        """Shares of right, wrong and tied verdicts where the better answer is known."""
+        """Text on the shares of right, wrong and tied verdicts where the better answer is known; ""
+        if it is nowhere known."""
         right, ties = self.measures["accuracy"].value, self.tie_share_where_known
         if right is None or ties is None:
             return ""
@@ -181,7 +185,7 @@ class ReportCard(CardMeasures):
         """Lead of the accuracy over chance with its interval; for pairs, twice this lead is the
         share of right verdicts minus that of wrong ones."""
         lead = self._widen_for_all_cards(self.accuracy_lead)
-        scale, name = (200, "right − wrong") if self.pairs else (100, "accuracy − chance")
+        scale, name = (200, "right − wrong") if self.compares_pairs else (100, "accuracy − chance")
         size = number(scale * (lead.value or 0.0), 1, signed=True)
         return f"{name} {size} points {interval(lead, 1, scale=scale)}".rstrip()
 
@@ -190,7 +194,7 @@ class ReportCard(CardMeasures):
         and share of the preferred position. For pairs, this is its share of the flips; for N
         options, its share of choices among equally good answers."""
         rater = (self.judge, self.prompt)
-        if not self.pairs:
+        if not self.compares_pairs:
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered))
             return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]

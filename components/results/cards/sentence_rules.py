@@ -301,7 +301,8 @@ lead over chance, and the advice of the view Remedies."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:
-    """One sentence of each group, given by the first rule that applies."""
+    """One sentence of each group of RULE_GROUPS, given by the first rule that applies to the
+    `facts`; `words`: key of SENTENCE_WORDS -> text to insert."""
     values = dict.fromkeys(CARD_FACTS, "–")
     values |= {name: CARD_FACTS[name].write(v) for name, v in facts.items() if v is not None}
     values |= {name: words.get(name, "") for name in SENTENCE_WORDS}

@@ -6,7 +6,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
-from components.filtering.memo import share_in_drawing
+from components.filtering.memo import share_within_filtered_study
 from components.html.format import NARROW_SPACE
 from components.html.markup import Markup, join
 from components.html.panel import panel_html
@@ -48,8 +48,8 @@ _CATEGORY_MEASURE: Final = {
 
 
 def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the menu: the judges and prompts that can be compared; hidden if there is only
-    one."""
+    """State of the menu: the judges and prompts that can be compared, with `wanted` chosen if it is
+    one of them; hidden if there are fewer than two."""
     names = _list_all_sides(filtered)
     value = wanted if wanted in names else ""
     return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
@@ -68,9 +68,10 @@ def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[s
     return {name: value for name, value in chosen.items() if value}
 
 
-@share_in_drawing
+@share_within_filtered_study
 def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
-    """Two sides by name, ready to compare; an empty or unknown name selects the default side."""
+    """The sides named `left` and `right`, ready to compare; for an empty or unknown name, the
+    default side."""
     known = sides.list_sides(filtered)
     if {left, right} - {""} - set(known):
         known |= sides.sides_in_other_studies(filtered)
@@ -94,7 +95,8 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
 
 
 def _is_selected_by_filters(side: sides.Side, wanted: dict[str, str]) -> bool:
-    """Whether the filters select exactly this side; False without a filter."""
+    """Whether the filters (`wanted`: judge and prompt, "" for all) select exactly this side; False
+    without a filter."""
     return any(wanted.values()) and (side.judge, side.prompt) == (wanted["judge"], wanted["prompt"])
 
 
@@ -105,16 +107,17 @@ def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
 
 
 def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
-    """Headline and the sentence below it: the difference of the two sides."""
+    """Headline and the sentence below it: the difference between the side that the filters select
+    and the side named `other`, in the measures of `view`."""
     return panels.contrast_finding(
         pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
     )
 
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
-    """HTML panels: the view's measures of both sides with their differences, one of them by
-    category (not for win rates), and the items that differ most. Empty if the sides cannot be
-    compared."""
+    """HTML panels that compare the side that the filters select with the side named `other`: the
+    measures of `view` with their differences and, unless these are win rates, one measure by
+    category and the items that differ most. Empty if the sides cannot be compared."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
     if pair.problem:
         return Markup("")

@@ -89,7 +89,7 @@ class PairedSides:
 
     @cached_property
     def common_items(self) -> pd.Series:
-        """Category of each item that both sides judged, indexed by item."""
+        """Category of each item on which both sides have usable verdicts, indexed by item."""
         left, right = (
             self._readable_items[self._readable_items["side"] == which] for (which,) in SIDE_CELLS
         )
@@ -115,14 +115,15 @@ class PairedSides:
 
     @cached_property
     def _contrasts_by_family(self) -> dict[str, list[MeasureContrast]]:
+        """Cache of `family_contrasts`: name of a family -> its contrasts; empty at first."""
         return {}
 
-    def family(self, name: str) -> list[MeasureContrast]:
+    def family_contrasts(self, name: str) -> list[MeasureContrast]:
         """Differences, left minus right side, of all measures of a family, with intervals adjusted
-        for the whole family. In Nudges, each family of twins is a measure too; the adjustment is
-        then Bonferroni's."""
+        for the whole family. In Nudges, each family of twins that both sides judged is a measure
+        too; the adjustment is then Bonferroni's."""
         if name not in self._contrasts_by_family:
-            by_people = Raters(self.filtered).truth == "people"
+            by_people = Raters(self.filtered).known_answer_source == "people"
             compared = family_measures(name, self.contestants, by_people)
             twins = self._twin_totals if name == NUDGES else {}
             if twins:
@@ -188,6 +189,8 @@ class PairedSides:
         pairs: Sequence[tuple[Group, Group]],
         critical: float = 0.0,
     ) -> list[MeasureContrast]:
+        """Contrasts of each measure between the two groups of each pair, paired by item; the rows
+        are grouped by the columns `by`. `critical`: smallest critical value of the intervals."""
         if not pairs or not compared:
             return []
         rng = np.random.default_rng(SEED)

@@ -38,7 +38,7 @@ class ItemDifference:
         return self.left / self.left_n - self.right / self.right_n
 
     @property
-    def whole(self) -> bool:
+    def has_whole_counts(self) -> bool:
         """Whether both sums are whole and of equally many values, so that counts can be shown."""
         counts = self.left % 1 == 0 and self.right % 1 == 0
         return counts and self.left_n == self.right_n
@@ -75,7 +75,7 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
     categories: dict[str, str] = dict(
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
-    whole = all(one.whole for one in top)  # one number format for the whole list
+    whole = all(one.has_whole_counts for one in top)  # one number format for the whole list
     rows = [
         {
             "question": " ".join((questions.get(one.item) or one.item).split())[:160],
@@ -100,7 +100,8 @@ def _common_selection(pair: PairedSides) -> dict[str, str]:
 
 
 def _format_values_of_sides(item: ItemDifference, whole: bool, label: str) -> dict[str, str]:
-    """The values of both sides as counts (`whole`) or shares, with their hover card."""
+    """The values of both sides as counts (`whole`) or shares, and their hover card, in which
+    `label` names the measure; keys left, right and tip."""
     if whole:
         tip = f"{label}, A : B, as numbers out of {count(item.left_n)}"
         return {"left": number(item.left), "right": number(item.right), "tip": tip}
@@ -111,10 +112,10 @@ def _format_values_of_sides(item: ItemDifference, whole: bool, label: str) -> di
 
 def _difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> tuple[Any, ...]:
     """Bars (whether at 0, number of items, height), ticks, description and counts as JSON of the
-    histogram of differences: in counts if every item has the same small number of values on both
-    sides, else in percentage points."""
+    histogram of differences: in counts if all sums are whole and every item has the same small
+    number of values on both sides, else in percentage points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
-    each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
+    each = sizes.pop() if len(sizes) == 1 and all(one.has_whole_counts for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:
         values = [round(one.left - one.right) for one in items]
         unit, scale = f"comparisons of {count(each)} per item", 1

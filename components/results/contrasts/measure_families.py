@@ -33,7 +33,7 @@ NUDGES: Final = "Nudges"
 FAMILIES: Final[dict[str, tuple[MeasureRecord, ...]]] = {
     **{
         name: _list_family_records(name)
-        for name in records.family_names()
+        for name in records.contrast_family_names()
         if name != SINGLE_ANSWERS
     },
     NUDGES: tuple(one for one in _list_family_records(BEHAVIOUR) if one.question == "nudges"),
@@ -72,8 +72,9 @@ def twin_measure(family: str) -> MeasureRecord:
 def family_measures(
     name: str, contestants: list[str], known_by_people: bool
 ) -> list[MeasureRecord]:
-    """The measures of a family. If better answers are known from people's votes only, accuracy is
-    left out, because it then equals agreement with people."""
+    """The measures of the family `name`; those of WIN_RATES are one for each model in
+    `contestants`. If better answers are known from people's votes only (`known_by_people`),
+    accuracy is left out, because it then equals agreement with people."""
     if name == WIN_RATES:
         return [
             replace(

@@ -32,10 +32,11 @@ the other below its negative, and the difference is significant."""
 
 def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
     """Headline (the difference in consistency or, in a family without it, the largest significant
-    difference) and the sentence below it (number of significant differences)."""
+    difference) and the sentence below it (number of significant differences); if nothing can be
+    compared, that fact and the reason."""
     if pair.problem:
         return "Nothing to compare.", pair.problem
-    lines = computed.known_differences(pair.family(family))
+    lines = computed.known_differences(pair.family_contrasts(family))
     if not lines:
         return "Nothing to compare.", "No measure of this group can be computed for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
@@ -107,10 +108,11 @@ def _largest_difference_sentence(pair: PairedSides, significant: Sequence[Measur
 
 
 def show_family(pair: PairedSides, family: str) -> Markup:
-    """HTML table: measure, values of both sides, difference on a common axis, adjusted interval."""
+    """HTML table of the measures of a family (a key of FAMILIES): values of both sides, difference
+    on a common axis, adjusted interval."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
-    lines = pair.family(family)
+    lines = pair.family_contrasts(family)
     shown = computed.known_differences(lines)
     if not shown:
         return empty_state("Nothing to compare.", _missing_measures_text(lines))
@@ -167,8 +169,8 @@ def _missing_measures_text(lines: Sequence[MeasureContrast]) -> str:
 
 
 def show_categories(pair: PairedSides, within: str) -> Markup:
-    """HTML table of one measure's difference by category, adjusted as one family; without interval
-    for categories with too few items."""
+    """HTML table of the difference in the measure `within` (a key of CATEGORY_MEASURES) by
+    category, adjusted as one family; without interval for categories with too few items."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     enough, few = pair.by_category(CATEGORY_MEASURES[within])

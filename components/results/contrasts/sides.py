@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, machine_rows, row_names
+from components.filtering.filters import ALL_CHOICE, machine_rows, rater_names
 from components.filtering.memo import memoise_by_study
-from components.filtering.raters import credited_rows
+from components.filtering.raters import rows_with_call_credits
 from components.results.bias.computed import load_bias
 from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
@@ -36,9 +36,10 @@ class Side:
 
 
 def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
-    """All possible sides of a study, by name: its judges, its prompts, and their combinations."""
+    """All possible sides of a study, by name: its judges (not a single judge with several prompts),
+    its prompts if there are several, and their combinations if there are several of both."""
     rows = machine_rows(filtered.unfiltered_frame)
-    cells = row_names(rows)
+    cells = rater_names(rows)
     judges = sorted({judge for judge, _ in cells})
     prompts = sorted({prompt for _, prompt in cells})
     found: dict[str, Side] = {}
@@ -117,7 +118,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
         else replace(filtered, filter=chosen)
     )
     rows = _select_side(source.measured_judge_rows, side)
-    return rows.assign(**{CREDIT: credited_rows(source)[CREDIT].reindex(rows.index)})
+    return rows.assign(**{CREDIT: rows_with_call_credits(source)[CREDIT].reindex(rows.index)})
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:

@@ -47,7 +47,7 @@ class RunFollower:
     """Line on the new replies, visible only while the tab is frozen."""
 
     @property
-    def hidden(self) -> list[Any]:
+    def hidden_components(self) -> list[Any]:
         return [self.timer, self.refresh, self.count_new, self.shown_calls]
 
 
@@ -98,7 +98,8 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
 
 
 def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
-    """Contents of a view; during a run, the notice "Partial" replaces the headline."""
+    """The contents `drawn` of a view (output name -> content); during a run (`progress` is not
+    None), the notice "Partial" replaces the headline."""
     return dict(drawn) if progress is None else {**drawn, "finding": partial_notice(progress)}
 
 

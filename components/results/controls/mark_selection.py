@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, machine_rows, row_names
+from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, machine_rows, rater_names
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from metrics.agreement.pairwise_agreement import PEOPLE
 
@@ -28,7 +28,7 @@ def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:
         frames = (machine_rows(filtered.unfiltered_frame), filtered.measured_judge_rows)
-        by_row = {row: cell for rows in frames for cell, row in row_names(rows).items()}
+        by_row = {row: cell for rows in frames for cell, row in rater_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt
     if values.get("judge") == PEOPLE and filtered.unfiltered_frame is not filtered.stored_frame:

@@ -77,8 +77,9 @@ def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
     """Values in the JSON text that the page sent, in the order of `tab.start_values`; the initial
-    values if the text is empty. `session_values`: control name -> value to use instead of the one
-    in the text, for controls whose values are in the Gradio session."""
+    values if the text is empty, gr.Error if it is not valid. `session_values`: control name ->
+    value to use instead of the one in the text, for controls whose values are in the Gradio
+    session."""
     starts = tab.start_values
     if not request_text:
         return tuple(starts.values())
@@ -97,7 +98,8 @@ def parse_request(
 
 
 def _is_valid_value(start: Any, value: Any) -> bool:
-    """Whether a value is of the kind of the initial value: a list of texts, or a text (or None)."""
+    """Whether a value is of the kind of the initial value `start`: a list of texts, or a text (or
+    None)."""
     if isinstance(start, list):
         return isinstance(value, list) and all(isinstance(part, str) for part in value)
     return value is None or isinstance(value, str)

@@ -1,7 +1,7 @@
 """Injection suspects in the results: their number, their effect on win rates, and the section of
 the report with the main results with and without them.
 
-Suspects are excluded only if the user chooses so; win rates with and without them are always shown.
+Suspects are excluded only if the user chooses so; their effect on win rates is shown in any case.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import WITH_SUSPECTS, WITHOUT_SUSPECTS, row_names
+from components.filtering.filters import WITH_SUSPECTS, WITHOUT_SUSPECTS, rater_names
 from components.filtering.memo import memoise_by_study
 from components.html.format import DASH, NARROW_SPACE, count, percent, share
 from components.html.markup import EMPTY, Markup
@@ -50,8 +50,9 @@ class WinRateShift:
 
 @dataclass(frozen=True, slots=True)
 class InjectionEffect:
-    """The injection suspects among the filtered judgements, and their effect on win rates.
-    `judgements` of the `of` filtered judgements show a suspect text; `echo_count` replies repeat
+    """The injection suspects among the filtered judgements, and their effect on win rates: numbers
+    of suspect texts and of items with one; `judgements` of the `of` filtered judgements show a
+    suspect text; `echo_count` of the replies to the first MAX_REPLIES_SCANNED of these repeat
     one."""
 
     texts: int
@@ -125,8 +126,8 @@ def _shift_size(shift: WinRateShift) -> tuple[float, float]:
 
 
 def _count_replies_with_echo(filtered: FilteredStudy, seqs: Sequence[int]) -> int:
-    """Number of replies that repeat a suspect text, among the first MAX_REPLIES_SCANNED replies
-    whose judge was shown a suspect text."""
+    """Number of replies that repeat a suspect text, among the first MAX_REPLIES_SCANNED of the
+    calls `seqs` (sequence numbers of calls that show a suspect text)."""
     keys = filtered.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
     found = (filtered.store.judgement(filtered.name, key) for key in keys.values())
     return sum(
@@ -139,7 +140,8 @@ def _count_replies_with_echo(filtered: FilteredStudy, seqs: Sequence[int]) -> in
 
 
 def suspects_notice(filtered: FilteredStudy) -> Markup:
-    """HTML notice: number of suspects, and the win rate they change most, with and without them."""
+    """HTML notice: number of suspects, and the win rate they change most, with and without them;
+    empty without suspects."""
     text = suspects_text(filtered)
     return (
         notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))
@@ -199,7 +201,8 @@ class SuspectComparison:
     without_suspects: Estimate | None
 
     @property
-    def is_known(self) -> bool:
+    def has_estimate(self) -> bool:
+        """Whether at least one of the two estimates has a value."""
         return any(
             one is not None and one.value is not None
             for one in (self.with_suspects, self.without_suspects)
@@ -223,7 +226,7 @@ def injection_section(filtered: FilteredStudy) -> Markup:
             _estimate_text(one.without_suspects),
         )
         for one in compare_without_suspects(filtered)
-        if one.is_known
+        if one.has_estimate
     ]
     return panel_html(
         SECTION_TITLE,
@@ -257,7 +260,7 @@ def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
 
 def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]:
     """Measures with and without suspects: win rates by model, then consistency and first-position
-    share by judge and prompt; also if the filter leaves suspects out."""
+    share by judge and prompt, at most MAX_ROWS of each; also if the filter leaves suspects out."""
     filtered = with_suspects(filtered)
     without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))
     here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered, without))
@@ -265,7 +268,7 @@ def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]
     made = [
         SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
     ]
-    names = row_names(filtered.measured_judge_rows)
+    names = rater_names(filtered.measured_judge_rows)
     for what, measure in COMPARED_MEASURES:
         known, rest = (
             measure.by_cell(GroupedFrame(one.measured_judge_rows, ["judge", "prompt"]))

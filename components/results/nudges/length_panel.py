@@ -8,7 +8,7 @@ from typing import Any, Final
 from components.charts import figure_parts as parts
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.filtering.raters import Raters, truth_source
+from components.filtering.raters import Raters, known_answer_source
 from components.html.format import count, interval, number, percent, share
 from components.html.markup import Markup, escape, escape_plot, fill
 from components.html.panel import empty_state
@@ -89,6 +89,8 @@ def _fit_trace(odds: Estimate) -> dict[str, Any]:
 
 
 def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
+    """Plotly trace of the win rate at each length ratio; `who`: "judges" or "people"; `shift`:
+    added to the x values (log2 of the ratio), so that the two traces do not cover each other."""
     bins = [b for b in effect.bins if b.win_rate.value is not None]
     person = who == "people"
     few = [0 < b.win_rate.items < MIN_ITEMS for b in bins]
@@ -132,8 +134,8 @@ def _format_odds_ratio(odds: Estimate) -> tuple[str, str]:
 
 
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
-    """Sentence on the odds ratio of a win for an answer twice as long; it states that the effect is
-    descriptive, not causal."""
+    """Sentence on the odds ratio of a win for an answer twice as long, described as not causal; if
+    it cannot be estimated, the reason."""
     odds = judges.odds_ratio
     if odds.value is None:
         return f"{odds.note.capitalize()}: no length effect can be estimated."
@@ -147,9 +149,9 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
 
 
 def padding_sentence(filtered: FilteredStudy) -> str:
-    """Sentence on the share of the longer of two equally right answers; empty if the study's design
-    has no such pairs."""
-    if truth_source(filtered) != "design":
+    """Sentence on the share of verdicts for the longer of two equally right answers; empty if the
+    study's design has no such pairs."""
+    if known_answer_source(filtered) != "design":
         return ""
     found = length_preference_at_equal_quality(filtered.measured_judge_rows)
     if found.value is None:
@@ -162,8 +164,8 @@ def padding_sentence(filtered: FilteredStudy) -> str:
 
 
 def length_opponent(filtered: FilteredStudy) -> str | None:
-    """Opponent in length-controlled win rates: the baseline, else the model that wins most; None
-    without verdicts."""
+    """Opponent in length-controlled win rates: the baseline if the study pairs models with one,
+    else the model with the highest win rate; None without verdicts."""
     if filtered.study.pairing in ("baseline", "new") and filtered.study.baseline:
         return filtered.study.baseline
     rows = filtered.measured_judge_rows
@@ -171,7 +173,8 @@ def length_opponent(filtered: FilteredStudy) -> str | None:
 
 
 def show_length_controlled(filtered: FilteredStudy) -> Markup:
-    """HTML table of raw and length-controlled win rates against one opponent."""
+    """HTML table of raw and length-controlled win rates against one opponent (`length_opponent`); a
+    message without pairs whose lengths are known."""
     rows = select_pairs(filtered.measured_judge_rows)
     opponent = length_opponent(filtered)
     if rows.empty or opponent is None or "length_0" not in rows:

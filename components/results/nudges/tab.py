@@ -45,8 +45,8 @@ HOW_STYLE: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline: the twin with the largest effect; without twins, the share of verdicts for the
-    longer answer, against an even share. The sentence below also gives the share of the longer
-    answer among equally right answers."""
+    longer answer, against an even share; if lengths are unknown too, that nothing can be measured.
+    The sentence below also gives the share of the longer answer among equally right answers."""
     padding = length_panel.padding_sentence(filtered)
     if (twins := twin_panels.twin_finding(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()
@@ -84,7 +84,8 @@ def draw_controlled(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_injection(filtered: FilteredStudy) -> Markup | None:
-    """Draw the results with and without injection suspects; None without suspects."""
+    """Draw the results with and without injection suspects; a note if the filters leave no suspect,
+    None if the study has none."""
     if SUSPECT_COLUMN not in filtered.unfiltered_frame:
         return None
     return injection_effect.injection_section(filtered) or None

@@ -46,8 +46,8 @@ class TwinPair:
 
 @dataclass(frozen=True)
 class TwinPairs:
-    """Examples of one family for one judge and prompt. `total`: number of items with such a twin;
-    `select`: filters of Inspect for the twin that was shown most often."""
+    """Examples of one family for one judge and prompt. `total`: number of items with a usable
+    verdict on such a twin; `select`: filters of Inspect for the twin that was shown most often."""
 
     family: str
     pairs: tuple[TwinPair, ...]
@@ -56,8 +56,8 @@ class TwinPairs:
 
 
 def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
-    """Load at most SHOWN_PAIRS examples of a family of twins; those whose verdicts go in the
-    direction of the effect come first."""
+    """Load at most SHOWN_PAIRS examples of a family of twins: the items with the most verdicts in
+    the direction of the effect."""
     rows = _usable_twin_verdicts(filtered, effect)
     toward = (effect.beyond_floor.value or 0) >= 0
     names = rows["shown"].astype(str).tolist()

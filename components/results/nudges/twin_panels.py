@@ -22,8 +22,8 @@ from metrics.twins.twin_sentence import (
     chance_sentence,
     control_sentence,
     digits_to_show_sign,
-    headline,
     irrelevant_effects_by_size,
+    twin_headline,
 )
 from studies.domain import Estimate, Rater
 from studies.texts.style_features import STYLE_FEATURES
@@ -59,12 +59,12 @@ def filtered_effects(filtered: FilteredStudy) -> dict[Rater, list[TwinEffect]]:
 
 def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and sentence on the largest effect; None without twins. With several judges or
-    prompts, the one with the largest effect is named."""
+    prompts, the one with the largest significant effect is named."""
     effects_by_rater = filtered_effects(filtered)
     if not effects_by_rater:
         return None
 
-    def size(rater: Rater) -> float:
+    def largest_shown_effect(rater: Rater) -> float:
         shown = [
             one
             for one in irrelevant_effects_by_size(effects_by_rater[rater])
@@ -72,9 +72,9 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
         ]
         return abs(shown[0].adjusted.value or 0) if shown else 0.0
 
-    judge, prompt = max(effects_by_rater, key=size)
+    judge, prompt = max(effects_by_rater, key=largest_shown_effect)
     own = effects_by_rater[judge, prompt]
-    title = headline(own)
+    title = twin_headline(own)
     where = f"{judge}, {prompt}: " if len(effects_by_rater) > 1 else ""
     lead = "" if any(one.finding == INDIFFERENT for one in own) else control_sentence(own)
     return where + title, f"{chance_sentence(own)} {lead}".strip()
@@ -94,7 +94,7 @@ def draw_twins(filtered: FilteredStudy) -> Markup | None:
     return made
 
 
-def _effect_forest(effects: Sequence[TwinEffect], rater: int) -> Markup:
+def _effect_forest(effects: Sequence[TwinEffect], rater_number: int) -> Markup:
     axis = _fit_effect_axis(effects)
     moving = [one for one in effects if one.family not in CONTROLS]
     moving.sort(key=lambda one: -(one.adjusted.value or 0))
@@ -103,7 +103,7 @@ def _effect_forest(effects: Sequence[TwinEffect], rater: int) -> Markup:
     rest = [one for one in moving if one not in shown] if shown else []
     floor = next((one for one in effects if one.floor_family == SHAM), effects[0])
     parts = [
-        [_forest_row(one, axis, rater, floor.floor_family) for one in part]
+        [_forest_row(one, axis, rater_number, floor.floor_family) for one in part]
         for part in (shown or moving, controls, rest)
     ]
     dashed = any(row["own"] for row in parts[0])
@@ -128,14 +128,15 @@ def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
     return fit_share_axis(estimates, signed=True, holds=(0.0,))
 
 
-def _forest_row(effect: TwinEffect, axis: Axis, rater: int, floor: str) -> dict[str, object]:
-    """Facts of one row of the forest, for the template; `floor`: family of the floor whose band is
-    drawn behind all rows, so that a row shows its own band only if its floor is another one."""
+def _forest_row(effect: TwinEffect, axis: Axis, rater_number: int, floor: str) -> dict[str, object]:
+    """Facts of one row of the forest, for the template. `rater_number`: index of the judge and
+    prompt, in the id of the box with examples. `floor`: family of the floor whose band is drawn
+    behind all rows, so that a row shows its own band only if its floor is another one."""
     one = effect.adjusted
     return {
         "family": effect.family,
         "words": FAMILIES[effect.family].words,
-        "box": _examples_box_id(effect, rater),
+        "box": _examples_box_id(effect, rater_number),
         "kind": "moved" if effect.finding == SHOWN else "hollow",
         "control": effect.family in CONTROLS,
         "estimate": one,
@@ -146,13 +147,13 @@ def _forest_row(effect: TwinEffect, axis: Axis, rater: int, floor: str) -> dict[
     }
 
 
-def _examples_box_id(effect: TwinEffect, rater: int) -> str:
-    return f"eh-twin-{rater}-{effect.design}-{effect.family}"
+def _examples_box_id(effect: TwinEffect, rater_number: int) -> str:
+    return f"eh-twin-{rater_number}-{effect.design}-{effect.family}"
 
 
 def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
-    """Draw examples of every family; a click on a row of the forest shows those of its family. None
-    without twins or without their texts."""
+    """Draw examples of every family, for at most MAX_RATERS judges and prompts; a click on a row of
+    the forest shows those of its family. None without twins or without their texts."""
     effects_by_rater = filtered_effects(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
@@ -250,8 +251,9 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
 
 
 def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
-    """Weight that people give to a style feature, computed from the judge's weight and the
-    difference of the two; None if it is unknown."""
+    """Weight that people give to the style feature `name`, computed from the judge's weight and the
+    difference of the two, which `part` has under "coefficients" and "minus_people"; None if it is
+    unknown."""
     minus = part.get("minus_people", {}).get(name)
     own = part["coefficients"][name].value
     return None if minus is None or minus.value is None or own is None else own - minus.value
@@ -259,7 +261,7 @@ def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> flo
 
 def _length_weight_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
-    empty if it is unknown."""
+    empty if it is unknown. `part`: as in `_people_style_weight`; `named`: name the judge."""
     who = judge if named else "It"
     minus, own = part.get("minus_people", {}).get("length"), part["coefficients"]["length"]
     if minus is not None and minus.value is not None and minus.low is not None:

@@ -28,7 +28,8 @@ FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """A judge (with its prompt) in the table: flips with their interval, and agreement."""
+    """Row of a judge with a prompt in the table of judges: flips by direction (`lean`), share of
+    flips, changes on a repeat (`repeats`), agreement of one call with people or known answers."""
 
     lean: FlipLean
     flips: Estimate
@@ -43,7 +44,7 @@ class JudgeRow:
         return self.lean.toward if self.lean.is_significant else ""
 
 
-def flips_of(consistency: Estimate) -> Estimate:
+def flip_share_from_consistency(consistency: Estimate) -> Estimate:
     """Share of comparisons that flip, from the share that does not."""
     if consistency.value is None:
         return consistency
@@ -60,7 +61,7 @@ def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
 def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
     """Rows of the table of judges: the fewest flips first."""
     bias, agreement = load_bias(filtered), load_call_agreement(filtered)
-    same, noise = bias.each("consistency"), bias.each("noise_floor")
+    same, noise = bias.by_rater("consistency"), bias.by_rater("noise_floor")
     several = len({row.prompt for row in list_flips_of_pairs(bias)}) > 1
     rows = []
     for one in list_flips_of_pairs(bias):
@@ -71,7 +72,7 @@ def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
         rows.append(
             JudgeRow(
                 one,
-                flips_of(same[rater]),
+                flip_share_from_consistency(same[rater]),
                 repeats if repeats is not None and repeats.value is not None else None,
                 agreement.get(rater),
                 json.dumps(chosen, ensure_ascii=False),
@@ -81,8 +82,9 @@ def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
 
 
 def judges_html(filtered: FilteredStudy) -> Markup:
-    """HTML table of judges; the last row is one person, whose agreement with the other people shows
-    what a judge can reach."""
+    """HTML table of at most MAX_ROWS judges; with votes, the last row is one person, whose
+    agreement with the other people shows what a judge can reach. Empty if no pair was judged in
+    both orders."""
     rows = judge_rows(filtered)
     if not rows:
         return EMPTY
@@ -91,15 +93,17 @@ def judges_html(filtered: FilteredStudy) -> Markup:
     most = max(max(row.lean.first, row.lean.second) for row in shown) or 1
     pairs = {row.lean.pairs for row in shown}
     each = f", {count(pairs.pop())} each" if len(pairs) == 1 else ""
-    truth = "people" if raters.truth == "people" or raters.has_people else "known answers"
+    by_people = raters.known_answer_source == "people" or raters.has_people
     known = any(row.agreement and row.agreement.value is not None for row in shown)
-    heads = (f"Flips{each}", f"Agreement with {truth}" if known else "")
+    agreement = f"Agreement with {'people' if by_people else 'known answers'}"
+    heads = (f"Flips{each}", agreement if known else "")
     person = person if person is not None and person.value is not None and known else None
     return OVERVIEW.judges(shown, heads, most, person, len(rows) - len(shown))
 
 
 def swap_chart(bias: Bias) -> Any:
-    """HTML bars of flips toward the first and toward the second position, by judge and prompt."""
+    """HTML bars of flips toward the first and toward the second position, for the MAX_ROWS judges
+    and prompts with the most flips; empty if no pair was judged in both orders."""
     rows = list_flips_of_pairs(bias)
     if not rows:
         return EMPTY

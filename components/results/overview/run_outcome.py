@@ -26,7 +26,8 @@ WIDE: Final = 0.05
 
 
 def run_outcome_html(store: Store, name: str) -> Markup:
-    """HTML of the panels on flips and on next steps, for a study whose calls have all been made."""
+    """HTML of the panels on flips and on next steps, for a study whose calls have all been made; if
+    no verdict is usable, the reason instead of the flips. Empty without replies."""
     filtered = FilteredStudy(store, name)
     bias = load_bias(filtered)
     if not bias.calls:
@@ -41,7 +42,7 @@ def run_outcome_html(store: Store, name: str) -> Markup:
 
 def _flip_half_width(bias: Bias) -> float | None:
     """Half-width of the interval of the share of comparisons that change when swapped."""
-    same = bias.whole("consistency")
+    same = bias.overall("consistency")
     return None if same.low is None or same.high is None else (same.high - same.low) / 2
 
 
@@ -62,9 +63,9 @@ def _flips_html(bias: Bias) -> Markup:
 
 
 def repetition_text(bias: Bias) -> str:
-    """Text on the share of verdicts that change on a repeat in the same order, and on how many more
-    change when swapped."""
-    repeats, effect = bias.whole("noise_floor"), bias.whole("order_effect")
+    """Text on the share of verdicts that change on a repeat in the same order, and on the order
+    effect; or that no call was repeated."""
+    repeats, effect = bias.overall("noise_floor"), bias.overall("order_effect")
     if repeats.value is None:
         return (
             "No call was repeated in the same order, so it is unknown how many verdicts change "
@@ -158,7 +159,8 @@ def _next_steps_panel(steps: list[NextStep]) -> Markup:
 def _unusable_html(
     filtered: FilteredStudy, unusable: unusable_replies.UnusableReplies, may_run: bool
 ) -> Markup:
-    """HTML for a study without a usable verdict: expected form, example of a reply, next steps."""
+    """HTML for a study without a usable verdict: expected form, example of a reply, next steps.
+    `may_run`: whether the reader may run the study."""
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=True, may_run=may_run)
     title, why = unusable_replies.EXPLANATION_TITLE, unusable_replies.NO_MEASURE_TEXT
     return panel_html(title, why, unusable_replies.explanation_html(filtered)) + _next_steps_panel(

@@ -85,7 +85,7 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
 
 def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
     """Draw the table of judges, among more than two options the matrix of position entropy; None if
-    a judge is chosen or answers are judged one by one."""
+    a judge is chosen, answers are judged one by one, or no pair was judged in both orders."""
     if chosen_rater(filtered) or not has_comparisons(filtered):
         return None
     if load_bias(filtered).options > 2:
@@ -133,7 +133,7 @@ def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
 def has_known_winners(filtered: FilteredStudy) -> bool:
     """Whether remedies can be compared: pairs have a known better answer, or people's votes."""
     rows = filtered.measured_judge_rows
-    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered.frame).any())
+    known = bool((rows["known_answer"] >= 0).any()) or bool(people_mask(filtered.frame).any())
     return known and bool((rows["options"] == 2).any())
 
 
@@ -219,10 +219,7 @@ ADVICE: Final = Panel(
     needs="votes of people, or known better answers: then remedies are compared",
 )
 RANKING: Final = Panel(
-    "ranking",
-    draw_ranking,
-    (Body("ranking", "eh-over-ranking"),),
-    css="eh-panel eh-line",
+    "ranking", draw_ranking, (Body("ranking", "eh-over-ranking"),), css="eh-panel eh-line"
 )
 PADDING: Final = Panel(
     "padding",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_in_drawing
+from components.filtering.memo import share_within_filtered_study
 from metrics.labels.label_sections import (
     PARTS,
     PassFailResult,
@@ -52,7 +52,7 @@ class PassFailResults:
         return self.results[self.rater] if self.rater else None
 
 
-@share_in_drawing
+@share_within_filtered_study
 def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     rows = filtered.measured_judge_rows.loc[pass_fail_rows(filtered.measured_judge_rows)]
     found = PassFailResults(

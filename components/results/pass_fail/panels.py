@@ -27,7 +27,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, value_cell
 from components.html.templates import macros
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
-from components.results.pass_fail.rate_tables import NO_LABELS, sentence
+from components.results.pass_fail.rate_tables import NO_LABELS, as_sentence
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, format_pass_shares
 from metrics.labels.labelled_rows import confusion_cell_mask
@@ -86,7 +86,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
         return f"The judge passes {observed} of the answers.", NO_LABELS
     title = f"{errors}."
     if true.value is None:
-        return title, f"The observed pass rate is {observed}. {sentence(true.note)}"
+        return title, f"The observed pass rate is {observed}. {as_sentence(true.note)}"
     bounds = interval(true, 0, scale=100)
     gap = (rates.observed_pass_rate.value or 0.0) - true.value
     lead = f"The true pass rate is **{share(true.value, 0)} {bounds}**, the observed one {observed}"
@@ -147,7 +147,8 @@ asks for, so that its text has room (see .eh-areas in assets/style.css)."""
 
 
 def describe_box_sizes(results: PassFailResults) -> str:
-    """Text on the meaning of the sizes of the boxes, and on whether a small box is enlarged."""
+    """Text on the diagram of verdicts against labels: the area of a box is its number of verdicts;
+    a note is added if small boxes are drawn larger, so that their text has room."""
     found = results.shown
     table = found.rates.confusion if found else None
     columns = [] if table is None else [
@@ -160,8 +161,8 @@ def describe_box_sizes(results: PassFailResults) -> str:
 
 
 def confusion_areas(results: PassFailResults) -> Markup:
-    """HTML of the confusion matrix as four areas, each proportional to its number of verdicts;
-    wrong verdicts are plum-coloured."""
+    """HTML of the confusion matrix as four areas, each proportional to its number of verdicts
+    (small ones are enlarged); wrong verdicts are plum-coloured. A notice without labels."""
     found = results.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
@@ -229,12 +230,13 @@ SHIFT_COLUMNS: Final = (
 
 
 def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
-    """HTML button with the difference `shift` of the group `name`; a click opens the replies of the
-    group. "≈ same" is added if the difference, adjusted for `tests` groups, is not significant."""
+    """HTML button with `shift`, the pass rate of the group `name` with pass listed first minus that
+    with fail listed first; a click opens the group's replies. "≈ same" is added if the shift,
+    adjusted for `tests` groups, is not significant. Without a value: a dash instead of a button."""
     if shift.value is None:
         return value_cell(shift, PERCENT, who=name)
     value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.bounds(shift)
-    same = "" if differs(shift, tests) else " ≈ same"
+    same = "" if is_significant_shift(shift, tests) else " ≈ same"
     lines = [
         f"{value} points {bounds}{same}",
         f"{name}: pass rate with pass listed first minus pass rate with fail listed first",
@@ -247,7 +249,7 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
     return html.shift(css, select, lines, value, bounds + same)
 
 
-def differs(shift: Estimate, tests: int) -> bool:
+def is_significant_shift(shift: Estimate, tests: int) -> bool:
     """Whether the difference `shift` is significant, adjusted for the number of `tests`."""
     wide = simultaneous_interval(shift, max(tests, 1))
     return wide.low is not None and wide.high is not None and not wide.low <= 0 <= wide.high
@@ -255,7 +257,8 @@ def differs(shift: Estimate, tests: int) -> bool:
 
 def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     """HTML list of up to MAX_ROWS false passes or false fails (`errors`: one of ERRORS) of the
-    judge and prompt shown; None if it has neither, or if the items have no questions."""
+    judge and prompt shown; a sentence if there are none of this kind. None if there are none of
+    either kind, or if the items have no questions."""
     rater = load_pass_fail(filtered).rater
     if rater is None:
         return None
@@ -287,8 +290,8 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """The MAX_ROWS rows of different items in which the judge gave its (wrong) verdict the highest
-    probability; the first rows if there are no probabilities."""
+    """The MAX_ROWS rows of different items in which the judge gave its verdict (a pass, or with
+    `passed` False a fail) the highest probability; the first rows without probabilities."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

@@ -46,7 +46,7 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return panels.pass_fail_kpis(load_pass_fail(filtered))
 
 
-def draw_areas(filtered: FilteredStudy) -> Drawn:
+def draw_confusion_areas(filtered: FilteredStudy) -> Drawn:
     results = load_pass_fail(filtered)
     if results.shown is None:
         none = empty_state(
@@ -75,7 +75,8 @@ def draw_judges(filtered: FilteredStudy) -> Markup | None:
 
 
 def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
-    """Report section on pass/fail verdicts compared with labels, by judge and prompt."""
+    """Report section on pass/fail verdicts compared with labels, by judge and prompt; None without
+    such verdicts."""
     found = load_pass_fail(filtered)
     if found.shown is None:
         return None
@@ -107,7 +108,7 @@ def draw_order(filtered: FilteredStudy) -> Markup | None:
 
 AREAS: Final = Panel(
     "areas",
-    draw_areas,
+    draw_confusion_areas,
     (Body("areas", "eh-pass-areas", clickable=True),),
     AREAS_TITLE,
     scale=9,

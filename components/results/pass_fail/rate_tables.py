@@ -7,7 +7,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import row_names
+from components.filtering.filters import rater_names
 from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis, notice_html, wrap
@@ -72,7 +72,7 @@ ORDER_CAPTION: Final = (
 )
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """The text with a capital letter and a full stop; empty if the text is."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
@@ -99,7 +99,7 @@ def rates_table(results: PassFailResults) -> Markup:
     table = _estimates_with_plots_table(
         "Rate", f"Value, 95{NARROW_SPACE}% CI", rows, "Rates of the judge"
     )
-    warning = notice_html("warn", sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
+    warning = notice_html("warn", as_sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
     return wrap(table, _reliability_table(results)) + warning
 
 
@@ -120,7 +120,9 @@ def _reliability_table(results: PassFailResults) -> Markup:
 def _estimates_with_plots_table(
     first: str, head: str, rows: Sequence[ValueRow], label: str, named: bool = True
 ) -> Markup:
-    """HTML table of estimates and their plots; values of a row: estimate, number format, chance."""
+    """HTML table of estimates and their plots; values of a row: estimate, number format, chance.
+    `first` and `head`: heads of the names and of the estimates; `label` and `named` as in
+    `page_table`."""
     columns = [
         TypedColumn(head, itemgetter(0), itemgetter(1), n=True),
         TypedColumn("", itemgetter(0), itemgetter(1), axis=Axis(), chance=itemgetter(2)),
@@ -161,11 +163,11 @@ def paper_table_by_judge(
     columns: Sequence[TypedColumn],
     found: Mapping[tuple[str, str], Any],
 ) -> PaperTable | None:
-    """Table for a paper with one row for each judge and prompt in `found`; None without model
-    judges."""
+    """Table for a paper with one row for each (judge, prompt) in `found`, whose values the columns
+    read; None without model judges."""
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
-    names = row_names(filtered.measured_judge_rows)
+    names = rater_names(filtered.measured_judge_rows)
     rows = [ValueRow(names[rater], one) for rater, one in found.items()]
     head = typed_columns.paper_head("Judge", columns)
     return PaperTable(name, caption, head, typed_columns.paper_rows(columns, rows))
@@ -187,11 +189,11 @@ def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: sensitivity, specificity, Youden's J, κ, base rate, and observed and true
     pass rate; None without model judges."""
     caption = (
-        f"Pass/fail verdicts on {filtered.name} against labels. Sensitivity: % of good answers "
-        "passed; specificity: % of bad answers failed; J: sensitivity + specificity − 1; κ: "
-        "agreement beyond chance at the base rate (Base: % of labelled answers that are good). "
-        "Observed: % of answers passed; true: that rate corrected for the judge's errors (Rogan "
-        f"and Gladen, limits of Lang and Reiczigel). {describe_items_and_filters(filtered)} "
+        f"Pass/fail verdicts on {filtered.name} against labels. Sensitivity: % of verdicts on good "
+        "answers that pass; specificity: % on bad answers that fail; J: sensitivity + specificity "
+        "− 1; κ: agreement beyond chance (Base: % of labelled verdicts whose answer is good). "
+        "Observed: % of all verdicts that pass; true: that rate corrected for the judge's errors "
+        f"(Rogan and Gladen, limits of Lang and Reiczigel). {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: labelled verdicts."
     )
     found = load_pass_fail(filtered).results

@@ -8,12 +8,7 @@ from operator import itemgetter
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import Markup
 from components.html.pieces import wrap
-from components.html.tables.typed_columns import (
-    TypedColumn,
-    ValueRow,
-    page_table,
-    record_column,
-)
+from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table, record_column
 from components.results.pass_fail.rate_tables import paper_table_by_judge
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
@@ -70,8 +65,8 @@ def texts_table(filtered: FilteredStudy) -> Markup | None:
 
 
 def texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table for a paper: measures of reply texts by judge and prompt; None without such
-    measures."""
+    """Table for a paper: measures of reply texts by judge and prompt; None without such measures,
+    or without model judges."""
     shown, found = _estimate_texts(filtered, "paper")
     if not shown:
         return None

@@ -35,8 +35,9 @@ load_own_alignment = memoise_by_study(
 )
 
 
-def uses(*names: str) -> Callable[[FilteredStudy], bool]:
-    """Return a function that tests whether the view of a study shows one of the panels `names`."""
+def shows_any_section(*names: str) -> Callable[[FilteredStudy], bool]:
+    """Return a function that tests whether the view of a study shows one of the sections
+    `names`, such as `sections.GRADE_SECTION`."""
     return lambda filtered: bool(set(names) & set(load_sections(filtered)))
 
 
@@ -51,7 +52,7 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
 
-def draw_board(filtered: FilteredStudy) -> Markup:
+def draw_elo_leaderboard(filtered: FilteredStudy) -> Markup:
     kind = visit_panels.common_image_kind(filtered)
     return visit_panels.show_elo_leaderboard(load_leaderboard(filtered), kind)
 
@@ -65,6 +66,8 @@ def draw_extraction(filtered: FilteredStudy) -> Markup:
 
 
 def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
+    """Draw the heatmap of Grade Score or one of its parts (`score`: a key of
+    `grade_panel.MEASURE_SUBTITLES`), the scores by number of options, and unusable replies."""
     cells = load_grade_cells(filtered)
     sizes = grade_panel.show_grades_by_option_number(filtered, cells)
     bodies = {
@@ -76,16 +79,21 @@ def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
 
 
 def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
+    """Draw the effect of an unrelated option; `beside`: name of the study to compare with."""
     other = load_comparison_study(filtered, beside)
     return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
 
 
 def draw_published_grades(filtered: FilteredStudy, printed: str) -> Markup:
+    """Draw Grade Score's published tables; `printed`: "Grade", "Entropy" or "Choice"."""
     return paper_tables_html.show_published_grades(printed)
 
 
 def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
-    if not uses(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
+    """Draw Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
+    "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a
+    study with neither five-level verdicts nor factuality scores."""
+    if not shows_any_section(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
         return None
     baseline = creation_panels.study_baseline(filtered)
     against = f"against {baseline}" if baseline else "against all opponents"
@@ -102,11 +110,14 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Draw
 
 
 def draw_judge_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
+    """Draw the agreement of judges with people's scores; `beside`: name of a study whose judges are
+    added (see `load_alignment`)."""
     return creation_panels.show_alignment(load_alignment(filtered, beside))
 
 
 def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
-    """Draw Creation-MMBench's published tables, for studies with its preset or without a preset."""
+    """Draw one of Creation-MMBench's published tables, `table`, for a study with its preset or
+    without a preset; empty for other presets."""
     if filtered.study.preset not in ("", "creation-mmbench"):
         return EMPTY
     return paper_tables_html.show_published_creation(table)
@@ -119,8 +130,9 @@ def draw_game_conflicts(filtered: FilteredStudy) -> Markup:
 
 
 def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> Drawn | None:
-    """Draw the correlations with other benchmarks, for protocols that rank models; not for Grade
-    Score, which rates judges."""
+    """Draw the correlations with other benchmarks; None without a protocol, or if the only one is
+    Grade Score, which rates judges and not models. `scores`: uploaded scores (BenchmarkScores, or
+    None); `correlation`: a key of `redundancy_panel.CORRELATION_SCALES`."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
     bodies = {
@@ -134,10 +146,10 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Names of the studies of the same data, with a prompt in common, that this one can be shown
-    beside. They differ from it in what judges see (images or descriptions), or in the unrelated
-    option, an answer to another item: absent, added, or in place of an answer. Those with an added
-    option come last."""
+    """Names of the judged studies of the same data, with a prompt in common, that this one can be
+    shown beside. They differ from it in what judges see (images or descriptions), or in the
+    unrelated option, an answer to another item: absent, added, or in place of an answer. Those with
+    an added option come last."""
     mine = filtered.study
     found = []
     for line in filtered.store.studies():
@@ -225,5 +237,7 @@ def show_kpis(filtered: FilteredStudy) -> Markup:
     elif protocol:
         kpis = game_panels.game_kpis(filtered)
     if kpis:
-        kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.measured_judge_rows)))
+        kpis.append(
+            unusable_replies_kpi(filtered.unusable_count, len(filtered.measured_judge_rows))
+        )
     return kpi_strip(kpis[:5]) if kpis else EMPTY

@@ -58,7 +58,7 @@ def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def study_baseline(filtered: FilteredStudy) -> str | None:
-    """The baseline model; None if every model was compared with every other model."""
+    """The baseline model; None unless the study compares all models with a baseline."""
     study = filtered.study
     return study.baseline if study.pairing == "baseline" and study.baseline else None
 
@@ -73,8 +73,9 @@ def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
 def show_creation_table(
     filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
 ) -> Markup:
-    """HTML of the tables: stacked levels by model; or a matrix of Reward, win rate or visual
-    factuality score (VFS) by category or task."""
+    """HTML of stacked levels by model, or of a matrix of the measure `cell` (a key of CELL_SCALES)
+    by category or task, as `split` (one of SPLITS) says. `sections`: the study's protocol
+    panels."""
     rows = load_level_rows(filtered)
     if rows.empty:
         why = "Creation-MMBench compares each model with a baseline in five levels."
@@ -152,6 +153,8 @@ def item_tasks(filtered: FilteredStudy) -> dict[str, str]:
 
 
 def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell: str) -> Markup:
+    """HTML matrix of the measure `cell` (a key of CELL_SCALES) by value of `column` ("category" or
+    "task") and by model; the first row is of all values."""
     attribute, scale = CELL_SCALES[cell]
     found = creation_table(rows, study_baseline(filtered), [column])
     whole = creation_table(rows, study_baseline(filtered)).get((), [])
@@ -205,7 +208,8 @@ def alignment_heads(axis: Axis, tips: tuple[str, str] = ("", "")) -> list[tables
 
 def show_alignment(found: alignment.AlignmentTable | None) -> Markup:
     """HTML table of the judges' MAE and Consistency by input (images or description), for one order
-    and both orders; below, rows for people and for a judge that always answers "tie"."""
+    and both orders; below, rows for people and for a judge that always answers "tie". A message
+    without votes."""
     if found is None:
         return empty_state(
             "No votes by people exist on these items.",
@@ -280,7 +284,8 @@ def order_dumbbell(
     select: Mapping[str, Any] | None = None,
 ) -> Markup:
     """HTML plot of one order (hollow mark) and both orders (solid mark with interval); a diamond if
-    there is only one order."""
+    there is only one order. `who`: name in the hover card; with `select`, a click opens the
+    judgements that match these filters."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return range_table.track_html(axis)
@@ -294,8 +299,9 @@ def order_dumbbell(
 
 
 def _paired_differences_table(found: alignment.AlignmentTable) -> Markup:
-    """HTML table of paired differences: both orders − one order, images − description. The input of
-    a judge is below its name if judges with both inputs are compared."""
+    """HTML table of paired differences in the distance from people's scores (MAE, % within one
+    level): both orders − one order, images − description; empty without such differences. If the
+    judges differ in their input (images or description), the input is below the judge's name."""
     if not found.contrasts:
         return EMPTY
     heads: list[tables.Head] = [

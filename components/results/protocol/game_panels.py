@@ -175,7 +175,7 @@ def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
 
 
 def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
-    """HTML line on the number of pairs whose two games conflict."""
+    """HTML line on the number of pairs whose two games conflict; empty without pairs."""
     pairs, unequal, first, second = (
         sum(getattr(one, part) for one in found)
         for part in ("pairs", "unequal_pairs", "both_first", "both_second")
@@ -195,7 +195,8 @@ def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
 
 
 def show_ratings(filtered: FilteredStudy) -> Markup:
-    """HTML table of each model's mean rating, and a matrix of mean ratings by category."""
+    """HTML table of each model's mean rating and, with several categories, a matrix of mean ratings
+    by category; a message without ratings."""
     rows = load_rating_rows(filtered)
     found = ratings_by_prompt(rows) if len(rows) else {}
     if not found:
@@ -263,8 +264,9 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
 
 
 def show_label_counts(filtered: FilteredStudy) -> Markup:
-    """HTML table of how often each of Arena-Hard's five verdicts (A>>B to B>>A) was given. Without
-    position bias, A>>B is as frequent as B>>A, and A>B as B>A."""
+    """HTML table of how often each of Arena-Hard's five verdicts (A>>B to B>>A) was given; below,
+    ratings with and without extra weight for >>. Without position bias, and with all pairs judged
+    in both orders, A>>B is as frequent as B>>A, and A>B as B>A."""
     found = label_counts(filtered)
     if not found:
         why = "Use a prompt whose verdict is one of five labels, such as Arena-Hard's."
@@ -307,7 +309,8 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
 
 
 def _ratings_title(found: Mapping[str, PromptRatings]) -> str:
-    """Headline: the model with the highest rating, for each prompt if there are several."""
+    """Headline: the model with the highest rating by each prompt in `found`, for at most
+    MAX_TITLE_RATINGS prompts."""
     parts = []
     for prompt, ratings in found.items():
         means = ratings.means

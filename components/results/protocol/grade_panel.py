@@ -2,7 +2,7 @@
 answer to another item), the scores of random choices, and the scores by the authors' code.
 
 An item's grade is the harmonic mean of Entropy (its position entropy) and Choice (share of its most
-chosen option). Scores with different numbers of options N are never compared. A trial is one call:
+chosen option). Scores with different numbers of options N are not comparable. A trial is one call:
 one rotation of an item's options. Evenhand leaves out items with an unusable trial. The authors'
 code, and so the published numbers, include such items.
 """
@@ -95,14 +95,16 @@ def chance_score(measure: str, options: int) -> float | None:
 
 
 def chance_sentence(measure: str, options: Sequence[int]) -> str:
-    """Sentence on the score of random choices, such as "N = 3: 0.58", for each N in `options`."""
+    """Sentence on the score of random choices in `measure` (a key of GRADE_MEASURES), such as
+    "N = 3: 0.58", for each N in `options`; empty if unknown."""
     scores = _chance_text_by_options(measure, options)
     who = "A judge that chooses at random among N options has this score:"
     return f"{who} {', '.join(scores)}." if scores else ""
 
 
 def chance_note(measure: str, options: Sequence[int]) -> str:
-    """Note at the end of the colour scale, such as "chance at N = 3: 0.58"."""
+    """Note at the end of the colour scale of `measure`, such as "chance at N = 3: 0.58", for each N
+    in `options`; empty if unknown."""
     scores = _chance_text_by_options(measure, options)
     return f"chance at {', '.join(scores)}" if scores else ""
 
@@ -117,7 +119,7 @@ def _chance_text_by_options(measure: str, options: Sequence[int]) -> list[str]:
 # -- the heatmap ---------------------------------------------------------------------------------
 
 
-def short_prompt(prompt: str) -> str:
+def short_prompt_name(prompt: str) -> str:
     return prompt.removeprefix("grade-")
 
 
@@ -140,8 +142,9 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
 
 
 def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
-    """HTML of a matrix of the items without the unrelated option and one of those with it, as far
-    as the study has such items, each with its chance score."""
+    """HTML of the matrix of `measure` (a key of GRADE_MEASURES) by judge and prompt, with its
+    chance score: one for items without the unrelated option and one for items with it, as far as
+    the study has them."""
     if not cells:
         return empty_state(
             "No item was shown with its options rotated.",
@@ -154,7 +157,8 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
 
 
 def _state_heatmap(state: str, cells: Sequence[GradeCell], measure: str) -> Markup:
-    """HTML of the matrix of items with the unrelated option, or of those without it."""
+    """HTML of the matrix of `measure` for the items with the unrelated option (`state`
+    UNRELATED_PRESENT), or for those without it."""
     attribute, scale = GRADE_MEASURES[measure]
     found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in cells}
     sizes = list_option_numbers(cells)
@@ -191,7 +195,7 @@ def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeC
         mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
         found = grade_score.estimate_grade_score_measures(mine)
         select = {"judge": cell.judge, "prompt": cell.prompt}
-        line = [tables.name_cell(cell.judge, select, short_prompt(cell.prompt))]
+        line = [tables.name_cell(cell.judge, select, short_prompt_name(cell.prompt))]
         for n in sizes:
             got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
             who = f"{cell.judge}, {cell.prompt}, N = {n}"
@@ -203,8 +207,8 @@ def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeC
 
 
 def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table of Grade Scores by both rules, for judges and prompts that have items with an
-    unusable trial; empty if there are none."""
+    """HTML table for judges and prompts that have items with an unusable trial: Grade Score without
+    these items, and Grade Score of all items by the authors' code. Empty if there are none."""
     rows = mark_unrelated(load_choice_rows(filtered))
     lines, total = [], 0
     for cell in cells:
@@ -225,7 +229,7 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         failures = {**select, "status": "failures"}
         lines.append(
             [
-                tables.name_cell(cell.judge, select, short_prompt(cell.prompt) + mark),
+                tables.name_cell(cell.judge, select, short_prompt_name(cell.prompt) + mark),
                 tables.count_cell(left_out, "a reply without a verdict", failures),
                 *(tables.value_cell(e, tables.SCORE, who=w, select=select) for e, w in grades),
             ]
@@ -254,7 +258,7 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
+def highest_grade_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
     known = [cell for cell in cells if cell.grade.value is not None]
     return max(known, key=lambda cell: cell.grade.value or 0.0, default=None)
 
@@ -262,7 +266,7 @@ def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
 def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     """Headline (how many judge-prompt pairs score significantly above chance) and the sentence
     below it (the highest grade)."""
-    best = best_cell(cells)
+    best = highest_grade_cell(cells)
     if best is None:
         return (
             "No item has usable verdicts in all its rotations yet.",
@@ -270,7 +274,7 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
         )
     significant = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
     known = [c for c in cells if c.corrected.value is not None]
-    leader = f"{best.judge} with {short_prompt(best.prompt)}"
+    leader = f"{best.judge} with {short_prompt_name(best.prompt)}"
     grade = f"{number(best.grade.value, 2)}{_accuracy_clause(best)}"
     lead = f"{leader} has the highest grade, {grade}. {chance_sentence('Grade', best.options)}"
     if len(known) == 1:
@@ -301,13 +305,14 @@ def _format_chance_accuracy(cell: GradeCell) -> str:
 
 
 def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
-    best = best_cell(cells)
+    best = highest_grade_cell(cells)
     if best is None:
         return []
     corrected, right = best.corrected, best.accuracy
     level = RANDOM_GRADE.get(best.options[0]) if len(set(best.options)) == 1 else None
     chance = "" if level is None else f"; chance {number(level, 2)}"
-    who = f"{best.judge}, {short_prompt(best.prompt)} {_interval_or_note(best.grade, tables.SCORE)}"
+    bounds = _interval_or_note(best.grade, tables.SCORE)
+    who = f"{best.judge}, {short_prompt_name(best.prompt)} {bounds}"
     above = f"{_interval_or_note(corrected, tables.SCORE)}, chance 0"
     accuracy = (
         f"{_interval_or_note(right, tables.ROUND_PERCENT)}, chance {_format_chance_accuracy(best)}"

@@ -140,7 +140,7 @@ def count_grade_caveats() -> GradeCaveat:
     )
 
 
-def short_model(name: str) -> str:
+def model_name_without_date(name: str) -> str:
     """The model's name without its date."""
     return re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2})$", "", name)
 
@@ -166,8 +166,8 @@ class PublishedLevels:
 
 @cache
 def read_creation_levels() -> tuple[PublishedLevels, ...]:
-    """Creation-MMBench's Table 5, sorted by Reward. For the intervals, the two orders of an item
-    count as one observation."""
+    """Creation-MMBench's Table 5, the highest Reward first, without rows that print no counts. For
+    the intervals, the two orders of an item count as one observation."""
     rows = _read_csv("creation_mmbench_table5.csv")
     made = [_parse_levels_row(row) for row in rows if row["fail"]]
     return tuple(sorted(made, key=lambda row: -(row.reward.value or 0.0)))
@@ -237,6 +237,7 @@ class PublishedAlignment:
     judge: str
     model: str
     dual: bool
+    """Whether the judge's scores are means over both orders."""
     mae: float
     consistency: Estimate
     n: int

@@ -16,8 +16,8 @@ from components.html.tables.level_stacks import LevelRow, level_legend, level_ta
 from components.html.templates import macros
 from components.results.protocol import paper_tables
 from components.results.protocol.creation_panels import alignment_heads, order_dumbbell
-from components.results.protocol.grade_panel import short_prompt
-from components.results.protocol.paper_tables import PublishedAlignment, short_model
+from components.results.protocol.grade_panel import short_prompt_name
+from components.results.protocol.paper_tables import PublishedAlignment, model_name_without_date
 from studies.domain import Estimate
 
 GRADE_SCALES: Final = {
@@ -32,7 +32,7 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
 
 def show_published_grades(part: str) -> Markup:
-    """HTML of one measure (`part`: grade, entropy or choice) of Grade Score's Tables 1 to 3,
+    """HTML of one measure (`part`: "Grade", "Entropy" or "Choice") of Grade Score's Tables 1 to 3,
     without and with the unrelated option."""
     scale = GRADE_SCALES[part]
     template = macros("results/protocol/published_grades.html")
@@ -42,11 +42,13 @@ def show_published_grades(part: str) -> Markup:
 
 
 def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
+    """HTML matrix of the measure `part` by model and prompt; `added`: 1 with the unrelated option,
+    0 without it."""
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for (name, prompt, unrelated), cell in paper_tables.published_grades().items():
         if unrelated != added:
             continue
-        model, shown = short_model(name), short_prompt(prompt)
+        model, shown = model_name_without_date(name), short_prompt_name(prompt)
         lines = [
             f"{model}, {shown}, published",
             f"grade {number(cell.grade, 4)}, entropy {number(cell.entropy, 4)}, "
@@ -58,9 +60,9 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
         corners = cell.doubt_level if part == "Grade" else 0
         cells[model, shown] = StaticCell(getattr(cell, part.lower()), tuple(lines), corners)
     prompts = enumerate(paper_tables.GRADE_PROMPTS, 1)
-    columns = [(short_prompt(prompt), f"prompt {k}") for k, prompt in prompts]
+    columns = [(short_prompt_name(prompt), f"prompt {k}") for k, prompt in prompts]
     title = "With an unrelated option (N + 1 options)" if added else "Without the unrelated option"
-    rows = [short_model(model) for model in paper_tables.models_by_grade()]
+    rows = [model_name_without_date(model) for model in paper_tables.models_by_grade()]
     return static_matrix(rows, columns, cells, scale, title=title)
 
 
@@ -76,7 +78,7 @@ def doubt_notice() -> Markup:
         "these even exceed both scores."
     )
     title = "These published grades are not a reliable standard."
-    who = f"{short_model(model)} with {short_prompt(prompt)}"
+    who = f"{model_name_without_date(model)} with {short_prompt_name(prompt)}"
     reasons = macros("results/protocol/published_grades.html").reasons(found, who, worst)
     return notice_html("warn", title, limits) + reasons
 
@@ -85,8 +87,8 @@ def _doubtful_list() -> Markup:
     """HTML list of the published grades above their highest possible value."""
     rows = [
         [
-            escape(short_model(model)),
-            escape(short_prompt(prompt)),
+            escape(model_name_without_date(model)),
+            escape(short_prompt_name(prompt)),
             "with" if added else "without",
             fill("<b>{}</b>", number(cell.grade, 4)),
             number(cell.max_grade, 4),
@@ -108,11 +110,11 @@ def _doubtful_list() -> Markup:
 def show_published_creation(which: str) -> Markup:
     """HTML of one of Creation-MMBench's published tables; `which`: one of CREATION_TABLES."""
     if which == "People":
-        return _alignment_table()
-    return _descriptions_table() if which == "Descriptions" else _levels_table()
+        return _published_alignment_table()
+    return _published_descriptions_table() if which == "Descriptions" else _published_levels_table()
 
 
-def _levels_table() -> Markup:
+def _published_levels_table() -> Markup:
     rows = []
     for row in paper_tables.read_creation_levels():
         measured = (row.reward, row.win_rate, Estimate(row.vfs, note="as printed"))
@@ -129,7 +131,7 @@ def _levels_table() -> Markup:
     return wrap(level_legend()) + level_table(rows, baseline) + paragraph(note)
 
 
-def _descriptions_table() -> Markup:
+def _published_descriptions_table() -> Markup:
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for row in paper_tables.read_creation_descriptions():
         found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
@@ -161,7 +163,7 @@ def _descriptions_table() -> Markup:
     return tables.value_table(heads, lines, label="Table 6") + paragraph(note if worse else "")
 
 
-def _alignment_table() -> Markup:
+def _published_alignment_table() -> Markup:
     overall = [row for row in paper_tables.read_creation_alignment() if row.model == "overall"]
     by_judge: dict[tuple[str, str], dict[bool, PublishedAlignment]] = {}
     for row in overall:
@@ -170,7 +172,7 @@ def _alignment_table() -> Markup:
     ranked = sorted(
         by_judge.items(), key=lambda pair: (pair[0][1] == "people", _alignment_sort_key(pair[1]))
     )
-    lines = [_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
+    lines = [_published_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
     reason = "this value needs the votes of each person, which the paper does not print"
     tie = Markup('<span class="eh-mute">Always tie</span>')
     why = fill('<span class="eh-small eh-mute">{}</span>', reason)
@@ -191,7 +193,7 @@ def _alignment_sort_key(runs: dict[bool, PublishedAlignment]) -> float:
     return -(last.consistency.value or 0.0)
 
 
-def _alignment_row(
+def _published_alignment_row(
     judge: str, sees: str, runs: dict[bool, PublishedAlignment], axis: Axis
 ) -> list[str]:
     one, both = runs.get(False), runs.get(True)

@@ -13,7 +13,7 @@ from components.html.format import count, percent, share
 from components.html.markup import Markup, fill
 from components.html.panel import empty_state, paragraph
 from components.html.tables import value_table as tables
-from components.results.protocol.grade_panel import load_choice_rows, short_prompt
+from components.results.protocol.grade_panel import load_choice_rows, short_prompt_name
 from components.results.protocol.sections import rows_by_rater
 from judges.engine.outcome import labels_to_slots
 from judges.verdicts.verdict import parse_verdict
@@ -32,7 +32,7 @@ CHOICE_FORMAT: Final = "selection-option"
 
 
 def other_reading_rule(reading: str) -> str:
-    """Name of the parsing rule with which the study's rule is compared."""
+    """Name of the parsing rule with which the study's rule `reading` is compared."""
     return "default" if reading == "gradelab" else "gradelab"
 
 
@@ -66,13 +66,15 @@ def _compute_rereadings(
 
 
 def _verdict_slot(verdict: Verdict) -> int:
+    """The chosen position, counted from 0; TIE for a tie, NO_PICK without a choice."""
     if verdict.pick is None:
         return NO_PICK
     return TIE if verdict.pick == "tie" else int(verdict.pick)
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two frames of the same choices: read by the study's parsing rule, and by the other rule."""
+    """Two frames of the same choices: read by the study's parsing rule, and by the other rule. Only
+    choices that `reread_choices` read again."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)
@@ -119,7 +121,7 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
         lines.append(line)
     head = "Judge (cells: replies whose verdict depends on the parsing rule)"
     table = tables.value_table(
-        [head, *map(short_prompt, prompts)],
+        [head, *map(short_prompt_name, prompts)],
         lines,
         label="Verdicts that depend on the parsing rule",
     )
@@ -129,8 +131,8 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
 def _difference_cell(
     judge: str, prompt: str, difference: grade_table.ReadingDifference, mine: str, other: str
 ) -> Markup:
-    """HTML cell with the number of verdicts that differ between two parsing rules; hover shows the
-    kinds of difference."""
+    """HTML cell with the number of verdicts that differ between two parsing rules, named `mine` and
+    `other`; hover shows the kinds of difference."""
     of = count(difference.share.n)
     if not difference.differ:
         return fill('<span class="eh-mute">0 of {}</span>', of)
@@ -193,8 +195,8 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def show_option_grades(filtered: FilteredStudy) -> Markup:
-    """HTML of each answer's mean grade, and of the share of replies whose selection contradicts the
-    grades in the same reply."""
+    """HTML table by judge and prompt: mean grade of each model's answers, and share of replies
+    whose selection contradicts the grades in the same reply; a message if no reply has grades."""
     rows = graded_rows(filtered)
     if rows.empty:
         return empty_state(
@@ -209,7 +211,7 @@ def show_option_grades(filtered: FilteredStudy) -> Markup:
         grades, who = mean_grades(mine), f"{judge}, {prompt}"
         share_of = grade_table.contradiction_share(mine)
         line = [
-            tables.name_cell(judge, select, short_prompt(prompt)),
+            tables.name_cell(judge, select, short_prompt_name(prompt)),
             count(len(mine)),
             tables.value_cell(share_of, tables.PERCENT, who=who, select=select),
         ]

@@ -43,7 +43,8 @@ class InvalidScores(ValueError):
 
 
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
-    """Read scores by benchmark and model from an uploaded CSV file; an error names the row."""
+    """Read scores by benchmark, then by model, from an uploaded CSV file of at most MAX_BYTES;
+    InvalidScores, with the reason, if it cannot be read."""
     if path.stat().st_size > MAX_BYTES:
         raise InvalidScores(
             f"{path.name} is larger than {count(MAX_BYTES)} bytes. "
@@ -151,5 +152,5 @@ def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Fig
         rho, r2 = found.spearman[own][other], found.r2[own][other]
         text = f"{number(rho.value, 2)} {SCORE.bounds(rho)}".strip()
         title = f"{other}: ρ {text}, R² {number(r2.value, 2)}"
-        plots.append(ScatterPlot(found.points(other, own), other, own, title))
+        plots.append(ScatterPlot(found.shared_scores(other, own), other, own, title))
     return scatter_figure(plots)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import combine_text, machine_rows
+from components.filtering.filters import combine_rule_text, machine_rows
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html.markup import Markup, escape, fill, inline_markup
@@ -114,7 +114,8 @@ def _infer_protocol(rows: pd.DataFrame) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRule:
-    """A rule on which a paper, its authors' code and Evenhand differ."""
+    """A rule on which a paper, its authors' code and Evenhand differ; `what`: its subject, `other`:
+    alternatives and notes."""
 
     what: str
     on: str
@@ -235,7 +236,7 @@ def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[Pro
 
 
 def _orders_rule(combine: str) -> ProtocolRule:
-    used, other = _ORDERS_RULES.get(combine) or (f"{combine_text(combine)} (this app)", _BOTH)
+    used, other = _ORDERS_RULES.get(combine) or (f"{combine_rule_text(combine)} (this app)", _BOTH)
     return ProtocolRule(_ORDERS_TITLE, used, other, combine == "strict")
 
 
@@ -247,7 +248,7 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
         return ProtocolRule(GAMES_TITLE, separate, other)
     code = "The authors' code counts two games (orders) with different results as a tie."
     other = "To use another rule, change the filter above." if combine == "strict" else code
-    used = _GAMES_RULES.get(combine) or f"{combine_text(combine)} (this app)"
+    used = _GAMES_RULES.get(combine) or f"{combine_rule_text(combine)} (this app)"
     return ProtocolRule(GAMES_TITLE, used, other, combine == "strict")
 
 

@@ -35,7 +35,8 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def beside_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the menu of studies to compare with, which is hidden if there are none."""
+    """State of the menu of studies to compare with: `wanted` if it is one of them or
+    NO_OTHER_STUDY, else the first; the menu is hidden if there are none."""
     beside = [NO_OTHER_STUDY, *blocks.comparable_studies(filtered)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
     return ControlState(pick_choice(wanted, beside, default), beside, len(beside) > 1)
@@ -72,7 +73,7 @@ HOW_COMPUTED: Final = {
         "choice = share of the most chosen option; grade G = harmonic mean of the two. Then the "
         "mean over items; interval: Student's t, items as clusters. Chance grade: the mean over "
         "all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − chance(N)) "
-        "/ Σ(1 − chance(N))`. Items with an unusable reply in one of their rotations are left "
+        "/ Σ(1 − chance(N))`. Items with a tie or an unusable reply in a rotation are left "
         "out. If there are any, a table below gives the result of the code of "
         "Grade Score's authors."
     ),
@@ -133,16 +134,16 @@ HOW_COMPUTED: Final = {
 def _protocol_panel(
     name: str, draw: Callable[..., Any], title: str, subtitle: str = "", *keys: str, **more: Any
 ) -> Panel:
-    """Panel `name` with one body of the same name, the explanation HOW_COMPUTED[name] and the JSON
-    keys `keys`."""
+    """Panel `name` with the JSON keys `keys`. `more`: further fields of Panel, but `how` is a key
+    of HOW_COMPUTED, by default `name`; without `bodies`, the panel has one body of its name."""
     bodies = more.pop("bodies", (Body(name, f"eh-{name.replace('_', '-')}", clickable=True),))
     how = HOW_COMPUTED.get(more.pop("how", name), "")
     return Panel(name, draw, bodies, title, subtitle, how=how, json_keys=keys, **more)
 
 
 def _panels_of_section(name: str, section: str, *panels: Panel | PanelGroup) -> PanelGroup:
-    """Panels below each other that are shown if the study has the panel `section`."""
-    visible = blocks.uses(section)
+    """Panels below each other that are shown if the study has the section `section`."""
+    visible = blocks.shows_any_section(section)
     return PanelGroup(panels, row=False, css="eh-block", name=name, visible=visible)
 
 
@@ -174,7 +175,7 @@ VISIT: Final = _panels_of_section(
     sections.VISIT_SECTION,
     _protocol_panel(
         "board",
-        blocks.draw_board,
+        blocks.draw_elo_leaderboard,
         "VisIT-Bench: Elo leaderboard",
         f"online Elo ratings, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
         "protocol.leaderboard.*.elo",

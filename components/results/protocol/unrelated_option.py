@@ -42,7 +42,8 @@ class ComparisonStudy:
 def show_unrelated(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
 ) -> Markup:
-    """HTML of how often the unrelated option is chosen, and a comparison with another study."""
+    """HTML of how often the unrelated option is chosen, and a comparison with the study `beside`
+    or, without one, what to do for a comparison."""
     if not cells:
         why = "Grades need rotated options."
         return empty_state("No item was shown with its options rotated.", why)
@@ -73,7 +74,7 @@ def _unrelated_shares_table(cells: Sequence[GradeCell]) -> Markup:
         "A judge that chooses at random picks the unrelated option as often as any other "
         f"option: {'; '.join(evens)}."
     )
-    heads = ["Unrelated option chosen, %", *map(grade_panel.short_prompt, prompts)]
+    heads = ["Unrelated option chosen, %", *map(grade_panel.short_prompt_name, prompts)]
     return tables.value_table(heads, lines) + paragraph(note)
 
 
@@ -148,7 +149,7 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         "interval adjusted for all judges and prompts"
     )
     heads: list[tables.Head] = ["Grade with minus grade without the unrelated option"]
-    heads += [(grade_panel.short_prompt(prompt), tip) for prompt in prompts]
+    heads += [(grade_panel.short_prompt_name(prompt), tip) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in by_cell):
         cells = [_effect_cell(by_cell.get((judge, prompt))) for prompt in prompts]

@@ -49,7 +49,7 @@ class HeadToHeadSpending:
 
 @dataclass(frozen=True, eq=False)
 class CallCosts:
-    """Prompt tokens, completion tokens and dollars of each call with a recorded cost."""
+    """Prompt tokens, completion tokens and dollars of each call with recorded tokens or cost."""
 
     seq: np.ndarray
     """Sequence numbers of the calls, sorted."""
@@ -67,7 +67,7 @@ class CallCosts:
 
 
 def read_call_costs(filtered: FilteredStudy) -> CallCosts:
-    """Costs of all calls of the study, by sequence number."""
+    """Recorded tokens and costs of the calls of the study, by sequence number."""
     table = call_cost_table(filtered.store, filtered.name)
     order = np.argsort(table[:, 0])
     return CallCosts(table[order, 0].astype(np.int64), table[order, 1:])
@@ -76,15 +76,17 @@ def read_call_costs(filtered: FilteredStudy) -> CallCosts:
 _memoised_call_costs = memoise_by_study(read_call_costs)
 
 
-def _counted_rows(filtered: FilteredStudy) -> pd.DataFrame:
+def _pair_rows_without_repeats(filtered: FilteredStudy) -> pd.DataFrame:
     """Verdicts on pairs without the repeats that measure noise."""
     rows = visit_panels.load_pair_rows(filtered)
     return row_selection.select_rows(rows, ~rows["noise"])
 
 
 def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
-    """HeadToHeadSpending of each judge and prompt, from the stored costs of the calls."""
-    rows = _counted_rows(filtered)
+    """Return, for each judge and prompt, the number of head-to-heads (one pair in all its orders)
+    and of calls, the dollars per head-to-head, and the mean tokens per call, from the stored costs;
+    empty if no pairs were judged."""
+    rows = _pair_rows_without_repeats(filtered)
     if rows.empty or "seq" not in rows:
         return []
     whole = FilteredStudy(filtered.store, filtered.name)
@@ -169,7 +171,7 @@ class ReplyCounts:
 
 def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     found = []
-    for judge, prompt, part in rows_by_rater(_counted_rows(filtered)):
+    for judge, prompt, part in rows_by_rater(_pair_rows_without_repeats(filtered)):
         statuses = part["status"].value_counts().items()
         by_status = {str(status): int(n) for status, n in statuses if n}
         found.append(ReplyCounts(judge, prompt, len(part), by_status))

@@ -16,6 +16,7 @@ from components.html.panel import paragraph
 from components.html.tables.table import Table, TableCell, TableRow
 from metrics.win_rates.first_place import (
     EVERY,
+    MAX_MODELS,
     ORDER_CHOICES,
     Analysis,
     FirstPlace,
@@ -45,10 +46,13 @@ HOW_CHOICES: Final = (
 
 
 def choices_strip(filtered: FilteredStudy) -> Markup:
-    """HTML of the strip with a sentence on first place; a note for fewer than three models."""
+    """HTML table of each model's place: by default, with one choice of the analysis changed (order,
+    tie rule, prompt or baseline), and the range over all combinations; then a sentence on first
+    place. Only a note for fewer than three models, or more than MAX_MODELS."""
     analyses = rank_multiverse(filtered.measured_judge_rows)
     if not analyses:
-        return paragraph("Needs comparisons of three models or more.", "eh-small")
+        needs = f"Needs comparisons of three models or more, at most {MAX_MODELS}."
+        return paragraph(needs, "eh-small")
     shown = single_choices(analyses)[:MAX_CHOICES]
     names = [_choice_name(one, analyses[0]) for one in shown]
     heads = [TableCell("Model", "nm"), TableCell("Place")]
@@ -125,6 +129,8 @@ def _column_css_class(analysis: Analysis) -> str:
 
 
 def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
+    """Cell with the place of the model `name` in an analysis: a dot if it is the `usual` one, that
+    of the analysis `default`."""
     place = analysis.places[name]
     head, kind = _choice_name(analysis, default), _column_css_class(analysis)
     if place == usual:

@@ -45,7 +45,7 @@ class Ranking:
     """Whether two answers were compared, but no reply contains a usable verdict."""
 
     @property
-    def orders(self) -> int:
+    def shuffled_orders(self) -> int:
         """Number of shuffled orders of the items that the band of the Elo curve summarises."""
         battles = 0 if self.pairs is None else len(self.pairs)
         return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
@@ -56,7 +56,7 @@ class Ranking:
         if self.pairs is None:
             return None
         rng = np.random.default_rng(SEED)
-        return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.orders)
+        return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.shuffled_orders)
 
     @property
     def board(self) -> Leaderboard | None:

@@ -39,7 +39,7 @@ NO_PAIRS_HTML: Final = panel.empty_state(
 
 def leaderboard_html(ranking: Ranking) -> Markup:
     """HTML leaderboard, one table per group of connected models; with a mark for the rating from
-    people's votes, if there are votes."""
+    people's votes, if people and judges rated the same models."""
     if not ranking.boards:
         return NO_PAIRS_HTML
     parts = [_board_html(board, ranking) for board in ranking.boards]
@@ -93,8 +93,9 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 
 
 def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
-    """HTML sentence on the evidence (e-value) that each of the top models beats the next model on
-    the leaderboard; empty for very large studies."""
+    """HTML sentence on the evidence (e-value) that each of the top models and the next one on the
+    leaderboard do not win equally often; empty without a leaderboard, and with more than
+    MAX_EVIDENCE_ROWS judgements."""
     if ranking.board is None or len(rows) > MAX_EVIDENCE_ROWS:
         return EMPTY
     found = neighbour_evidence(rows, ranking.board.names, MAX_EVIDENCE)
@@ -115,7 +116,8 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
 
 
 def order_comparison_html(ranking: Ranking) -> Markup:
-    """HTML table of ranks and ratings from the first order of the answers, the second, and both."""
+    """HTML table of ranks and ratings from the first order of the answers, the second, and both; a
+    message without pairs, or with one order only."""
     both, one, two = ranking.board, ranking.first_order, ranking.second_order
     if both is None:
         return NO_PAIRS_HTML
@@ -168,7 +170,7 @@ def elo_figure(ranking: Ranking) -> Figure | None:
     if curve.low is not None and curve.high is not None:
         at = {name: curve.names.index(name) for name in names}
         band = {n: (curve.low[:, at[n]].tolist(), curve.high[:, at[n]].tolist()) for n in names}
-    curves = {name: curve.of(name).tolist() for name in names}
+    curves = {name: curve.ratings_of(name).tolist() for name in names}
     return elo_curve_figure(
         curve.battles.tolist(),
         curves,
@@ -193,7 +195,8 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
 
 def convergence_badge(ranking: Ranking) -> Markup:
     """HTML badge on whether Elo has converged: it has if each model's Bradley–Terry rating lies in
-    the Elo band, the range of the model's final Elo over shuffled orders of the items."""
+    the Elo band, the range of the model's final Elo over shuffled orders of the items. Empty
+    without pairs or finite ratings."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY

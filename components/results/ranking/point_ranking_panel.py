@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_in_drawing
+from components.filtering.memo import share_within_filtered_study
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, notice_html, wrap
@@ -46,7 +46,7 @@ HOW_POINTS: Final = (
 )
 
 
-@share_in_drawing
+@share_within_filtered_study
 def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
     """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
     found = point_rankings(filtered.measured_judge_rows)
@@ -55,7 +55,9 @@ def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
 
 
 def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline and the sentence below it: the first model, and its lead over the second."""
+    """Return a headline (whether the first model is significantly ahead of the second) and the
+    sentence below it (the values of both), by the judge and prompt with the most verdicts; without
+    verdicts or with one model, both say that there is no ranking."""
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."
@@ -85,7 +87,8 @@ def _value_ranked_by(ranking: PointRanking, model: RankedModel) -> Estimate:
 
 
 def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML tables of the rankings; None without verdicts on single answers."""
+    """HTML tables of the rankings, at most MAX_TABLES; a message if only one model was judged, None
+    without verdicts on single answers."""
     found = load_point_rankings(filtered)
     if not found:
         return None

@@ -94,7 +94,8 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _adjacent_ties_clause(both: Leaderboard, names: Sequence[str]) -> str:
-    """Clause on adjacent models without a significant difference in the ranking by both orders."""
+    """Clause on those of the models `names` that are neighbours in the ranking by both orders
+    without a significant difference, or that there are none."""
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
     if not unclear:
@@ -109,10 +110,7 @@ def _adjacent_ties_clause(both: Leaderboard, names: Sequence[str]) -> str:
 
 
 def _describe_changed_places(
-    here: Sequence[str],
-    there: Sequence[str],
-    changed: Sequence[tuple[str, str]],
-    significant: bool,
+    here: Sequence[str], there: Sequence[str], changed: Sequence[tuple[str, str]], significant: bool
 ) -> RankingStability:
     """The result if models change places, but no two of them differ significantly in both orders.
     `here`, `there`: models by rank in the first and second order; `changed`: pairs of models that
@@ -141,8 +139,9 @@ def _describe_changed_places(
 
 
 def _one_change_text(pair: tuple[str, str], has_others: bool, significant: bool) -> str:
-    """Text for the only two models that change places; `has_others`: whether there are further
-    models, which keep their ranks."""
+    """Text for the only two models that change places, `pair`; `has_others`: whether there are
+    further models, which keep their ranks; `significant`: whether the two differ significantly in
+    one order."""
     others = "; all other ranks stay the same" if has_others else ""
     orders = "one order only" if significant else "neither order"
     return (

@@ -28,8 +28,8 @@ def is_significantly_above(gap: Estimate) -> bool:
 
 
 def _is_ahead(board: Leaderboard, above: str, below: str) -> bool:
-    """Whether a model is significantly above another, both by the interval of the two and, as the
-    ranks are, after adjustment for all pairs of models."""
+    """Whether the model `above` is significantly above `below`, both by the interval of the two
+    and, as the ranks are, after adjustment for all pairs of models."""
     return is_significantly_above(board.gap(above, below)) and board.is_above(above, below)
 
 

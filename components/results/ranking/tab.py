@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from components.charts.figure_parts import empty_figure
-from components.filtering.filtered_study import FilteredStudy, rule_clause
-from components.filtering.filters import rule_text
+from components.filtering.filtered_study import FilteredStudy, counting_rule_clause
+from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count, number
 from components.html.markup import EMPTY, Markup
 from components.html.panel import LegendMark, finding_html, panel_heading, paragraph
@@ -18,14 +18,7 @@ from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.view import paper_table
-from components.results.view.result_view import (
-    Body,
-    Drawn,
-    Panel,
-    PanelGroup,
-    View,
-    folded,
-)
+from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
 from components.results.wins import win_rate_panels as wins
 from metrics.ratings.bradley_terry import fit_leaderboards
 from metrics.win_rates.win_rates import win_rate
@@ -100,7 +93,7 @@ def ranking_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     caption = (
         f"Ranking on {filtered.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
         "over items, and win rates (ties count half). A rank is the range of places that the "
-        f"intervals of differences between models allow. {rule_text(*filtered.rule)} "
+        f"intervals of differences between models allow. {counting_rule_text(*filtered.rule)} "
         f"{paper_table.describe_items_and_filters(filtered)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
@@ -114,9 +107,9 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def draw_board(filtered: FilteredStudy) -> Drawn:
+def draw_leaderboard(filtered: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered)
-    heading = board_heading(ranking, rule_clause(filtered))
+    heading = leaderboard_heading(ranking, counting_rule_clause(filtered))
     return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 
@@ -130,7 +123,7 @@ def draw_evidence(filtered: FilteredStudy) -> Markup | None:
     return told or None
 
 
-def draw_curves(filtered: FilteredStudy) -> Any:
+def draw_elo_curves(filtered: FilteredStudy) -> Any:
     figure = panels.elo_figure(load_ranking(filtered))
     return figure or empty_figure("Elo needs pairwise comparisons.", 200)
 
@@ -150,7 +143,7 @@ def draw_orders(filtered: FilteredStudy) -> Markup:
     return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
 
 
-def board_heading(ranking: Ranking, rule: str = "") -> Markup:
+def leaderboard_heading(ranking: Ranking, rule: str = "") -> Markup:
     if not ranking.board:
         return panel_heading("Leaderboard")
     items = ranking.board.items
@@ -170,7 +163,7 @@ ORDER_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
 )
 BOARD: Final = Panel(
     "board",
-    draw_board,
+    draw_leaderboard,
     (Body("leaders", "eh-leaders", clickable=True),),
     "Leaderboard",
     how=HOW_RANKING,
@@ -194,7 +187,7 @@ EVIDENCE: Final = Panel(
 )
 ELO: Final = Panel(
     "curves",
-    draw_curves,
+    draw_elo_curves,
     (Body("elo", "eh-elo", chart_height=230, clickable=True),),
     "Elo curves",
     "rating after each battle",

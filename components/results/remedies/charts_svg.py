@@ -1,8 +1,8 @@
 """SVG charts of the Remedies view: agreement of each rule against its price, and the risk-coverage
 curve (share right among the decided comparisons, by share decided).
 
-No mark or name covers another. The price chart for narrow screens has a logarithmic axis and no
-names.
+Marks and names do not cover each other if there is room. The price chart for narrow screens has a
+logarithmic axis and no names.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Box:
         return across and self.top < other.bottom and other.top < self.bottom
 
 
-def square(mark: Point, half: float = RADIUS) -> Box:
+def box_around(mark: Point, half: float = RADIUS) -> Box:
     """The box around a mark; `half` is its half width."""
     x, y = mark
     return Box(x - half, y - half, x + half, y + half)
@@ -94,8 +94,8 @@ def _do_marks_overlap(one: Point, other: Point) -> bool:
 def _place_text(
     width: float, places: Iterable[Point], taken: list[Box], canvas: Canvas
 ) -> Point | None:
-    """The first of `places` (left end and base line of a text) where the text covers no box in
-    `taken`, to which its box is added; None if there is no room."""
+    """The first of `places` (left end and base line of a text) where a text of this width covers no
+    box in `taken`, to which its box is added; None if there is no room."""
     for left, line in places:
         box = Box(left, line - TEXT_HEIGHT + 3, left + width, line + 3)
         inside = box.top >= 0 and box.bottom <= canvas.floor
@@ -145,7 +145,7 @@ def _list_interval_ends(estimates: Iterable[Estimate]) -> list[tuple[float, floa
 
 
 @dataclass(frozen=True, eq=False)
-class _Spot:
+class _RuleMark:
     """A rule to draw: number in the table, estimate, cost, whether it is on the Pareto frontier
     (`best`), and the kind of the pilot that measured it ("" if this study did)."""
 
@@ -187,10 +187,10 @@ class _Spot:
 
 
 def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
-    """SVG chart of each rule's agreement against its price, drawn for wide and for narrow screens;
-    below it, the reason if dollars cannot be shown."""
+    """SVG chart of each rule's agreement against its price, in dollars (`by_dollars`) or calls,
+    drawn for wide and for narrow screens; below it, the reason if dollars cannot be shown."""
     spots = list(_list_rule_marks(results, by_dollars))
-    what = "the majority of people" if results.is_truth_from_people else "the known better answers"
+    what = "the majority of people" if results.is_winner_from_people else "the known better answers"
     price = "dollars per 1,000 comparisons" if by_dollars else "calls per comparison"
     drawn = svg_pieces.wrap_wide_and_narrow(
         _frontier_svg(results, spots, by_dollars, Canvas(820, 290)),
@@ -204,24 +204,25 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
 
 
-def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_Spot]:
-    """Marks of the rules on all comparisons, then of the rules of finished pilots; on a dollar
-    axis, only pilots' rules of known price."""
+def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_RuleMark]:
+    """Marks of the rules on all comparisons that use no votes of people, then of the rules of
+    pilots; on a dollar axis, only pilots' rules of known price."""
     best = results.frontier(by_dollars)
     for place, line in enumerate(results.table, start=1):
         if line.complete and not line.rule.votes:
-            yield _Spot(str(place), line, results.cost(line, by_dollars), line in best)
+            yield _RuleMark(str(place), line, results.cost(line, by_dollars), line in best)
     for place, one in enumerate(results.pilot_lines, start=1):
         cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
         if cost is not None:
-            yield _Spot(f"P{place}", one.line, cost, pilot=one.kind)
+            yield _RuleMark(f"P{place}", one.line, cost, pilot=one.kind)
 
 
 def _frontier_svg(
-    results: RemedyResults, spots: Sequence[_Spot], by_dollars: bool, canvas: Canvas
+    results: RemedyResults, spots: Sequence[_RuleMark], by_dollars: bool, canvas: Canvas
 ) -> Markup:
-    """SVG of the chart. A click on a mark opens the comparisons that its rule decides differently
-    from a single call; not for a rule of a pilot, which is another study."""
+    """SVG chart of each rule's agreement by its cost (dollars or calls), with a line through the
+    rules on the Pareto frontier. A click on a mark opens the comparisons that the rule decides
+    differently from a single call; there is none for a pilot's rule, which is of another study."""
     lows, highs = zip(*_list_interval_ends(spot.line.agreement for spot in spots), strict=True)
     rows = svg_pieces.round_shares(min(lows), max(highs))
     y = canvas.vertical_scale(rows[0], rows[-1])
@@ -240,7 +241,7 @@ def _frontier_svg(
     names = [] if canvas.narrow else list(_place_rule_names(canvas, drawn, y))
     name = "dollars per 1,000 comparisons" if by_dollars else "judge calls per comparison"
     chart = html.frontier(_svg_points_text(where for *_, where in joined), marks, names, RADIUS)
-    return svg_pieces.svg(canvas, [*svg_pieces.axes(canvas, rows, y, columns, name), chart])
+    return svg_pieces.svg(canvas, [*svg_pieces.svg_axes(canvas, rows, y, columns, name), chart])
 
 
 def _cost_axis(
@@ -262,11 +263,11 @@ def _cost_axis(
 
 
 def _place_rule_names(
-    canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale
+    canvas: Canvas, drawn: Sequence[tuple[_RuleMark, Point]], y: Scale
 ) -> Iterator[tuple[NamePlace, str, str]]:
     """Place, value and title of each rule on the frontier; a name that would cover another mark is
     left out."""
-    taken = [square(place) for _, place in drawn]
+    taken = [box_around(place) for _, place in drawn]
     for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
         if not spot.best:
             continue
@@ -287,7 +288,7 @@ def _place_rule_names(
 
 def risk_chart(results: RemedyResults) -> Markup:
     """SVG chart, wide and narrow: share right among decided comparisons by share decided."""
-    points = [one for one in results.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
+    points = [one for one in results.risk_curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
     return svg_pieces.wrap_wide_and_narrow(
         _risk_curve_svg(results, points, Canvas(400, 290)),
         _risk_curve_svg(results, points, Canvas(340, 280, narrow=True)),
@@ -302,8 +303,9 @@ def _risk_curve_svg(
     up, orders must agree."""
     alone = [line for line in results.table if line.rule.id in SHORT_NAMES]
     bounds = _list_interval_ends(one.right_when_decided for one in points)
-    own = [line.right_when_decided.value or 0.5 for line in alone]
-    ends = [*own, *(end for pair in bounds for end in pair)]
+    own = [line.right_when_decided.value for line in alone]
+    ends = [value for value in own if value is not None]
+    ends += [end for pair in bounds for end in pair]
     rows = svg_pieces.round_shares(min(ends), max(ends))
     x, y = canvas.horizontal_scale(0, 1), canvas.vertical_scale(rows[0], rows[-1])
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
@@ -328,7 +330,9 @@ def _risk_curve_svg(
         for step in range(1, LINE_PARTS)
     ]
     taken = [
-        square(place, half) for half, ones in ((9, marks), (5, at), (2, between)) for place in ones
+        box_around(place, half)
+        for half, ones in ((9, marks), (5, at), (2, between))
+        for place in ones
     ]
     groups: dict[Point, list[str]] = {}
     for mark, line in zip(marks, alone, strict=True):
@@ -345,7 +349,7 @@ def _risk_curve_svg(
         for mark, text, kind in texts
         if (place := _place_text_beside(text, mark, taken, canvas)) is not None
     ]
-    axes = svg_pieces.axes(canvas, rows, y, columns, "% of comparisons decided")
+    axes = svg_pieces.svg_axes(canvas, rows, y, columns, "% of comparisons decided")
     return svg_pieces.svg(canvas, [*axes, chart, *written])
 
 

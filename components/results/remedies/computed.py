@@ -18,7 +18,7 @@ from metrics.remedies.risk_coverage import CoveragePoint
 from metrics.remedies.rule_names import join_names
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
-from metrics.summary.study_inputs import remedy_inputs
+from metrics.summary.study_inputs import read_remedy_inputs
 from studies.store.store import Store
 
 PILOT_MARK: Final = ", pilot: "
@@ -27,7 +27,7 @@ PILOT_MARK: Final = ", pilot: "
 
 @dataclass(frozen=True, eq=False)
 class PilotLine:
-    """A rule of a finished pilot, estimated on the pilot's comparisons, with the pilot's prices."""
+    """A rule of a pilot, estimated on the pilot's stored verdicts, with the pilot's prices."""
 
     kind: str
     line: RuleEstimate
@@ -42,6 +42,8 @@ class RemedyResults:
     study: RemedyStudy
     inputs: RemedyInputs
     rater: int | None
+    """Index of the judge and prompt in `study.raters`; None if no better answer is known, or no
+    judge passes the filters."""
 
     @property
     def judge(self) -> str:
@@ -57,7 +59,7 @@ class RemedyResults:
         return self.study.grid.size
 
     @property
-    def is_truth_from_people(self) -> bool:
+    def is_winner_from_people(self) -> bool:
         """Whether the better answers are known from the majority of people."""
         return self.study.grid.source != "known answers"
 
@@ -70,8 +72,8 @@ class RemedyResults:
 
     @property
     def pilot_lines(self) -> list[PilotLine]:
-        """Rules measured in pilots of this study, without those that `table` has on all
-        comparisons. Not cached, because verdicts of a pilot may arrive later."""
+        """Rules measured with this judge in pilots of the study, without those that `table` has on
+        all comparisons. Not cached, because verdicts of a pilot may arrive later."""
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
@@ -98,7 +100,7 @@ class RemedyResults:
         return next((one for one in later if _gain_value(one) > _gain_value(chosen) + 0.005), None)
 
     @cached_property
-    def plan(self) -> BudgetPlan | None:
+    def budget_plan(self) -> BudgetPlan | None:
         """Budget plan: the rules (of all judges) worth their cost, the cheapest first; each has
         significantly higher agreement than the one before. None if no better answer is known."""
         return plan_budget(self.study, self.inputs.prices)
@@ -109,7 +111,7 @@ class RemedyResults:
         return self.study.grid.size + sum(self.study.left_out.values())
 
     @cached_property
-    def others(self) -> list[RuleEstimate]:
+    def one_call_by_judge(self) -> list[RuleEstimate]:
         """Estimates of the rule "one call", for this judge and then for every other judge with the
         same prompt."""
         return self.study.one_call_of_each_judge(self.rater) if self.rater is not None else []
@@ -119,7 +121,7 @@ class RemedyResults:
         return count_order_patterns(self.study.grid, self.rater) if self.rater is not None else None
 
     @cached_property
-    def curve(self) -> tuple[list[CoveragePoint], str]:
+    def risk_curve(self) -> tuple[list[CoveragePoint], str]:
         """Points of the risk-coverage curve, and its caption. A comparison counts as decided if the
         winner leads by a margin (of graded scores, else votes) that grows from point to point."""
         if self.rater is None:
@@ -162,7 +164,7 @@ class RemedyResults:
                 if grid.votes is None
                 else "too few comparisons have votes; collect more on the Vote tab"
             )
-        if len(self.others) < 2:
+        if len(self.one_call_by_judge) < 2:
             found["Juries"] = "no other judge compared the answers with this prompt"
         elif not any(len(line.rule.members) > 1 for line in self.table):
             found["Juries"] = (
@@ -210,8 +212,8 @@ class RemedyResults:
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
-        every other rule that costs the same or less. Rules on fewer comparisons and rules with
-        people's votes are left out."""
+        every other rule that costs the same or less, in dollars (`by_dollars`) or calls. Rules on
+        fewer comparisons and rules with people's votes are left out."""
         lines = [line for line in self.table if line.complete and not line.rule.votes]
         best: list[RuleEstimate] = []
         for line in sorted(
@@ -222,8 +224,8 @@ class RemedyResults:
         return best
 
     def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
-        """Price of a rule: dollars per 1,000 comparisons (0 if unknown), or calls per
-        comparison."""
+        """Price of a rule: with `by_dollars`, dollars per 1,000 comparisons (0 if unknown), else
+        calls per comparison."""
         return (self.dollars(line) or 0.0) if by_dollars else line.rule.price
 
 
@@ -272,14 +274,15 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 @memoise_by_study
 def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
-    """Judge -> estimates of the rules in a pilot, with the first prompt of its study file; and the
-    pilot's prices and token counts."""
-    inputs = remedy_inputs(pilot.store, pilot.name)
+    """Judge -> estimates of the rules in a pilot, with the first prompt of its study file (another
+    prompt if the judge has no verdicts with that one); and the pilot's prices and token counts."""
+    inputs = read_remedy_inputs(pilot.store, pilot.name)
     study = build_remedy_study(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.raters) if study.grid.size else {}
     used = "".join(pilot.study.prompts[:1])
     raters = {
-        judge: _first_not_none(study.index(judge, used), study.index(judge)) for judge in judges
+        judge: _first_not_none(study.rater_index(judge, used), study.rater_index(judge))
+        for judge in judges
     }
     tables = {
         judge: study.judge_table(rater) for judge, rater in raters.items() if rater is not None

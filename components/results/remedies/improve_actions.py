@@ -70,9 +70,10 @@ def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tup
 
 
 def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
-    """Perform the action of a button of the card "Improve the prompt". Return the name of a study
-    that now waits in Run (empty if none), and a message for the user (empty if none). An error if
-    the visitor may not change the study, or without labels."""
+    """Perform the action of a button of the card "Improve the prompt": `send["improve"]` is
+    "write", "try", "adopt" or "undo". Return the name of a study that now waits in Run (empty if
+    none), and a message for the user (empty if none). An error if the visitor may not change the
+    study, or without labels."""
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
@@ -97,9 +98,9 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
 
 
 def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -> str:
-    """Save the study of the candidates, whose calls then wait in Run, and record that the hold-out
-    items are used once more (a "look"), since differences are adjusted for all looks. Return the
-    name of the study."""
+    """Save the study of the candidates, made from the typed `fields` "rules" and "criteria", whose
+    calls then wait in Run. Record that the hold-out items are used once more (a "look"), since
+    differences are adjusted for all looks. Return the name of the study."""
     name = task.plan.study.name
     rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
     rules = [line for line in rules if line]

@@ -43,14 +43,7 @@ from studies.people.label_split import (
     draw_split,
     stored_split,
 )
-from studies.people.study_labels import (
-    PAIRS,
-    SCORES,
-    CaseKey,
-    LabelKind,
-    StudyLabels,
-    read_labels,
-)
+from studies.people.study_labels import PAIRS, SCORES, CaseKey, LabelKind, StudyLabels, read_labels
 from studies.store.store import Store
 
 TEMPLATE: Final = "results/remedies/improve.html"
@@ -106,22 +99,22 @@ class ImproveCard:
     examples: int = EXAMPLES
 
     @property
-    def pairs(self) -> bool:
+    def compares_pairs(self) -> bool:
         """Whether the labels are on comparisons, not on single answers."""
         return self.labels.kind == PAIRS
 
     @property
-    def cases(self) -> int:
+    def case_count(self) -> int:
         return len(self.labels.cases)
 
     @property
     def noun(self) -> str:
-        return "comparison" if self.pairs else "answer"
+        return "comparison" if self.compares_pairs else "answer"
 
     @property
-    def truth(self) -> str:
+    def label_noun(self) -> str:
         """Name of what each labelled case has, such as "a known better answer" or "a label"."""
-        if self.pairs:
+        if self.compares_pairs:
             return (
                 "a majority of people"
                 if self.labels.has_labels_by_people
@@ -130,12 +123,12 @@ class ImproveCard:
         return "a verdict of people" if self.labels.has_labels_by_people else "a label"
 
     @property
-    def measured(self) -> str:
+    def agreement_definition(self) -> str:
         """Definition of the agreement in the table of candidates."""
         if self.labels.kind == SCORES:
             return "% of scores at most one step from the label"
-        truth = "the majority of people" if self.labels.has_labels_by_people else "known answers"
-        return f"% agreement with {truth if self.pairs else 'the labels'}"
+        labels = "the majority of people" if self.labels.has_labels_by_people else "known answers"
+        return f"% agreement with {labels if self.compares_pairs else 'the labels'}"
 
     @property
     def disputed_links(self) -> list[tuple[str, dict[str, str]]]:
@@ -147,12 +140,12 @@ class ImproveCard:
         ]
 
     @property
-    def learn(self) -> int:
+    def learn_items(self) -> int:
         """Number of learn items."""
         return len(self.split.learn)
 
     @property
-    def held(self) -> int:
+    def hold_out_items(self) -> int:
         """Number of hold-out items."""
         return len(self.split.hold_out)
 
@@ -161,22 +154,22 @@ class ImproveCard:
         return self.split.seed
 
     @property
-    def looks(self) -> int:
+    def look_count(self) -> int:
         """Number of looks: how often candidates were tried on the hold-out."""
         return len(self.split.looks)
 
     @property
-    def times(self) -> str:
+    def look_count_text(self) -> str:
         """The number of looks in words: "once", "twice", "3 times"."""
-        return {1: "once", 2: "twice"}.get(self.looks, f"{self.looks} times")
+        return {1: "once", 2: "twice"}.get(self.look_count, f"{self.look_count} times")
 
     @property
-    def missing(self) -> int:
+    def missing_items(self) -> int:
         """Number of labelled items that the hold-out lacks for a recommendation."""
-        return self.split.missing
+        return self.split.missing_hold_out
 
     @property
-    def looked(self) -> bool:
+    def has_result(self) -> bool:
         """Whether candidates for this judge and prompt were tried, so that there is a result."""
         return self.advice is not None
 
@@ -187,24 +180,27 @@ def load_labels_and_split(
     """Labels of one kind, and the split of the labelled items into learning and hold-out items.
     Items labelled after the split was stored are added, but the larger split is not stored yet."""
 
-    def drawn(labels: StudyLabels) -> LabelSplit:
+    def split_labels(labels: StudyLabels) -> LabelSplit:
         split = draw_split(store.items(name), labels.items, stored_split(store, name))
         return split.select_items(labels.items)
 
-    def work() -> tuple[StudyLabels, LabelSplit]:
+    def read_and_split() -> tuple[StudyLabels, LabelSplit]:
         labels = read_labels(store, name, kind)
-        return labels, drawn(labels)
+        return labels, split_labels(labels)
 
-    found: tuple[StudyLabels, LabelSplit] = store.memoised(name, ("labels_and_split", kind), work)
+    found: tuple[StudyLabels, LabelSplit] = store.memoised(
+        name, ("labels_and_split", kind), read_and_split
+    )
     stored = stored_split(store, name)
     if stored is not None and stored.looks != found[1].looks:
-        return found[0], drawn(found[0])
+        return found[0], split_labels(found[0])
     return found
 
 
 def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     """Build the card "Improve the prompt" of the judge and prompt shown, and the table of their
-    latest candidates; None without labels."""
+    latest candidates; None without labels, or with more labelled cases than MAX_CASES of
+    improve_actions.py."""
     store, name, rater = filtered.store, filtered.name, judge_and_prompt_of_card(filtered)
     if rater is None:
         return None
@@ -212,7 +208,7 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     frame = filtered.stored_frame
     own = row_selection.select_rows(frame, (frame["judge"] == judge) & (frame["prompt"] == prompt))
     labels, split = load_labels_and_split(store, name, verdict_kind_of(own))
-    found = judge_mistakes(own, judge, prompt, labels.on(split.learn))
+    found = judge_mistakes(own, judge, prompt, labels.select_items(split.learn))
     known = {spec.name for spec in filtered.study.judges}
     blocked = "" if judge in known else (
         f"{judge} is recorded and cannot be asked here; add it in Study, step Judges, to try "
@@ -235,7 +231,7 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
         mistakes=_mistake_rows(found),
         disputed=labels.disputed,
         mistaken=round((found.all.value or 0) * found.all.n) if found is not None else 0,
-        calls=max(orders, 1) * len(labels.on(split.hold_out).cases),
+        calls=max(orders, 1) * len(labels.select_items(split.hold_out).cases),
         owned=store.owns(name) and not store.read_only,
         blocked=blocked,
         rules="\n".join(written[0]),
@@ -337,7 +333,9 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
         return ValueRow(f"+ {line.prompt.rpartition('+')[2]}", line)
 
     more = [
-        TypedColumn("Calls", lambda line: result.calls(line.prompt), tip="calls on the hold-out"),
+        TypedColumn(
+            "Calls", lambda line: result.call_count(line.prompt), tip="calls on the hold-out"
+        ),
         TypedColumn("Tokens", tokens, tip="mean tokens of a call, prompt and reply"),
     ]
     if result.twins:
@@ -355,7 +353,7 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
 
 def draw_improve(filtered: FilteredStudy) -> Markup | None:
     """Draw the card "Improve the prompt", and above it the result of the latest look (trial of
-    candidates on the hold-out); None without labels."""
+    candidates on the hold-out), if there was one; None without labels, or with over MAX_CASES."""
     found = build_card(filtered)
     if found is None:
         return None

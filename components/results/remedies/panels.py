@@ -124,7 +124,7 @@ class Offer:
         return rule_key(self.rule)
 
     @property
-    def applies(self) -> bool:
+    def is_study_rule(self) -> bool:
         """Whether a study file can name the rule."""
         return is_combine_rule(self.key)
 
@@ -132,7 +132,8 @@ class Offer:
 def recommendation_panel(results: RemedyResults) -> Markup:
     """HTML of the recommendation: gain of the recommended rule and of the next more expensive rule
     on held-out items, agreement of the rule "one call", and buttons that apply the first two rules
-    to the study or undo the rule in use. Readers, who may not change the study, see no buttons."""
+    to the study or undo the rule in use. Readers, who may not change the study, see no buttons.
+    Empty if no rule is recommended."""
     advice = results.advice
     if advice is None or advice.chosen is None:
         return EMPTY
@@ -164,17 +165,17 @@ def parse_budget(value: str) -> float:
 
 
 def budget_title(results: RemedyResults, budget: float) -> str:
-    plan = results.plan
+    plan = results.budget_plan
     if plan is None or plan.currency == "dollars":
         return f"What to do with ${budget:g}"
     return f"Which rule to use with {count(int(CALLS))} calls"
 
 
 def budget_html(results: RemedyResults, budget: float) -> Markup:
-    """HTML of the best use of a budget: a sentence on the rule to use for as many comparisons as
-    this study has, and a table of the rule to use by number of comparisons, the most expensive rule
-    first."""
-    plan = results.plan
+    """HTML of the best use of a budget in dollars (of CALLS calls, if no price is known): a
+    sentence on the rule to use for as many comparisons as this study has, and a table of the rule
+    to use by number of comparisons, the most expensive rule first. Empty without a budget plan."""
+    plan = results.budget_plan
     if plan is None or not plan.steps:
         return EMPTY
     in_dollars = plan.currency == "dollars"
@@ -196,7 +197,7 @@ def _list_budget_steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanSt
     rule, its title and its explanation (the judges, unless the explanation names them)."""
     above = 0.0
     for place, step in enumerate(reversed(plan.steps)):
-        most = step.comparisons(budget)
+        most = step.affordable_comparisons(budget)
         start = count(int(above) + 1) if place and math.isfinite(above) else ""
         if math.isfinite(most):
             reach = f"{start} to {count(int(most))}" if start else f"up to {count(int(most))}"
@@ -214,21 +215,21 @@ def best_rule_sentence(
     no such rule, on the cheapest rule); for a budget in calls, also on the calls of the recommended
     rule if the budget is too small for it."""
 
-    def amount(value: float) -> str:
+    def format_amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
 
-    affordable = [step for step in plan.steps if step.comparisons(budget) >= needed]
+    affordable = [step for step in plan.steps if step.affordable_comparisons(budget) >= needed]
     step = affordable[-1] if affordable else plan.steps[0]
-    rule, size = rule_names.imperative(step.rule), count(needed, "comparison")
+    rule, size = rule_names.rule_instruction(step.rule), count(needed, "comparison")
     price = recommended.price * needed if recommended and plan.currency == "calls" else 0.0
-    rest = f" The recommended rule needs {amount(price)}." if price > budget else ""
+    rest = f" The recommended rule needs {format_amount(price)}." if price > budget else ""
     if not affordable:
-        pays = count(int(step.comparisons(budget)))
+        pays = count(int(step.affordable_comparisons(budget)))
         return (
-            f"{amount(budget)} pays for **{pays}** of the {size} of this study, with the cheapest "
-            f"rule: **{rule}**.{rest}"
+            f"{format_amount(budget)} pays for **{pays}** of the {size} of this study, with the "
+            f"cheapest rule: **{rule}**.{rest}"
         )
-    cost = amount(step.cost * needed) if step.cost else "nothing"
+    cost = format_amount(step.cost * needed) if step.cost else "nothing"
     return f"For the {size} of this study: **{rule}**. It costs {cost}.{rest}"
 
 
@@ -320,7 +321,8 @@ def rules_table(results: RemedyResults) -> Markup:
 
 def best_rules_table(results: RemedyResults) -> Markup:
     """HTML table of one call, the rules with the highest agreement at their price, the recommended
-    rule and the usual one, numbered as in the table of all rules."""
+    rule and the usual one (both orders must agree), numbered as in the table of all rules; the
+    first MAX_BEST_RULES of them."""
     best = results.frontier(by_dollars=False)
     chosen = results.advice.chosen if results.advice else None
     key = rule_key(chosen.rule) if chosen else None
@@ -361,13 +363,15 @@ def patterns_panel(results: RemedyResults) -> Markup:
 
 
 def other_judges_panel(results: RemedyResults) -> Markup:
-    """HTML comparison of all judges by the agreement of one call, shown if no rule helps."""
-    if len(results.others) < 2:
+    """HTML comparison of all judges with the prompt shown, by the agreement of one call; empty with
+    one judge."""
+    if len(results.one_call_by_judge) < 2:
         return EMPTY
-    ranked = sorted(results.others, key=lambda line: -(line.agreement.value or 0))
+    ranked = sorted(results.one_call_by_judge, key=lambda line: -(line.agreement.value or 0))
+    found = [line.agreement for line in ranked]
     axis = (
-        min([0.45, *(line.agreement.low or 0.5 for line in ranked)]),
-        max([0.8, *(line.agreement.high or 0.5 for line in ranked)]),
+        min([0.45, *(one.low for one in found if one.low is not None)]),
+        max([0.8, *(one.high for one in found if one.high is not None)]),
     )
     gain = ranked[0].adjusted
     better = recommendation.gain_text(gain) if gain and gain.low and gain.low > 0 else ""
@@ -376,7 +380,7 @@ def other_judges_panel(results: RemedyResults) -> Markup:
 
 def pilots_panel(results: RemedyResults) -> Markup:
     """HTML list of the remedies that need new replies, each with its calls, price and a button if
-    the page has a Study tab that can open it."""
+    the page has a Study tab that can open it; empty if there are none."""
     found = offered_pilots(results)
     opens = not results.filtered.store.read_only
     return html.pilots(found, opens) if found else EMPTY

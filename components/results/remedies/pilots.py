@@ -58,13 +58,14 @@ class Pilot:
 
 
 def pilot_name(study: str, kind: str) -> str:
-    """Name of a pilot study. By this name the Remedies view finds a finished pilot and adds its
-    rules to the table of the study."""
+    """Name of the pilot of a kind, such as "repeats", of a study. By this name the Remedies view
+    finds the pilot and adds its rules to the table of the study."""
     return f"{study}{PILOT_MARK}{kind}"
 
 
 def offered_pilots(results: RemedyResults) -> list[Pilot]:
-    """Pilots of the remedies that the stored replies cannot test, for the judge shown."""
+    """Pilots of the remedies that neither the stored replies nor an earlier pilot can test, for the
+    judge shown."""
     done = {one.kind for one in results.pilot_lines}
     found = _make_pilots(results) if results.rater is not None else ()
     return [pilot for pilot in found if pilot.kind not in done]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_in_drawing
+from components.filtering.memo import share_within_filtered_study
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, wrap
@@ -80,7 +80,7 @@ NO_SIGNAL: Final = (
 )
 
 
-@share_in_drawing
+@share_within_filtered_study
 def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
     """(judge, prompt) with labelled single answers -> remedies; the most answers first."""
     found = point_remedies(filtered.measured_judge_rows)
@@ -126,7 +126,8 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML tables of the rules by judge and prompt; None without verdicts on single answers."""
+    """HTML tables of the rules by judge and prompt, at most MAX_TABLES; a message without labels,
+    None without verdicts on single answers."""
     found = load_point_remedies(filtered)
     if not found:
         if not (filtered.measured_judge_rows["options"] == 1).any():
@@ -205,7 +206,7 @@ def _rules_not_computed_html(found: PointRemedies) -> Markup:
 
 def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
     """HTML sentence with the observed pass rate and the true pass rate that is estimated with the
-    labels, or the reason why it is unknown."""
+    labels, or the reason why it is unknown; empty for scores."""
     found = load_pass_fail(filtered).results.get(rater)
     if found is None:
         return EMPTY

@@ -24,7 +24,7 @@ from components.results.view.result_view import (
     folded,
 )
 from metrics.error_models.certified_share import certify_judge_share
-from metrics.remedies.recommendation import points
+from metrics.remedies.recommendation import format_points
 from metrics.remedies.rule_names import rule_words
 
 NAME: Final = "Remedies"
@@ -87,15 +87,15 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup | None:
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the budget menu: the amount in the page address, else the default."""
+    """State of the budget menu: the amount `wanted` in the page address, else the default."""
     amounts = [amount for _, amount in panels.BUDGETS]
     return ControlState(pick_choice(wanted, amounts), list(panels.BUDGETS))
 
 
 def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
-    """Draw the best use of a budget; None without a known better answer."""
+    """Draw the best use of a budget (dollars as text); None without a known better answer."""
     results = load_remedies(filtered)
-    if results.rater is None or results.plan is None:
+    if results.rater is None or results.budget_plan is None:
         return None
     money = panels.parse_budget(budget)
     heading = pieces.panel_heading(panels.budget_title(results, money), BUDGET_SUBTITLE)
@@ -103,7 +103,8 @@ def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
 
 
 def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
-    """Draw price and agreement of each rule; None without a known better answer."""
+    """Draw price and agreement of each rule; `cost`: unit of the price, CALLS or DOLLARS (calls are
+    drawn if rules cannot be compared in dollars). None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
@@ -114,13 +115,13 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
 
 def _frontier_subtitle(results: RemedyResults) -> str:
     return (
-        f"% agreement with {_name_truth(results)}, undecided counts half; 95{NARROW_SPACE}% CI, "
-        f"{count(results.comparisons, 'comparison')}"
+        f"% agreement with {_name_winner_source(results)}, undecided counts half; "
+        f"95{NARROW_SPACE}% CI, {count(results.comparisons, 'comparison')}"
     )
 
 
-def _name_truth(results: RemedyResults) -> str:
-    return "the majority of people" if results.is_truth_from_people else "the known better answers"
+def _name_winner_source(results: RemedyResults) -> str:
+    return "the majority of people" if results.is_winner_from_people else "the known better answers"
 
 
 def draw_risk(filtered: FilteredStudy) -> Drawn | None:
@@ -129,7 +130,7 @@ def draw_risk(filtered: FilteredStudy) -> Drawn | None:
     if results.rater is None:
         return None
     alone = certified_share_sentence(results)
-    subtitle = f"% of decided comparisons that are right; {results.curve[1]}. {alone}"
+    subtitle = f"% of decided comparisons that are right; {results.risk_curve[1]}. {alone}"
     chart = pieces.wrap(charts_svg.risk_chart(results))
     return Drawn({"risk": chart}, pieces.panel_heading(RISK_TITLE, subtitle))
 
@@ -179,7 +180,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
     missing = results.study.left_out
     parts = []
     if missing["no truth"]:
-        why = "no majority of people" if results.is_truth_from_people else "no known better answer"
+        why = "no majority of people" if results.is_winner_from_people else "no known better answer"
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
         parts.append(
@@ -234,7 +235,7 @@ def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
         gain = (paper_table.EMPTY_CELL, paper_table.EMPTY_CELL)
         if line.adjusted is not None:
             bounds = paper_table.bounds_cell(line.adjusted, 100, 1)
-            gain = (points(line.adjusted.value), bounds)
+            gain = (format_points(line.adjusted.value), bounds)
         shares = (line.decided, line.right_when_decided)
         row = (
             rule_words(line.rule).title,
@@ -246,8 +247,9 @@ def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
         if line.complete:
             rows.append(row)
     caption = (
-        f"Remedies for {results.judge} on {filtered.name}: agreement with {_name_truth(results)} "
-        f"in % (undecided counts half) on the same {count(results.comparisons, 'comparison')}. The "
+        f"Remedies for {results.judge} on {filtered.name}: agreement with "
+        f"{_name_winner_source(results)} in % (undecided counts half) on the same "
+        f"{count(results.comparisons, 'comparison')}. The "
         "difference to one call is in points; its intervals hold for all rules together. The last "
         f"columns are % decided and % right when decided. "
         f"{paper_table.describe_items_and_filters(filtered)}"
@@ -279,14 +281,7 @@ BUDGET: Final = Panel(
     "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
     controls=(
-        Control(
-            "budget",
-            "Budget",
-            panels.BUDGETS,
-            "menu",
-            "eh-budget",
-            state=budget_state,
-        ),
+        Control("budget", "Budget", panels.BUDGETS, "menu", "eh-budget", state=budget_state),
     ),
     how=HOW_BUDGET,
     json_keys=("remedies.plan.steps.*.gain",),
@@ -344,10 +339,7 @@ LOWER: Final = Panel(
     draw_lower_panels,
     (Body("lower", "eh-remedy-lower"),),
     css="eh-kind",
-    json_keys=(
-        "remedies.identity.*.*.same_right",
-        "remedies.identity.*.*.gain",
-    ),
+    json_keys=("remedies.identity.*.*.same_right", "remedies.identity.*.*.gain"),
 )
 IMPROVE: Final = Panel(
     "improve",

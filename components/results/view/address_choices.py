@@ -52,7 +52,8 @@ FORMER_FAMILIES: Final[Mapping[str, str]] = {"Quality": "Agreement", "Win rates"
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
-    """The choice named in the page address if it exists, else the default, else the first one."""
+    """The choice `wanted`, usually from the page address, if it is one of `known` (also under a
+    former text); else the default, else the first of `known`; None if there is none."""
     for _ in RENAMED_CHOICES:  # a choice may have been renamed several times
         if wanted in known:
             break

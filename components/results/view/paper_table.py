@@ -35,6 +35,7 @@ def describe_items_and_filters(filtered: FilteredStudy) -> str:
 
 
 def percent_cells(estimate: Estimate) -> tuple[str, str]:
+    """Value and interval of a share, in per cent; EMPTY_CELL and "" if it is unknown."""
     if estimate.value is None:
         return EMPTY_CELL, ""
     return number(100 * estimate.value, 1), bounds_cell(estimate, 100, 1)

@@ -54,7 +54,8 @@ class Control:
         return first[1] if isinstance(first, tuple) else first
 
     def initial_state(self, filtered: FilteredStudy, wanted: str | None) -> ControlState | None:
-        """State for a study, given the value in the page address; None: unchanged."""
+        """State for a study, given the value `wanted` in the page address (None if it has none);
+        None: unchanged."""
         if self.state:
             return self.state(filtered, wanted)
         if self.kind == "session":
@@ -140,11 +141,13 @@ class Panel:
     * stands for the name of a judge, prompt, model or person."""
 
     @property
-    def heading_name(self) -> str:
+    def heading_output(self) -> str:
+        """Name of the output of `render` that is the panel's heading."""
         return f"{self.name}_heading"
 
     @property
-    def frame_name(self) -> str:
+    def panel_output(self) -> str:
+        """Name of the output of `render` that states whether the panel is shown."""
         return f"{self.name}_panel"
 
     @cached_property
@@ -154,17 +157,17 @@ class Panel:
         return tuple(names)
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw the panel; return output name -> content. The output `frame_name` is True, or False
-        for a hidden panel, which has no other output."""
+        """Draw the panel with these control values (by name); return output name -> content. The
+        output `panel_output` is True, or False for a hidden panel, which has no other output."""
         drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
         if drawn is None:
-            return {self.frame_name: False}
+            return {self.panel_output: False}
         if not isinstance(drawn, Drawn):
             (body,) = self.bodies
             drawn = Drawn({body.name: drawn})
-        made = {self.frame_name: True, **drawn.bodies}
+        made = {self.panel_output: True, **drawn.bodies}
         if drawn.heading is not None:
-            made[self.heading_name] = drawn.heading
+            made[self.heading_output] = drawn.heading
         return made
 
 
@@ -233,17 +236,18 @@ class View:
         return [panel for panel in self.panels if panel.name not in hidden]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw all panels, except in hidden groups; return output name -> content."""
+        """Draw all panels, except in hidden groups, with these control values (by name); return
+        output name -> content, and name of a group with `visible` -> whether it is shown."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         made: dict[str, Any] = {one.name: one.visible(filtered) for one in groups if one.visible}
         for panel in self.shown_panels(filtered):
             made |= panel.render(filtered, controls)
         return made
 
-    def missing(self, drawn: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Title and needed data of the panels that were drawn without content; `drawn` as returned
-        by `render`."""
-        absent = [panel for panel in self.panels if drawn.get(panel.frame_name) is False]
+    def missing_panels(self, drawn: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Title and needed data of the panels that have no content and name the data they need;
+        `drawn` as returned by `render`."""
+        absent = [panel for panel in self.panels if drawn.get(panel.panel_output) is False]
         return [(p.title or p.name.capitalize(), p.needs) for p in absent if p.needs]
 
 

@@ -57,7 +57,7 @@ class UnusableReplies:
 def find_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
     """The unusable replies of a study; None if a reply is usable or if there are no replies."""
     replies = len(filtered.measured_judge_rows)
-    if not replies or filtered.failed < replies:
+    if not replies or filtered.unusable_count < replies:
         return None
     found = filtered.measured_judge_rows["status"].astype(str).value_counts()
     return UnusableReplies({str(status): int(n) for status, n in found.items() if n})
@@ -68,7 +68,8 @@ def has_votes(filtered: FilteredStudy) -> bool:
 
 
 def explanation_html(filtered: FilteredStudy) -> Markup:
-    """HTML of the form of a verdict that the prompt requests, and of an example of a reply."""
+    """HTML of the form of a verdict that the prompt requests, if known, and of an example of an
+    unusable reply; empty if there is none."""
     example = _find_example(filtered)
     if example is None:
         return EMPTY

@@ -40,13 +40,10 @@ def _layout_html(
 
 
 def _panel_html(
-    view: View,
-    panel: Panel,
-    drawn: Mapping[str, Any],
-    states: Mapping[str, ControlState | None],
+    view: View, panel: Panel, drawn: Mapping[str, Any], states: Mapping[str, ControlState | None]
 ) -> Markup:
     """HTML of a panel; empty if it is hidden or none of its bodies was drawn."""
-    if drawn.get(panel.frame_name) is False or not any(one.name in drawn for one in panel.bodies):
+    if drawn.get(panel.panel_output) is False or not any(one.name in drawn for one in panel.bodies):
         return EMPTY
     usual = panel_heading(panel.title, panel.subtitle, panel.keys) if panel.title else EMPTY
     controls = [
@@ -56,7 +53,7 @@ def _panel_html(
     made: Markup = PARTS.panel(
         f"{view.name} {panel.name}",
         panel,
-        drawn.get(panel.heading_name, usual),
+        drawn.get(panel.heading_output, usual),
         [(one, *state) for one, state in controls if state],
         [(body, _body_html_or_json(drawn.get(body.name))) for body in panel.bodies],
         note,

@@ -22,7 +22,12 @@ from components.results.protocol.creation_panels import level_row, study_baselin
 from metrics.estimation import row_selection
 from metrics.protocols.creation_table import creation_table
 from metrics.win_rates.people_gaps import win_rate_gaps
-from metrics.win_rates.win_rates import manski_bounds, win_loss_record, win_rate, win_rates_by_cell
+from metrics.win_rates.win_rates import (
+    win_loss_record,
+    win_rate,
+    win_rate_bounds,
+    win_rates_by_cell,
+)
 from studies.domain import USABLE_STATUSES, Estimate
 
 _GAP_ENDS: Final = (
@@ -65,7 +70,10 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
-    counts, bounds = win_loss_record(filtered.outcomes), manski_bounds(filtered.measured_judge_rows)
+    counts, bounds = (
+        win_loss_record(filtered.outcomes),
+        win_rate_bounds(filtered.measured_judge_rows),
+    )
     axis = Axis(chance=chance_win_rate(filtered.outcomes))
     spans = {who: _possible_range(bounds.get(who)) for who in rates}
     missing = any(span and span[0] != span[1] for span in spans.values())
@@ -105,9 +113,9 @@ def _possible_range(bound: Estimate | None) -> tuple[float, float] | None:
 def _missing_notice(
     filtered: FilteredStudy, rates: Mapping[str, Estimate], span: tuple[float, float] | None
 ) -> Markup:
-    """HTML notice on missing verdicts: their number, and the leading model's win rate if they were
-    all lost or all won (`span`), or counted otherwise (as ties if they are left out now, or the
-    reverse). Empty if none is missing."""
+    """HTML notice on missing verdicts: their number, and the win rate of the leading model (the
+    first in `rates`) if they were all lost or all won (`span`), or counted otherwise (as ties if
+    they are left out now, or the reverse). Empty if none is missing."""
     rows = filtered.measured_judge_rows
     failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]
     missing, total = int(failed.sum()), int((~rows["noise"]).sum())
@@ -150,8 +158,9 @@ def default_split(filtered: FilteredStudy) -> str:
 
 
 def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
-    """HTML matrix of win rates; rows are models. `raters`: "Judges" (columns by `by`: category,
-    judge or prompt), "People", or "Difference" of the two (columns are categories)."""
+    """HTML matrix of win rates; rows are models. `raters`: "Judges", "People" or "Difference"
+    (judges minus people). `by`: "Category", "Judge" or "Prompt", the columns for "Judges"; for the
+    others, the columns are categories."""
     if raters == "Judges":
         rows = filtered.outcomes
         return _win_rate_matrix_html(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML
@@ -206,6 +215,8 @@ def _contestant_matrix_html(
     cells: Mapping[tuple[str, str], Estimate | None],
     scale: scales.ColourScale,
 ) -> Markup:
+    """HTML matrix of `cells` by model (`names`) and by value of `column`, named `by` on the page; a
+    column "All" comes first, unless `column` is "judge" or "prompt" and has one value only."""
     sizes = row_selection.count_items_by(rows, column)
     columns = [heatmap.MatrixColumn(group, str(n)) for group, n in sizes.items() if group]
     total = len(columns) != 1 or column == "category"
@@ -230,7 +241,7 @@ def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate
 
 def show_levels(filtered: FilteredStudy) -> Markup:
     """HTML panel of verdicts on five levels (much better … much worse); empty if no verdict is
-    "much better"."""
+    "much better" or "much worse"."""
     rows = row_selection.select_pairs(filtered.measured_judge_rows)
     strong = row_selection.select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
@@ -261,7 +272,7 @@ HOW_LEVELS: Final = (
 
 def show_ties(filtered: FilteredStudy) -> Markup:
     """HTML table of tie rates by judge and prompt; empty if no verdict is a tie."""
-    rates = load_bias(filtered).each("tie_rate")
+    rates = load_bias(filtered).by_rater("tie_rate")
     if not any(rate.value for rate in rates.values()):
         return EMPTY
     axis = Axis()

@@ -18,7 +18,7 @@ from components.html.tables import value_table as tables
 from components.results.wins.panels import study_win_rates
 from metrics.estimation.planning.variance_components import ITEM, REPEAT
 from metrics.estimation.row_selection import people_mask, select_pairs, select_picks, select_rows
-from metrics.ratings.tie_models import TieModel, davidson, rao_kupper
+from metrics.ratings.tie_models import TieModel, fit_davidson, fit_rao_kupper
 from metrics.win_rates.jury import JuryResult, decide_jury, effective_judges, verdict_correlation
 from metrics.win_rates.precision_plan import PrecisionPlan, precision_plan
 from studies.frames.frame import TIE
@@ -31,7 +31,8 @@ MIN_JURY: Final = 3
 @memoise_by_study
 def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
     """Effect of more items, judges, prompts or repeats on the interval of the highest win rate;
-    None without win rates, or if too few items were judged by every judge with every prompt."""
+    None without win rates, or if too few items were judged by every judge with every prompt and
+    with the model in both positions."""
     rates = study_win_rates(filtered)
     return precision_plan(filtered.measured_judge_rows, next(iter(rates))) if rates else None
 
@@ -54,7 +55,7 @@ def show_precision(filtered: FilteredStudy) -> Markup:
     plan = plan_leader_precision(filtered)
     if plan is None:
         return EMPTY
-    shares = sorted(plan.components.shares().items(), key=lambda one: -one[1])
+    shares = sorted(plan.components.variance_shares().items(), key=lambda one: -one[1])
     path = f"precision.{plan.contestant}"
     lines = []
     for name, part in shares:
@@ -69,7 +70,8 @@ def show_precision(filtered: FilteredStudy) -> Markup:
 
 def show_jury(filtered: FilteredStudy) -> Markup:
     """HTML table of win rates by strict majority of judges, with the share of cases that have such
-    a majority and the effective votes; empty with fewer than MIN_JURY judges."""
+    a majority and the effective votes (or the correlation of verdicts, if no better answer is
+    known); empty with fewer than MIN_JURY judges, or without pairs."""
     got = _compute_jury(filtered)
     if got is None:
         return EMPTY
@@ -127,13 +129,13 @@ def _fit_tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None
     pairs = select_pairs(select_picks(filtered.measured_judge_rows))
     if pairs.empty or not (pairs["pick"] == TIE).any():
         return None
-    found = davidson(pairs), rao_kupper(pairs)
+    found = fit_davidson(pairs), fit_rao_kupper(pairs)
     return found if all(one.strength for one in found) else None
 
 
 def show_tie_models(filtered: FilteredStudy) -> Markup:
     """HTML table of strengths in logits, from two models with ties as a separate outcome: Davidson
-    and Rao–Kupper. Empty if no verdict is a tie."""
+    and Rao–Kupper. Empty if no verdict on a pair is a tie, or if a model cannot be fitted."""
     models = _fit_tie_models(filtered)
     if models is None:
         return EMPTY

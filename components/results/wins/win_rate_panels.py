@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import rule_text
+from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
 from components.html.panel import panel_heading
@@ -15,13 +15,7 @@ from components.results.view.paper_table import (
     describe_items_and_filters,
     percent_cells,
 )
-from components.results.view.result_view import (
-    Body,
-    Control,
-    ControlState,
-    Drawn,
-    Panel,
-)
+from components.results.view.result_view import Body, Control, ControlState, Drawn, Panel
 from components.results.wins import panels, precision_panel
 from metrics.win_rates.win_rates import win_rate
 
@@ -62,6 +56,8 @@ def split_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlStat
 
 
 def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
+    """Draw the matrix of win rates; `by`: a key of `panels.SPLIT_COLUMNS`, `voice`: the raters, one
+    of `panels.RATER_CHOICES`."""
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
@@ -102,7 +98,8 @@ def wins_table(filtered: FilteredStudy) -> PaperTable | None:
     rows = tuple((name, *percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
         f"Win rates on {filtered.name}: (wins + ties/2) / usable verdicts, 95 % Wilson intervals "
-        f"at the effective n. {rule_text(*filtered.rule)} {describe_items_and_filters(filtered)}"
+        f"at the effective n. {counting_rule_text(*filtered.rule)} "
+        f"{describe_items_and_filters(filtered)}"
     )
     return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
 

@@ -59,7 +59,7 @@ class AddressRate:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Address -> requests that it had left, and the time of its last one."""
 
-    def take(self, address: str) -> bool:
+    def count_request(self, address: str) -> bool:
         """Count a request; return False if the address has none left."""
         now = self._clock()
         left, last = self._left.pop(address, (self._burst, now))
@@ -100,7 +100,9 @@ class RequestLimits:
         if not is_allowed_route(scope["method"], path, mcp=self._mcp):
             await _error_response(404, NO_SUCH_PAGE)(scope, receive, send)
         elif (
-            self._quota and path in PAGE_PATHS and not self._page_rate.take(_client_address(scope))
+            self._quota
+            and path in PAGE_PATHS
+            and not self._page_rate.count_request(_client_address(scope))
         ):
             await _error_response(429, _TOO_OFTEN)(scope, receive, send)
         elif scope["method"] in ("GET", "HEAD"):

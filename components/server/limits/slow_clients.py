@@ -89,9 +89,9 @@ class BoundedProtocol(H11Protocol):
         if self._exceeds_address_limit():
             self._abort_connection()
         elif len(self.connections) == self.limits.connections + 1:
-            self.loop.call_later(self.limits.burst_seconds, self._make_room)
+            self.loop.call_later(self.limits.burst_seconds, self._close_excess_connections)
 
-    def _make_room(self) -> None:
+    def _close_excess_connections(self) -> None:
         """If there are too many connections, close those that have waited longest for a request,
         but none with a request in progress."""
         excess = len(self.connections) - self.limits.connections
@@ -102,7 +102,7 @@ class BoundedProtocol(H11Protocol):
         for one in waiting[:excess]:
             one._abort_connection()  # type: ignore[union-attr]
         if excess > len(waiting):  # all others are in use: look again
-            self.loop.call_later(self.limits.burst_seconds, self._make_room)
+            self.loop.call_later(self.limits.burst_seconds, self._close_excess_connections)
 
     def waits_for_head(self) -> bool:
         return self.cycle is None or self.cycle.response_complete

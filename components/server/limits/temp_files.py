@@ -97,7 +97,8 @@ class TempFileQuota:
         self._thread.start()
 
     def reserve(self, size: int) -> bool:
-        """Reserve `size` bytes until the next clean-up; return False if they are not free."""
+        """Reserve `size` bytes until the next clean-up; return False if they are not free, or the
+        store has no room for further files."""
         if size > self._free_bytes or not self._has_room_now:
             return False
         self._free_bytes -= size
@@ -111,8 +112,8 @@ class TempFileQuota:
             shutil.rmtree(self._own_folder, ignore_errors=True)
 
     def refresh(self) -> None:
-        """Delete expired files and, if more than half of the quota is used, the oldest files; count
-        the free bytes anew."""
+        """Delete expired files and, if more than half of the quota is used or there are more than
+        MAX_FILES, the oldest files; count the free bytes anew."""
         try:
             self._has_room_now = self._has_room()
             self._free_bytes = self._max_bytes - delete_old_files(

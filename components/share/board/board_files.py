@@ -1,4 +1,5 @@
-"""Build a board, add a study to it, and verify it; all three compute from the same records."""
+"""Build a board (a static page that compares judges, with its records), add a study to it, and
+verify it; all three compute from the same records."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import yaml
 from components.html.markup import ASSETS
 from components.share.board.board_page import board_page
 from components.share.board.board_rows import Json, compute_board
-from components.share.board.check_records import CheckedCounts, check_arrangement, check_study
+from components.share.board.check_records import CheckedCounts, check_record_structure, check_study
 from components.share.board.record_tree import (
     MANIFEST_FILE,
     PAGE_FILE,
@@ -28,7 +29,7 @@ from components.share.board.record_tree import (
     manifest_hash,
     read_json,
     read_records,
-    record_files,
+    record_file_paths,
     study_folders,
     write_json,
     write_manifest,
@@ -45,7 +46,7 @@ _DATA: Final = re.compile(r'<script[^>]*id="board-data"[^>]*>(.*?)</script>', re
 """The numbers inside a page."""
 
 
-def write_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> Json:
+def write_board(all_records: Iterable[StudyRecords], board: Path, title: str = "") -> Json:
     """Write a new board (a static page that compares judges, with its records) of these studies;
     return its numbers. The folder `board` must be new or empty; the studies are read one at a
     time."""
@@ -56,7 +57,7 @@ def write_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> 
     part.mkdir(parents=True)
     try:
         made = write_derived_files(
-            part, title or DEFAULT_TITLE, _check_and_write_records(found, part)
+            part, title or DEFAULT_TITLE, _check_and_write_records(all_records, part)
         )
         if board.exists():
             board.rmdir()
@@ -66,10 +67,10 @@ def write_board(found: Iterable[StudyRecords], board: Path, title: str = "") -> 
     return made
 
 
-def zip_board(found: Iterable[StudyRecords], path: Path) -> None:
-    """Write a new board of these studies as one compressed file."""
+def zip_board(all_records: Iterable[StudyRecords], path: Path) -> None:
+    """Write a new board of these studies as one zip file."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        write_board(found, Path(folder) / "board")
+        write_board(all_records, Path(folder) / "board")
         shutil.make_archive(str(path.with_suffix("")), "zip", folder, "board")
 
 
@@ -82,17 +83,19 @@ def add_study(board: Path, records: StudyRecords) -> Json:
     )
 
 
-def _check_and_write_records(found: Iterable[StudyRecords], board: Path) -> Iterator[StudyRecords]:
+def _check_and_write_records(
+    all_records: Iterable[StudyRecords], board: Path
+) -> Iterator[StudyRecords]:
     """Check the records of each study, write them to the board's tree, and yield them."""
-    for records in found:
-        check_arrangement(records)
+    for records in all_records:
+        check_record_structure(records)
         write_records(records, board)
         yield records
 
 
 def write_derived_files(board: Path, title: str, records: Iterable[StudyRecords]) -> Json:
     """Write the files that are computed from the records: numbers, verdicts by row, README,
-    workflow, manifest and page."""
+    workflow, manifest and page; return the numbers."""
     found, verdicts = compute_board(records, title)
     shutil.rmtree(board / VERDICTS_FOLDER, ignore_errors=True)
     (board / VERDICTS_FOLDER).mkdir()
@@ -134,8 +137,9 @@ def readme_text(board: Json) -> str:
 
 
 def verify_board(board: Path, manifest: str = "") -> str:
-    """Compute everything again from the records; raise BoardError at the first difference. Return
-    a line that says what is equal. `manifest` is the SHA-256 that the manifest must have."""
+    """Compute everything again from the records; raise BoardError at the first difference. Return a
+    line that says what is equal. `manifest` is the SHA-256 that the file manifest.json must have
+    ("": not checked)."""
     if manifest and manifest != manifest_hash(board):
         raise BoardError(f"{MANIFEST_FILE}: its SHA-256 is {manifest_hash(board)}")
     _check_manifest(board)
@@ -147,7 +151,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
         for name in study_folders(board):
             records = read_records(board, name)
             counts.append(check_study(records))
-            files.extend(record_files(records))
+            files.extend(record_file_paths(records))
             yield records
 
     found, verdicts = compute_board(checked(), str(stored.get("title", "")))

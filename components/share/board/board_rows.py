@@ -1,5 +1,6 @@
-"""The rows of a board, computed from its record tree alone: facts, measures with intervals, places,
-and the verdicts behind the numbers."""
+"""The rows of a board (a page that compares judges; one row for each judge with a prompt), computed
+from its records alone: facts, measures with intervals, places, and the verdicts behind the
+numbers."""
 
 from __future__ import annotations
 
@@ -48,12 +49,12 @@ DECIMALS: Final = 6
 FORMAT: Final = 1
 
 
-def compute_board(found: Iterable[StudyRecords], title: str) -> tuple[Json, dict[str, str]]:
+def compute_board(all_records: Iterable[StudyRecords], title: str) -> tuple[Json, dict[str, str]]:
     """Compute a board from the records of its studies, read one at a time. Return all its numbers,
     and row id -> the verdicts of the row, as JSON."""
     rows: list[tuple[Json, str]] = []
     sets: dict[str, Json] = {}
-    for records in found:
+    for records in all_records:
         for row, verdicts, judged in study_rows(records):
             sets.setdefault(row["set"], judged)
             text = json.dumps(verdicts, ensure_ascii=False, separators=(",", ":"))
@@ -66,7 +67,7 @@ def compute_board(found: Iterable[StudyRecords], title: str) -> tuple[Json, dict
     return {
         "format": FORMAT,
         "title": title,
-        "columns": [column_facts(key) for key in COLUMNS if _has_values(named, key)],
+        "columns": [describe_column(key) for key in COLUMNS if _has_values(named, key)],
         "sets": sets,
         "rows": named,
         "verdicts": sum(row["asked"] for row in named),
@@ -78,8 +79,8 @@ def _has_values(rows: Iterable[Json], key: str) -> bool:
     return any(row["numbers"][key]["value"] is not None for row in rows)
 
 
-def column_facts(key: str) -> Json:
-    """Names and meaning of a column, from the catalogue."""
+def describe_column(key: str) -> Json:
+    """Names and meaning of a column, from the catalogue of measures, as board.json stores them."""
     one = RECORDS[key]
     return {
         "key": key,
@@ -97,8 +98,8 @@ def column_facts(key: str) -> Json:
 
 
 def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
-    """Yield (row, its verdicts, its set of items) for each judge and prompt that compares
-    answers."""
+    """Yield (row, its verdicts, its set of items) for each judge and prompt that compares answers;
+    people get no rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
     own, twins = (select_twin_rows(frame, kind) for kind in ("without", "only"))
@@ -107,9 +108,9 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
     found = estimate_all(measures, compared, by)
     estimates = {key: found[one.name] for key, one in zip(TALLIED, measures, strict=True)}
     content = {item.id: _item_hash(dump_item(replace(item, twins={}))) for item in records.items}
-    truth = frame["truth"].to_numpy()
+    known_answer = frame["known_answer"].to_numpy()
     groups = _group_judgements(records.judgements)
-    study, effects = RankedStudy.of(own), twin_effects(twins, own)
+    study, effects = RankedStudy.from_frame(own), twin_effects(twins, own)
     for judge, prompt in sorted(groups):
         if judge.startswith(HUMAN_PREFIX):
             continue
@@ -127,9 +128,9 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
             [e for e in effects if (e.judge, e.prompt) == (judge, prompt)]
         )
         judged = _describe_judged_set(mine, content, records.source)
-        facts = _row_facts(records, judge, prompt, mine)
+        facts = _row_description(records, judge, prompt, mine)
         row = {**facts, "set": judged.pop("hash"), "numbers": numbers}
-        yield row, _verdict_rows(mine, places, truth), judged
+        yield row, _verdict_rows(mine, places, known_answer), judged
 
 
 def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[int]]:
@@ -184,14 +185,14 @@ def _item_hash(item: Mapping[str, Any]) -> str:
 
 
 def _describe_judged_set(
-    mine: Sequence[Judgement], content: Mapping[str, str], source: str
+    judgements: Sequence[Judgement], content: Mapping[str, str], source: str
 ) -> Json:
     """Hash, source, items, comparisons and models of the set of comparisons that a judge was given,
     without twins. Equal sets have equal hashes; only rows of the same set get places among each
     other."""
     asked = {
         (one.ask.item, tuple(sorted(one.ask.shown)))
-        for one in mine
+        for one in judgements
         if not one.ask.noise and not any(map(is_twin, one.ask.shown))
     }
     lines = sorted(f"{content.get(item, item)} {' | '.join(shown)}" for item, shown in asked)
@@ -205,30 +206,37 @@ def _describe_judged_set(
     }
 
 
-def _row_facts(records: StudyRecords, judge: str, prompt: str, mine: Sequence[Judgement]) -> Json:
+def _row_description(
+    records: StudyRecords, judge: str, prompt: str, judgements: Sequence[Judgement]
+) -> Json:
+    """Facts on a row of the board besides its measures: study, judge, prompt, models, hashes,
+    numbers of verdicts, cost, date, and who ran it. `judgements` are those of the row."""
     spec = next((one for one in records.study.judges if one.name == judge), None)
     text = next((one for one in records.prompts if one.name == prompt), None)
     imported = records.is_imported(judge)
-    counted = [one for one in mine if not one.ask.noise]
+    counted = [one for one in judgements if not one.ask.noise]
     comparisons = len({(one.ask.item, frozenset(one.ask.shown)) for one in counted})
     costs = [one.cost for one in counted]
     dollars = None if None in costs else sum(cost or 0.0 for cost in costs)
     tokens = [(one.usage.prompt or 0) + (one.usage.completion or 0) for one in counted]
-    last = max((one.time for one in mine), default=0.0)
+    last = max((one.time for one in judgements), default=0.0)
     reading = [records.study.reading, spec.read if spec else "", repr(text.format) if text else ""]
     return {
         "study": records.name,
         "name": records.study.name,
         "judge": judge,
         "prompt": prompt,
-        "model": ", ".join(sorted({one.model for one in mine if one.model})) or "not reported",
+        "model": ", ".join(sorted({one.model for one in judgements if one.model}))
+        or "not reported",
         "requested": _requested_model(records, judge),
         "simulated": bool(spec and spec.kind == "simulated"),
         "prompt_hash": text.sha[:12] if text and not imported else "",
         "reading_hash": "" if imported else hash_json(reading)[:12],
-        "asked": len(mine),
-        "readable": sum(one.readable for one in mine),
-        "not_read_again": sum(imported or _lacks_reply(one) for one in mine if one.readable),
+        "asked": len(judgements),
+        "readable": sum(one.readable for one in judgements),
+        "not_read_again": sum(
+            imported or _cannot_be_read_again(one) for one in judgements if one.readable
+        ),
         "dollars_per_1000": _per_comparison(dollars, comparisons, 1000),
         "tokens": _per_comparison(sum(tokens) or None, comparisons, 1),
         "date": datetime.fromtimestamp(last, UTC).date().isoformat() if last else "",
@@ -246,26 +254,30 @@ def _requested_model(records: StudyRecords, judge: str) -> str:
     return spec.model if spec.kind == "endpoint" else records.identities[judge]
 
 
-def _lacks_reply(one: Judgement) -> bool:
+def _cannot_be_read_again(judgement: Judgement) -> bool:
     """Whether a record lacks what its verdict was read from: the probabilities of the labels, or
     the reply of an extraction judge."""
-    return one.status == "extracted" or (one.rule == "probabilities" and not one.top_logprobs)
+    return judgement.status == "extracted" or (
+        judgement.rule == "probabilities" and not judgement.top_logprobs
+    )
 
 
 def _per_comparison(total: float | None, comparisons: int, scale: int) -> float | None:
     return None if total is None or not comparisons else _round_or_none(scale * total / comparisons)
 
 
-def _verdict_rows(mine: Sequence[Judgement], places: Sequence[int], truth: Any) -> Json:
+def _verdict_rows(
+    judgements: Sequence[Judgement], places: Sequence[int], known_answer: Any
+) -> Json:
     """Models of a row, and its verdicts as lists: line of the record file, item, models as shown
     (indices), position chosen (−1: tie, None: no verdict), right (1), wrong (0) or unknown (−1),
     whether the comparison flips, and whether the call is a noise-floor repeat."""
-    flips = _flipped_comparisons(mine)
-    right = truth[places].tolist()
-    models = sorted({name for one in mine for name in one.ask.shown})
+    flips = _flipped_comparisons(judgements)
+    right = known_answer[places].tolist()
+    models = sorted({name for one in judgements for name in one.ask.shown})
     code = {name: place for place, name in enumerate(models)}
     rows = []
-    for one, place, answer in zip(mine, places, right, strict=True):
+    for one, place, answer in zip(judgements, places, right, strict=True):
         pick = one.verdict.pick if one.verdict and one.readable else None
         known = answer not in (NO_PICK, TIE) and pick is not None
         rows.append(
@@ -282,11 +294,11 @@ def _verdict_rows(mine: Sequence[Judgement], places: Sequence[int], truth: Any) 
     return {"models": models, "rows": rows}
 
 
-def _flipped_comparisons(mine: Sequence[Judgement]) -> set[tuple[str, frozenset[str]]]:
-    """Comparisons that flip: their orders choose different answers. Repeats of an order count by
+def _flipped_comparisons(judgements: Sequence[Judgement]) -> set[tuple[str, frozenset[str]]]:
+    """Comparisons that flip: their orders have different verdicts. Repeats of an order count by
     their most frequent choice (a tie if several are), noise-floor repeats do not count."""
     chosen: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
-    for one in mine:
+    for one in judgements:
         if one.readable and one.verdict and not one.ask.noise and one.verdict.pick is not None:
             pick, shown = one.verdict.pick, one.ask.shown
             chosen[one.ask.item, shown]["tie" if pick == "tie" else shown[pick]] += 1
@@ -301,11 +313,12 @@ def _flipped_comparisons(mine: Sequence[Judgement]) -> set[tuple[str, frozenset[
 
 
 def add_places(rows: Sequence[Json]) -> None:
-    """Add the range of places of each number among rows of the same set.
+    """Add to each number of the rows, all on the same comparisons, its range of places: `place` is
+    [best, worst], or None without an interval or in a column of UNPLACED.
 
     A row is surely better than another if its whole interval is better. The best place of a row is
-    one more than the number of rows that are surely better, its worst place the number of rows
-    minus those that are surely worse.
+    one more than the number of rows that are surely better, its worst place the number of rows with
+    an interval minus those that are surely worse.
     """
     for key in COLUMNS:
         merits = [_merit_interval(key, row["numbers"][key]) for row in rows]

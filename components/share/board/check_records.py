@@ -1,6 +1,6 @@
 """Checks of the records of one study: no call twice, none missing, one model for each judge; every
-key fits the study file, prompts and items; every reply, read again, gives the stored verdict; items
-of the probe set are those that come with Evenhand.
+key fits the study file, prompts and items; every reply, read again, gives the stored verdict (if
+the record has what it was read from); items of the probe set are those that come with Evenhand.
 
 The key of a call is a hash of its whole request. A changed prompt, another text of an item, or
 verdicts of another judge are therefore found even if all file hashes were written anew.
@@ -55,9 +55,10 @@ class CheckedCounts:
 
 
 def check_study(records: StudyRecords) -> CheckedCounts:
-    """Check the records of one study; raise BoardError at the first fault, with file and line."""
+    """Check the records of one study and return the numbers of verdicts checked; raise BoardError
+    at the first fault, with the file and, where one line is at fault, the line."""
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
-    check_arrangement(records)
+    check_record_structure(records)
     if records.identities:  # imported verdicts have no requests
         _check_sources(records)
     planned = _planned_asks(records)
@@ -94,7 +95,7 @@ def check_study(records: StudyRecords) -> CheckedCounts:
     return CheckedCounts(len(records.judgements), again, extracted, imported)
 
 
-def check_arrangement(records: StudyRecords) -> None:
+def check_record_structure(records: StudyRecords) -> None:
     """Raise BoardError at the first fault that is found without computing any key: duplicates,
     unknown items, judges or prompts, replies of several models for one judge, missing orders."""
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
@@ -232,43 +233,53 @@ def _name_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, Planne
     return ", or ".join(found) or "single records were exchanged"
 
 
-def _should_have_verdict(one: Judgement) -> bool:
+def _should_have_verdict(judgement: Judgement) -> bool:
     """Whether a verdict is expected of a record: it has a reply or a verdict, and the provider
     neither refused the request nor filtered the reply."""
-    refused = one.finish == "content_filter" or (one.status == "refusal" and bool(one.detail))
-    return bool(one.reply.strip() or one.verdict) and not refused
+    refused = judgement.finish == "content_filter" or (
+        judgement.status == "refusal" and bool(judgement.detail)
+    )
+    return bool(judgement.reply.strip() or judgement.verdict) and not refused
 
 
-def _check_verdict(records: StudyRecords, one: Judgement, planned: PlannedAsk, where: str) -> bool:
-    """Read a reply again; raise BoardError if the verdict differs from the stored one. Without
-    stored token probabilities, only compare the choice with the label probabilities and return
-    False; else return True."""
+def _check_verdict(
+    records: StudyRecords, judgement: Judgement, planned: PlannedAsk, where: str
+) -> bool:
+    """Read a reply again; raise BoardError if the verdict differs from the stored one. Returns
+    True.
+
+    A verdict by token probabilities that were not stored cannot be read again: then only the choice
+    is compared with the label probabilities, and False is returned.
+    """
     by_probabilities = bool(planned.call.parameters.get("logprobs"))
-    if by_probabilities and not one.top_logprobs:
-        _check_choice(one, planned, where)
+    if by_probabilities and not judgement.top_logprobs:
+        _check_choice(judgement, planned, where)
         return False
-    found = StoredRequest(planned.call.prompt, by_probabilities).read(one, records.study.reading)
-    if found.status != one.status or not _same_verdict(found.verdict, one.verdict):
+    found = StoredRequest(planned.call.prompt, by_probabilities).parse_reply(
+        judgement, records.study.reading
+    )
+    if found.status != judgement.status or not _same_verdict(found.verdict, judgement.verdict):
         raise BoardError(
-            f"{where}: read again, the reply gives another verdict: {_describe_ask(one.ask)}: "
-            f"stored {one.status}, {_describe_pick(one.verdict)}; read {found.status}, "
+            f"{where}: read again, the reply gives another verdict: "
+            f"{_describe_ask(judgement.ask)}: stored {judgement.status}, "
+            f"{_describe_pick(judgement.verdict)}; read {found.status}, "
             f"{_describe_pick(found.verdict)}"
         )
     return True
 
 
-def _check_choice(one: Judgement, planned: PlannedAsk, where: str) -> None:
+def _check_choice(judgement: Judgement, planned: PlannedAsk, where: str) -> None:
     """Raise BoardError if another label has a higher stored probability than the choice. The
     embedded judge always replies the most probable token: its choice must also be the label at the
     end of the reply."""
-    likely = one.verdict.label_probabilities if one.verdict else ()
-    pick = one.verdict.pick if one.verdict else None
+    likely = judgement.verdict.label_probabilities if judgement.verdict else ()
+    pick = judgement.verdict.pick if judgement.verdict else None
     if not isinstance(pick, int):
         return
-    stored = f"{_describe_ask(one.ask)}: stored {_describe_pick(one.verdict)}"
+    stored = f"{_describe_ask(judgement.ask)}: stored {_describe_pick(judgement.verdict)}"
     if likely and likely[pick] < max(likely):
         raise BoardError(f"{where}: the choice is not the most probable label: {stored}")
-    said, labels = one.reply.split()[-1:], one.ask.labels
+    said, labels = judgement.reply.split()[-1:], judgement.ask.labels
     embedded = planned.call.judge.kind == "embedded"
     if embedded and said and said[0] in labels and said[0] != labels[pick]:
         raise BoardError(f"{where}: the reply names {said[0]}, another answer: {stored}")

@@ -6,7 +6,7 @@ so that the same records always give the same bytes.
     records/<study>/study.yaml            the study file
     records/<study>/prompts/*.yaml        the prompts, as they were sent
     records/<study>/record.json           who ran it, and what identifies each judge
-    manifest.json                         SHA-256 of every file but the page
+    manifest.json                         SHA-256 of every file but itself, the page and hidden ones
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from judges.models.weights import WeightsMissing
 from judges.planning.plan import Plan, asks_of, identity_of
 from judges.rendering.prompt import (
     Prompt,
+    add_versions_to_names,
     built_in_prompts,
     load_prompt,
-    name_versions,
     parse_prompt,
 )
 from judges.twins.make_twins import add_twins
@@ -97,7 +97,8 @@ class StudyRecords:
 
 
 def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
-    """Read the records of a study from a store; an unfinished study is refused."""
+    """Read the records of a study from a store; raise BoardError if the study is unfinished, has no
+    verdict of a judge, or has judges that see images. `by` names the person or group who ran it."""
     study, judgements = store.study(name), list(store.judgements(name))
     if pending := store.counts(name).get("pending", 0):
         raise BoardError(
@@ -105,7 +106,9 @@ def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
             "failed calls"
         )
     items = tuple(store.items(name).values())
-    prompts = name_versions([parse_prompt(text, name) for text in store.planned_prompts(name)])
+    prompts = add_versions_to_names(
+        [parse_prompt(text, name) for text in store.planned_prompts(name)]
+    )
     identities: dict[str, str] = {}
     for one in judgements:
         judge = one.ask.judge
@@ -121,7 +124,8 @@ def records_of_file(
     path: Path, identities: Mapping[str, str] | None = None, by: str = ""
 ) -> StudyRecords:
     """Read a study file, and the judgements exported beside it: `x.yaml` and `x.jsonl` or
-    `x.jsonl.gz`. `identities` are needed for judges whose weights are not on this machine."""
+    `x.jsonl.gz`. `identities` (judge -> text that identifies it) are needed for judges whose
+    weights are not on this machine; `by` names the person or group who ran the study."""
     study = load_study(path)
     logs = [path.with_suffix(ending) for ending in (".jsonl", ".jsonl.gz")]
     log = next((one for one in logs if one.is_file()), None)
@@ -134,7 +138,7 @@ def records_of_file(
     items = add_twins(study, load_items(study.data, study.folder)).items
     asks = [one.ask for one in judgements]
     judgements += votes_as_judgements(items, study.name, asks, judgements)
-    prompts = name_versions([load_prompt(name, study.folder) for name in study.prompts])
+    prompts = add_versions_to_names([load_prompt(name, study.folder) for name in study.prompts])
     called = {one.ask.judge for one in judgements if not one.ask.key.startswith(RECORDED_KEY)}
     found = {
         judge.name: (identities or {}).get(judge.name) or _find_judge_identity(judge.name, study)
@@ -236,8 +240,8 @@ def write_records(records: StudyRecords, board: Path) -> None:
             "again"
         )
     (folder / "prompts").mkdir(parents=True)
-    write_zipped(folder / JUDGEMENTS_FILE, map(judgement_row, records.judgements))
-    write_zipped(folder / ITEMS_FILE, map(dump_item, records.items))
+    write_gzipped_lines(folder / JUDGEMENTS_FILE, map(judgement_row, records.judgements))
+    write_gzipped_lines(folder / ITEMS_FILE, map(dump_item, records.items))
     (folder / STUDY_FILE).write_text(dump_study(records.study), encoding="utf-8")
     names = [f"prompts/{folder_name(one.name)}.yaml" for one in records.prompts]
     for name, prompt in zip(names, records.prompts, strict=True):
@@ -251,10 +255,10 @@ def write_records(records: StudyRecords, board: Path) -> None:
     write_json(folder / RECORD_FILE, facts)
 
 
-def judgement_row(one: Judgement) -> dict[str, Any]:
+def judgement_row(judgement: Judgement) -> dict[str, Any]:
     """A judgement as a dictionary with the fields of an export; ten times as fast as `asdict`,
     which copies every value."""
-    row = _JUDGEMENT_FIELDS(one)
+    row = _JUDGEMENT_FIELDS(judgement)
     for name, values_of in _NESTED_FIELDS.items():
         if row[name] is not None:
             row[name] = values_of(row[name])
@@ -292,7 +296,7 @@ def read_records(board: Path, name: str) -> StudyRecords:
             parse_study((folder / STUDY_FILE).read_text("utf-8"), f"{name}/{STUDY_FILE}", folder),
             tuple(parse_items(read_table(folder / ITEMS_FILE), texts_required=False)),
             tuple(parse_judgements(read_table(folder / JUDGEMENTS_FILE))),
-            name_versions(prompts),
+            add_versions_to_names(prompts),
             facts["identities"],
             facts["source"],
             facts["by"],
@@ -316,7 +320,7 @@ def study_folders(board: Path) -> list[str]:
     return found
 
 
-def write_zipped(path: Path, records: Iterable[object]) -> None:
+def write_gzipped_lines(path: Path, records: Iterable[object]) -> None:
     """Write one JSON object per line, compressed; the file contains neither its name nor a time, so
     that equal records give equal bytes."""
     lines = (orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records)
@@ -326,7 +330,7 @@ def write_zipped(path: Path, records: Iterable[object]) -> None:
 
 
 def json_text(value: Any) -> str:
-    """The text of a JSON file of a board."""
+    """The text with which a value is stored in a JSON file of a board."""
     return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
@@ -361,7 +365,7 @@ def file_hashes(board: Path) -> dict[str, str]:
     return found
 
 
-def record_files(records: StudyRecords) -> list[str]:
+def record_file_paths(records: StudyRecords) -> list[str]:
     """Paths of the files that a board has for a study."""
     prompts = (f"prompts/{folder_name(one.name)}.yaml" for one in records.prompts)
     names = (JUDGEMENTS_FILE, ITEMS_FILE, STUDY_FILE, RECORD_FILE, *prompts)

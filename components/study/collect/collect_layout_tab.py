@@ -100,7 +100,8 @@ def _build_caption(tab: CollectTab) -> None:
 
 
 def answers_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = ()) -> Markup:
-    """HTML of the fields for answers, filled with those typed so far and with the data's models."""
+    """HTML of the ANSWER_BOXES fields for answers: first the pairs (model, answer) `typed` so far,
+    then empty answers of the other models `names` of the data."""
     known = [name for name, _ in typed if name]
     rows = [*((name, answer) for name, answer in typed if name or answer)]
     rows += [(name, "") for name in names if name not in known]

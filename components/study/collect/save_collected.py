@@ -77,13 +77,14 @@ def load_collect_target(text: str, folder: Path) -> CollectTarget:
 
 
 def _normalise_category(category: str) -> str:
-    """Lower case with spaces for underscores, because data files write `harmful_memes` and papers
-    write a space."""
+    """The name of a category in lower case with spaces for underscores, because data files write
+    `harmful_memes` and papers write a space."""
     return category.casefold().replace("_", " ")
 
 
 def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
-    """Items as (label, id): with images but no caption, then with both, then without images."""
+    """Items as (label, id), at most MAX_LISTED_ITEMS: first those with images but no caption, then
+    with both, then without images."""
 
     def rank(item: Item) -> tuple[bool, bool]:
         return (not item.images, any(item.context))
@@ -101,7 +102,7 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
     return [(PurePath(source).name, source) for source in sources]
 
 
-def use_version(text: str, folder: Path, source: str) -> str:
+def set_data_version(text: str, folder: Path, source: str) -> str:
     """Text of the study file with the version `source` of its data; unchanged if there is no such
     version."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
@@ -116,8 +117,8 @@ def image_choices(item: Item | None) -> list[str]:
 
 
 def existing_caption(item: Item | None, image: str) -> str:
-    """The present caption of an item, or of one image (`image`: a choice of `image_choices`), with
-    which the editor starts; "" if there is none."""
+    """The present caption of an item, or of one of its images (`image`: a choice of
+    `image_choices`), unless one caption describes all images; "" if there is none."""
     if item is None:
         return ""
     if isinstance(item.context, str):
@@ -128,7 +129,7 @@ def existing_caption(item: Item | None, image: str) -> str:
     return "\n".join(f"Image {k + 1}: {text}" for k, text in enumerate(item.context) if text)
 
 
-def show_item(target: CollectTarget, item: Item | None) -> Markup:
+def item_to_caption_html(target: CollectTarget, item: Item | None) -> Markup:
     """HTML of the instruction and images of the item to caption; an https image is a link and is
     not fetched."""
     if item is None:
@@ -145,9 +146,10 @@ def show_item(target: CollectTarget, item: Item | None) -> Markup:
 def save_item(
     text: str, folder: Path, new: NewItem, fresh: bool, answers: Sequence[tuple[str, str]] = ()
 ) -> JobResult:
-    """Add an item to the data, which are saved as a new version; with `fresh`, save the item alone
-    as new data. The returned study file uses what was saved; after an error it is unchanged, and
-    the notice says why."""
+    """Add the item `new`, with its `answers` (pairs of model and answer), to the data of the study
+    file `text`, which are saved as a new version; with `fresh`, save the item alone as new data.
+    The study file in the result uses what was saved; after an error it is unchanged, and the
+    notice says why."""
     target = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -165,8 +167,9 @@ def save_item(
 def save_caption(
     text: str, folder: Path, item: str | None, caption: str, image: str, by: str
 ) -> JobResult:
-    """Save a caption in a new version of the data. The returned study file uses this version; after
-    an error it is unchanged, and the notice says why."""
+    """Save a caption in a new version of the data of the study file `text`. `item`: id of the item;
+    `image`: a choice of `image_choices`; `by`: name of the author. The study file in the result
+    uses this version; after an error it is unchanged, and the notice says why."""
     target = load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -181,7 +184,7 @@ def save_caption(
             folder,
             image=_image_number(image),
             by=by,
-            beside=target.image_folder,
+            data_folder=target.image_folder,
         )
     except EvenhandError as error:
         return JobResult(text, notice_html("bad", "Nothing was saved.", str(error)))
@@ -189,8 +192,8 @@ def save_caption(
 
 
 def _with_data_source(text: str, source: str) -> str:
-    """Text of the study file with the version `source` of its data; the settings of the slice
-    stay."""
+    """Text of the study file with the version `source` of its data. The settings that describe the
+    former file (format, files, join, mapping, split) are removed; those of the slice stay."""
     for key in _FILE_KEYS:
         text = put_value(text, key.path, None)
     return put_value(text, DATA.source.path, source)
@@ -206,4 +209,5 @@ def _saved_notice(saved: SavedVersion, source: str) -> Markup:
 
 
 def _image_number(image: str) -> int:
+    """Number in a choice such as "image 2"; 0 for all images."""
     return int(image.removeprefix("image ")) if image.startswith("image ") else 0

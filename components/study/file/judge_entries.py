@@ -36,7 +36,7 @@ SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 
 
 def judge_name(judge: Mapping[str, Any]) -> str:
-    """Name of a judge in the form: its name, else its model."""
+    """Name of a judge in the form: its name, else its model, else "judge"."""
     return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
 
 
@@ -46,7 +46,8 @@ def judge_kind(judge: Mapping[str, Any]) -> str:
 
 
 def judge_address(judge: Mapping[str, Any]) -> str:
-    """Address of the judge's endpoint: as written in the study file, else that of its provider."""
+    """Address of the judge's endpoint: as written in the study file, else that of the provider
+    written there, else ""."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
     return str(judge.get(JUDGE.base_url.name) or (preset.base_url if preset else ""))
 
@@ -68,8 +69,8 @@ def is_named_after_model(judge: Mapping[str, Any]) -> bool:
 
 
 def judge_variable(judge: Mapping[str, Any]) -> str:
-    """Environment variable with the judge's API key: as written in the study file, else that of its
-    provider."""
+    """Environment variable with the judge's API key: as written in the study file, else that of the
+    provider written there, else ""."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
     given = judge.get(JUDGE.api_key_env.name)
     return (preset.api_key_env if preset else "") if given is None else str(given)
@@ -94,15 +95,16 @@ def needs_typed_key(judge: Mapping[str, Any]) -> bool:
 
 
 def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
-    """Default settings of a new judge of a kind (endpoint, embedded, simulated); it is named after
-    its model unless `name` is given."""
+    """Default settings of a new judge of a kind (endpoint, embedded, simulated). It is named after
+    its model unless `name` is given, with a number if one of `judges` has this name."""
     made = dict(JUDGE_TEMPLATES[kind])
     return {_NAME: unique_name(name or str(made[_MODEL]), judges), **made}
 
 
 def judge_from_template(template: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Settings of a new judge. `template`: a provider ("openai"), OTHER_ADDRESS, "embedded", or a
-    key of SIMULATED_JUDGES ("first")."""
+    """Settings of a new judge, with a name that none of `judges` has (without a name for
+    OTHER_ADDRESS). `template`: a provider ("openai"), OTHER_ADDRESS, "embedded", or a key of
+    SIMULATED_JUDGES ("first"); a ValueError for any other."""
     if template in SIMULATED_JUDGES:
         name, settings = SIMULATED_JUDGES[template]
         return {_NAME: unique_name(name, judges), _MODEL: "simulated", **settings}
@@ -129,7 +131,7 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     """Settings of the judge after a change of the field `key` to the typed value `raw`. Another
     kind of judge resets the settings, a new model may rename the judge, a new host removes the
-    price."""
+    price. A ValueError for an unknown field or a value that cannot be parsed."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}
@@ -167,7 +169,7 @@ def _default_value(judge: Mapping[str, Any], key: StudyKey) -> Any:
 
 
 def _parse_value(key: StudyKey, raw: Any) -> Any:
-    """Parse typed text into the type of a key; None if empty."""
+    """Parse the typed value `raw` into the type of a key; None if it is empty."""
     if key.type is bool:
         return bool(raw)
     words = str(raw).strip()

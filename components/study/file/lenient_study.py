@@ -53,6 +53,7 @@ class FormState:
     kind: str = ""
     """Kind of data source (such as "hub") selected in the form, before a source is chosen."""
     item: int = 0
+    """Index of the selected item in the slice."""
     prompt: str = ""
     """Prompt in the drawer, by its name in study files; empty: the first prompt of the study."""
     other: str = ""
@@ -200,8 +201,12 @@ def available_prompts(folder: Path) -> list[LibraryPrompt]:
 
 @lru_cache(maxsize=16)
 def _list_prompts_cached(own: Path, stamp: int) -> tuple[LibraryPrompt, ...]:
+    """Built-in prompts, and those in the folder `own`. `stamp`, the folder's modification time, is
+    part of the cache key, so that a changed folder is read again."""
     return tuple(list_prompts(own)[0])
 
 
 def find_prompt(name: str, offered: Sequence[LibraryPrompt], folder: Path) -> LibraryPrompt | None:
+    """The prompt among `offered` that study files in `folder` name `name`; None if there is
+    none."""
     return next((one for one in offered if one.reference_from(folder) == name), None)

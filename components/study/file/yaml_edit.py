@@ -59,9 +59,9 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
 
 
 def change_source(text: str, source: str) -> str:
-    """Set another data source, and remove the filters, models and sample size chosen for the former
-    source. All items of a file are used; of a Hub dataset, which may be huge, only HUB_SAMPLE
-    items."""
+    """Return the study file with another data source, and without the filters, models and sample
+    size chosen for the former source. All items of a file are used; of a Hub dataset, which may be
+    huge, only HUB_SAMPLE items."""
     for key in (*(key for key in DATA if key.rule.per_source), STUDY.contestants):
         text = put_value(text, key.path, None)
     text = put_value(text, DATA.source.path, source)
@@ -121,7 +121,8 @@ def _copy_with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[
 
 
 def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
-    """Replace or insert the lines of one entry; with the value None, remove them."""
+    """Return the file's text with the lines of the entry at `path` replaced or inserted; with the
+    value None, removed. ValueError if the entry is not in a block of lines."""
     root = yaml.compose(text, yaml.SafeLoader)
     block = _find_block(root, path)
     lines = text.splitlines()

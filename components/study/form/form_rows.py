@@ -60,8 +60,9 @@ def setting_row(
     mono: bool = False,
 ) -> Markup:
     """HTML row of a setting: label, control and hint. `field`: the judge to which the key belongs,
-    such as "judge.0"; empty for a key of the study. `options`: value -> text, instead of those of
-    the key. `preset`: see `LenientStudy.preset_text`. `mono`: monospace text."""
+    "judge." with its index or "extraction"; empty for a key of the study. `options`: value -> text,
+    instead of those of the key. `hint`: text below the control; None: that of the key. `preset`:
+    see `LenientStudy.preset_text`. `mono`: monospace text."""
     rule, to = key.rule, f"{field}.{key}" if field else str(key)
     offered = list((options or rule.options).items())
     text = "" if value is None else f"{value:g}" if isinstance(value, float) else value
@@ -73,7 +74,7 @@ def setting_row(
         preset = None if preset is None else dict(offered).get(preset, preset).lower()
         control = controls.segmented_switch(to, offered, text)
     elif key in _SLIDERS:
-        control = controls.slider(to, float(value), low=rule.low, high=rule.high)
+        control = controls.slider(to, _as_number(value, rule.low), low=rule.low, high=rule.high)
     elif key.type is bool:
         control, below = controls.checkbox(to, bool(value), rule.hint), ""
     elif key.type is int and not key.optional:
@@ -91,8 +92,24 @@ def setting_row(
     return controls.form_row(rule.label, control, below, to=to, group=group, preset=preset)
 
 
+def _as_number(value: Any, otherwise: float) -> float:
+    """The value as a number; `otherwise` if the study file has no number there."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return otherwise
+
+
+def _list_text(values: Any) -> str:
+    """Values of a list, separated by commas; any other value of the study file as it is."""
+    if not isinstance(values, list | tuple):
+        return "" if values is None else str(values)
+    return ", ".join(f"{one:g}" if isinstance(one, int | float) else str(one) for one in values)
+
+
 def study_row(study: LenientStudy, key: StudyKey, hint: str | None = None, **more: Any) -> Markup:
-    """HTML row of a setting of the study."""
+    """HTML row of a setting of the study; `more`: further arguments of `setting_row`, and `value`
+    to show another value than that of the study."""
     value = more.pop("value", study.text_value(*key))
     preset = study.preset_text(*key) if key.rule.protocol else None
     return setting_row(key, value, hint=hint, preset=preset, **more)
@@ -156,7 +173,7 @@ def protocol_form(
         study_row(study, STUDY.judge_sees, no_vision if blind else ""),
         *([study_row(study, STUDY.combine, options=_combine_choices(study))] if pairs else []),
         study_row(study, STUDY.unreadable),
-        _more_settings(study, protocols, contestants),
+        _budget_parsing_and_families_html(study, protocols, contestants),
     ]
     if changed := preset_differences(study):
         names = [key.name.replace("_", " ") for key in changed]
@@ -186,7 +203,7 @@ def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
     return COMBINE_RULES | {k: v for k, v in named.items() if k == used}
 
 
-def _more_settings(
+def _budget_parsing_and_families_html(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
 ) -> Markup:
     only = STUDY.protocol.rule.options
@@ -235,7 +252,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
                 parts.append(
                     judge_row(key, value=simulation_default(key) if given is None else given)
                 )
-        weights = ", ".join(f"{w:g}" for w in judge.get(SIMULATION.slot_weights.name) or ())
+        weights = _list_text(judge.get(SIMULATION.slot_weights.name))
         seed = controls.integer_input(f"{field}.{JUDGE.seed}", judge.get(JUDGE.seed.name, 0))
         parts += [
             judge_row(SIMULATION.slot_weights, value=weights),
@@ -269,7 +286,8 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
 
 def address_rows(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     """HTML rows for address and model of an endpoint. Models with a known price are suggested,
-    except for an address of no known provider and for a server on this machine."""
+    except for an address of no known provider or in a private network (such as this machine).
+    `field`: "judge." with the judge's index, or "extraction"; `name`: the judge's name."""
     url, key, model = judge_address(judge), JUDGE.base_url, JUDGE.model
     other = provider_of(judge) == OTHER_ADDRESS
     example = "http://localhost:8000/v1" if other else key.rule.placeholder
@@ -286,8 +304,8 @@ def address_rows(judge: Mapping[str, Any], field: str, name: str) -> list[Markup
 
 
 def typed_key_row(field: str, name: str, url: str) -> Markup:
-    """HTML field for the key of an endpoint, with the host to which the key is sent; disabled until
-    there is an address."""
+    """HTML field for the key of the endpoint at `url`, with the host to which the key is sent;
+    disabled if `url` is empty. `field`: "judge." with the judge's index, or "extraction"."""
     where = origin_of(url) or "this address"
     hint = f"the key is sent to {where} only; it is held in memory, never in a file, link or export"
     if not url:

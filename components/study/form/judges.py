@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from components.html.format import dollars
 from components.html.markup import EMPTY, Markup, join
 from components.html.pieces import notice_html, status_badge
+from components.html.run_progress import reply_ending
 from components.html.templates import macros
 from components.study.file import judge_entries as entries
 from components.study.file.controls import controls
@@ -99,7 +100,10 @@ def _judge_text(judge: Mapping[str, Any]) -> str:
 def _price_text(judge: Mapping[str, Any]) -> str:
     price = judge.get(JUDGE.price.name)
     if isinstance(price, Mapping):
-        sent, back = (float(price.get(k) or 0) for k in (PRICE.input.name, PRICE.output.name))
+        try:
+            sent, back = (float(price.get(k) or 0) for k in (PRICE.input.name, PRICE.output.name))
+        except (TypeError, ValueError):
+            return "price unknown"
         if not sent and not back:
             return "free"
     else:
@@ -112,8 +116,7 @@ def _price_text(judge: Mapping[str, Any]) -> str:
 
 def test_result_html(check: JudgeCheck) -> Markup:
     """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
-    reply, read, verdict = " ".join(check.reply.split()), check.read, check.read.verdict
-    end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
+    end, read, verdict = reply_ending(check.reply, 220), check.read, check.read.verdict
     text = f"{check.seconds:.1f} s"
     text += f", parsed by the rule {read.rule}" if read.rule and verdict else ""
     text += ": " + (f"“{end}”" if end else read.detail or "no reply")
@@ -148,7 +151,8 @@ def judge_drawer(
 ) -> Markup:
     """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
     holds three kinds of results: of a judge's test call (under its name), the models at an address
-    (under `models_key(address)`), and this machine's model servers (under LOCAL_SERVERS)."""
+    (under `models_key(address)`), and this machine's model servers (under LOCAL_SERVERS).
+    `numbers`: forecast of each judge's calls; None without a plan."""
     place = int(state.judge) if state.judge.isdigit() else -1
     if state.panel != "judge" or not 0 <= place < len(study.judges):
         return controls.form_part(seen=state.last_change)
@@ -179,7 +183,8 @@ def models_key(address: str) -> str:
 def _list_local_models(
     judge: Mapping[str, Any], place: int, servers: Sequence[LocalServer] | None
 ) -> list[tuple[str, str, list[Any]]] | None:
-    """Title, name of the list and models of each server on this machine; None before a search."""
+    """Title, name of the list and models of each server on this machine; None before a search.
+    `place`: index of the judge for which a model is chosen."""
     if servers is None:
         return None
     current = judge.get(JUDGE.model.name)
@@ -202,7 +207,7 @@ def _list_providers() -> list[tuple[str, str, str]]:
 def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
     """HTML of the chosen provider's key field and list of models, or of the button that requests
     the list. For "Other address" the fields for address and model come first; without an address
-    there is no button."""
+    there is no button. `place`: index of the judge; `tested`: see `judge_drawer`."""
     address, name = judge_address(judge), judge_name(judge)
     rows: Sequence[Markup] = [typed_key_row(f"judge.{place}", name, address)]
     if entries.provider_of(judge) == OTHER_ADDRESS:

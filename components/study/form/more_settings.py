@@ -23,7 +23,7 @@ from judges.judge_errors import PlanError
 from judges.operations.image_descriptions import build_describe_plan
 from judges.planning.forecast import make_forecast
 from judges.rendering.prompt import load_prompt
-from judges.security.key_consents import Consents, Pair, user_consents
+from judges.security.key_consents import Consents, KeyDestination, user_consents
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError
 from studies.files.upload_names import original_name
@@ -54,7 +54,8 @@ def study_question(study: LenientStudy) -> str:
 
 
 def consent_notices(study: Study) -> Markup:
-    """HTML notice and button for each pair of environment variable and host without consent."""
+    """HTML notice and button for each pair of environment variable and host to which the study
+    would send the variable's key without the user's consent; empty in public mode."""
     if is_public():
         return EMPTY
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
@@ -62,11 +63,11 @@ def consent_notices(study: Study) -> Markup:
     return join(
         html.consent(notice_html("warn", f"This study wants to send ${pair.variable} to "
                                  f"{pair.origin}.", told), pair)
-        for pair in user_consents().missing(judges)
+        for pair in user_consents().missing_destinations(judges)
     )  # fmt: skip
 
 
-def allow_key(consents: Consents, pair: Pair) -> Markup:
+def store_key_consent(consents: Consents, pair: KeyDestination) -> Markup:
     """Store the user's consent to send the key in an environment variable to a host; return an
     error notice if that fails, else empty HTML."""
     try:
@@ -139,7 +140,7 @@ def more_settings(preview: StudyPreview, state: FormState) -> Markup:
 
 
 def settings_text(study: LenientStudy) -> str:
-    """The settings with their values in one line, as heading of the expandable part."""
+    """The main settings with their values in one line, as heading of the expandable part."""
     orders = {"both": "both orders", "one": "one order", "": "both orders"}
     chosen = study.text_value(*STUDY.orders)
     unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}

@@ -24,12 +24,7 @@ from components.study.file.lenient_study import (
 from components.study.plan.study_preview import StudyPreview
 from judges.planning.forecast import CHARACTERS_PER_TOKEN
 from judges.rendering.prompt import Prompt, load_prompt
-from judges.rendering.prompt_library import (
-    LibraryPrompt,
-    PromptCheck,
-    check_prompt,
-    preview_prompt,
-)
+from judges.rendering.prompt_library import LibraryPrompt, PromptCheck, check_prompt, preview_prompt
 from judges.rendering.template import split_template
 from studies.domain import Item
 from studies.errors import EvenhandError
@@ -110,8 +105,8 @@ def _prompts_by_reference(study: LenientStudy) -> dict[str, LibraryPrompt]:
 
 
 def _judging_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
-    """Names of the judging prompts, those saved by users before the built-in ones; without prompts
-    for image descriptions and extraction."""
+    """Names, as in study files, of the judging prompts in `named`, those saved by users before the
+    built-in ones; without prompts for image descriptions and extraction."""
     judging = [
         n for n, one in named.items() if one.prompt.protocol not in ("describe", "extraction")
     ]
@@ -135,7 +130,8 @@ def prompt_protocols(study: LenientStudy) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class PromptPreview:
-    """Messages of a prompt for one item, as sent to a judge; `fault`: why there are none."""
+    """Messages of a prompt for one item, as sent to a judge; `shown`: the models whose answers they
+    contain, in order; `fault`: why there are no messages."""
 
     messages: Sequence[Mapping[str, Any]]
     shown: tuple[str, ...]
@@ -144,7 +140,7 @@ class PromptPreview:
 
 def current_prompt(study: LenientStudy, state: FormState) -> LibraryPrompt | None:
     """The prompt shown in the drawer: the selected one, else the first of the study that is in the
-    library, else the first file that can be loaded."""
+    library, else the first file that can be loaded; None if there is none."""
     offered, names = available_prompts(study.folder), (state.prompt, *study.prompts)
     for name in names:
         if one := find_prompt(name, offered, study.folder):
@@ -158,7 +154,8 @@ def current_prompt(study: LenientStudy, state: FormState) -> LibraryPrompt | Non
 
 
 def prompt_heading(preview: StudyPreview, state: FormState, prompt: Prompt | None) -> Markup:
-    """HTML heading of the drawer: prompt, item, navigation and view switch."""
+    """HTML heading of the drawer: name of the prompt, selected item, buttons to the previous and
+    next item, and the switch between the contents of the drawer."""
     study, n = preview.lenient_study, len(preview.items)
     at = min(state.item, max(0, n - 1))
     name = prompt.name if prompt else "No prompt"
@@ -190,7 +187,8 @@ def preview_messages(
     preview: StudyPreview, prompt: Prompt | None, item: Item | None
 ) -> PromptPreview:
     """Messages for an item with answers of the study's models, as they would be sent to the study's
-    first judge; with images if any of its judges sees images. Empty without a prompt or an item."""
+    first judge; with images if the study shows them and any of its judges has vision. Empty without
+    a prompt or an item."""
     if prompt is None or item is None:
         return PromptPreview((), ())
     names = _item_contestants(preview, item)

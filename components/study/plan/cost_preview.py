@@ -16,7 +16,7 @@ from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
 from judges.planning.forecast import Forecast, forecast_asks, run_seconds, simulated_judges
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
-from judges.planning.plan_checks import showings_for, why_skipped
+from judges.planning.plan_checks import showings_builder_for, why_skipped
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
@@ -39,6 +39,7 @@ class ForecastByJudge:
     asks: int
     """Number of all calls of the plan, with or without a stored reply."""
     noise: int
+    """Number of noise-floor repeats among all calls."""
     by_judge: Mapping[str, Forecast]
     sampled_asks: int = 0
     stored: int = 0
@@ -47,7 +48,7 @@ class ForecastByJudge:
     """Names of the simulated judges."""
 
     @property
-    def new(self) -> int:
+    def new_asks(self) -> int:
         """Number of calls without a stored reply."""
         return self.asks - self.stored
 
@@ -86,14 +87,14 @@ def count_asks(plan: Plan) -> tuple[int, int]:
     """Number of all calls of a plan, and number of noise-floor repeats among them."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
-        showings_for(prompt): {} for prompt in plan.prompts
+        showings_builder_for(prompt): {} for prompt in plan.prompts
     }
     for shows, by_item in shown.items():
         for showing in shows(plan.study, plan.items):
             total, again = by_item.get(showing.item.id, (0, 0))
             by_item[showing.item.id] = (total + 1, again + showing.noise)
     for prompt in plan.prompts:
-        by_item = shown[showings_for(prompt)]
+        by_item = shown[showings_builder_for(prompt)]
         for item in plan.items:
             if not why_skipped(prompt, item, plan.prompts):
                 total, again = by_item.get(item.id, (0, 0))
@@ -135,8 +136,8 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
 
 
 def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
-    """Number of calls with a stored reply; None without a store, or if the stored study has another
-    plan."""
+    """Number of calls with a stored reply, of the `asks` calls of a plan; None without a store, or
+    if the stored study has another plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
@@ -144,7 +145,8 @@ def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
 
 
 def _sample_plan(plan: Plan, asks: int) -> Plan:
-    """The plan with only a sample of its items, spread evenly over the slice."""
+    """The plan with only a sample of its items, spread evenly over the slice, so that about
+    SAMPLE_ASKS of its `asks` calls are left."""
     wanted = max(2, round(len(plan.items) * SAMPLE_ASKS / asks))
     return replace(plan, items=sample_evenly(plan.items, wanted))
 
@@ -155,15 +157,15 @@ def sample_evenly(items: Sequence[Item], wanted: int) -> tuple[Item, ...]:
     return tuple(items[int(k * step)] for k in range(min(wanted, len(items))))
 
 
-def _scale_forecast(one: Forecast, by: float) -> Forecast:
+def _scale_forecast(forecast: Forecast, factor: float) -> Forecast:
     return replace(
-        one,
-        asks=round(one.asks * by),
-        prompt_tokens=round(one.prompt_tokens * by),
-        completion_tokens=round(one.completion_tokens * by),
-        cached_tokens=round(one.cached_tokens * by),
-        dollars=None if one.dollars is None else one.dollars * by,
-        seconds=None if one.seconds is None else one.seconds * by,
+        forecast,
+        asks=round(forecast.asks * factor),
+        prompt_tokens=round(forecast.prompt_tokens * factor),
+        completion_tokens=round(forecast.completion_tokens * factor),
+        cached_tokens=round(forecast.cached_tokens * factor),
+        dollars=None if forecast.dollars is None else forecast.dollars * factor,
+        seconds=None if forecast.seconds is None else forecast.seconds * factor,
     )
 
 
@@ -184,7 +186,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     part = f", estimated from {count(numbers.sampled_asks)} calls" if numbers.sampled_asks else ""
     return kpi_strip(
         [
-            Kpi("Calls", count(numbers.new), note=again),
+            Kpi("Calls", count(numbers.new_asks), note=again),
             Kpi("Tokens", amount, unit, f"{sent} in, {back} out{part}"),
             _dollars_kpi(study, numbers),
             _time_kpi(numbers),
@@ -193,8 +195,9 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 
 def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
-    """Key figure: the smallest first-position share above 50 % that one judge with one prompt
-    detects with 80 % power, if verdicts on one item correlate by ASSUMED_CORRELATION."""
+    """Key figure: the smallest first-position share of one judge with one prompt, above 50 %, that
+    is detected with 80 % power, if verdicts on one item correlate by ASSUMED_CORRELATION; a dash if
+    even 100 % is not detected."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
@@ -256,13 +259,14 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
 
 
 def run_button_text(numbers: ForecastByJudge) -> str:
-    """Label of the run button: number of new calls, number of stored calls, and price."""
+    """Label of the run button: number of new calls, number of stored calls, and price; or that all
+    calls are stored."""
     if not numbers.stored:
         return f"Run {count(numbers.asks, 'call')}, {dollars(numbers.dollars)}"
-    if not numbers.new:
+    if not numbers.new_asks:
         return f"All {count(numbers.asks, 'call')} stored: show them"
     return (
-        f"Run {count(numbers.new, 'new call')} ({count(numbers.stored)} stored), "
+        f"Run {count(numbers.new_asks, 'new call')} ({count(numbers.stored)} stored), "
         f"{dollars(numbers.dollars)}"
     )
 

@@ -1,7 +1,7 @@
 """Cache of records that were read from files.
 
-What nobody has used for a while is deleted, so that the records of a visitor who left do not stay
-in memory.
+A value that was not used for a while is deleted, so that the records of a visitor who left do not
+stay in memory.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class IdleCache:
         for key, used in list(self._last_uses.items()):
             if used <= latest:
                 self._last_uses.pop(key, None)
-                self._values.drop(key)
+                self._values.drop_study(key)
 
     def _schedule_deletion(self) -> None:
         """Start a timer that deletes idle values, and starts again until no value is left; do

@@ -15,7 +15,7 @@ from typing import Final
 from components.server.access import current_access
 from judges.judge_errors import PlanError
 from judges.money.host_key import load_host_key
-from judges.planning.plan_checks import showings_for
+from judges.planning.plan_checks import showings_builder_for
 from judges.rendering.prompt import Prompt
 from judges.security.endpoint_rules import check_url
 from studies.domain import Item, JudgeSpec
@@ -47,7 +47,7 @@ def check_data_source(spec: DataSpec, folder: Path) -> None:
         inside = ".." not in parts and len(parts) > 1 and not set(name) & set("*?[")
         inside = inside or name.startswith(HUB_PREFIX)
         if name.startswith(f"{UPLOADS_FOLDER}/"):
-            inside = inside and not _has_link(folder, name)
+            inside = inside and not _has_symbolic_link(folder, name)
         if name not in BUILT_IN_SOURCES and not (name.startswith(ALLOWED_PREFIXES) and inside):
             raise StudyError(
                 f"data.source: {name!r} is a file of the machine that runs this page; upload "
@@ -55,7 +55,7 @@ def check_data_source(spec: DataSpec, folder: Path) -> None:
             )
 
 
-def _has_link(folder: Path, name: str) -> bool:
+def _has_symbolic_link(folder: Path, name: str) -> bool:
     """Whether a symbolic link lies on the way from `folder` to a file, or inside a named folder."""
     path = folder / name
     on_the_way = path.resolve() != folder.resolve() / name
@@ -70,7 +70,7 @@ def check_prompts_and_judges(study: Study) -> None:
     for name in study.prompts:
         path = PurePath(name)
         own = name.startswith(PROMPTS_PREFIX) and ".." not in path.parts
-        if path.suffix and (not own or _has_link(study.folder, name)):
+        if path.suffix and (not own or _has_symbolic_link(study.folder, name)):
             raise StudyError(
                 f"prompts: {name!r} is a file of this server; write the prompt in the editor"
             )
@@ -129,7 +129,7 @@ def _count_calls_per_judge(
 ) -> float:
     """Number of calls of one judge with one prompt; if there are `enough` or more, an estimate from
     the first `enough` calls."""
-    seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
+    seen = [s.item.id for s in islice(showings_builder_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)
     whole = [item for item in seen if item != seen[-1]]  # the last one is cut off

@@ -1,7 +1,8 @@
 """Load the data of a study file, select the slice and build the plan; if a step fails, keep its
 error.
 
-Loaded records are cached until their files change, on a public page for a minute without use.
+Loaded records are cached until their files change, or half an hour (on a public page, a minute)
+passes without use.
 """
 
 from __future__ import annotations
@@ -128,6 +129,7 @@ def plan_from_text(text: str, folder: Path) -> Plan:
 
 
 def _load_records_to_judge(spec: DataSpec, folder: Path) -> LoadedSource:
+    """Load all records of a source; StudyError if they are verdicts without answers to judge."""
     loaded = load_records(spec, folder)
     _check_has_answers(loaded)
     return loaded

@@ -41,7 +41,8 @@ class Blocker:
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
-    """All reasons why the study cannot be run, in the order of the steps; empty if it can run."""
+    """The reasons why the study cannot be run, in the order of the steps, without missing keys
+    (`key_blockers`); empty if there are none."""
     study = preview.lenient_study
     if study.parse_error:
         return [
@@ -66,7 +67,7 @@ def find_blockers(preview: StudyPreview) -> list[Blocker]:
 
 
 def key_blockers(study: LenientStudy) -> list[Blocker]:
-    """One reason for each judge that needs a key and has none on this machine."""
+    """One reason for each judge whose key must be typed (`needs_typed_key`)."""
     return [
         Blocker(2, f"{judge_name(judge)} has no key", f"{judge_name(judge)} has no key.",
                 "Use this key", key_of=judge_name(judge), key_url=judge_address(judge))

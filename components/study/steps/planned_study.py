@@ -42,9 +42,10 @@ class PlannedStudy:
     available: int
     """Number of questions that pass the filters, whether or not they are in the sample."""
     measured: PrecisionPlan | None = None
-    """Variance components measured on the stored verdicts of the study; None until there are enough
-    verdicts."""
+    """Variance components measured on the stored verdicts of the study; None with too few verdicts,
+    or more than MAX_MEASURED."""
     stored: int = 0
+    """Number of stored replies from which `measured` was computed; 0 if it is None."""
 
     @property
     def compares_pairs(self) -> bool:
@@ -90,8 +91,8 @@ class PlannedStudy:
     def call_price(self) -> float | None:
         """Mean dollars of a call; None if a price is unknown."""
         # A plan whose calls are all stored costs nothing; further calls would.
-        priced = self.numbers if self.numbers.new else forecast_by_judge(self.plan)
-        return None if priced.dollars is None else priced.dollars / max(1, priced.new)
+        priced = self.numbers if self.numbers.new_asks else forecast_by_judge(self.plan)
+        return None if priced.dollars is None else priced.dollars / max(1, priced.new_asks)
 
     def cost_of(self, calls: float) -> float | None:
         return None if self.call_price is None else self.call_price * calls
@@ -129,8 +130,8 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Mean number of comparisons of one judge with one prompt on one question; a pair in both
-    orders, and its repeats, is one comparison."""
+    """Mean number of comparisons of one judge with one prompt on one question, at least 1; a pair
+    in both orders, with its repeats, is one comparison."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1

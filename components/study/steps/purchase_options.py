@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import count, dollars, number, share
+from components.html.format import count, dollars, number, share, slot_name
 from components.html.markup import Markup
 from components.html.templates import macros
 from components.study.file.lenient_study import LenientStudy, available_prompts
@@ -37,9 +37,10 @@ _SOURCES: Final = {
 @dataclass(frozen=True, slots=True)
 class PurchaseOption:
     """One way to narrow the interval: text, additional calls, width of the interval afterwards, and
-    the change of the form made by its button Add."""
+    the change of the form made by its button Add (None: no button)."""
 
     facet: str
+    """Source of variance that the option reduces, such as ITEM or JUDGE."""
     text: str
     calls: int
     width: PlannedWidth
@@ -50,9 +51,9 @@ class PurchaseOption:
 
 
 def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[PurchaseOption]:
-    """List the additions that can be made: further questions, a judge, a prompt of the library that
-    fits the study, a repeat; and, if the study has both orders and the data have enough questions,
-    twice the questions in one order."""
+    """List the additions that can be made: further questions (without a button if the data have no
+    more), a judge, a prompt of the library that fits the study, a repeat; and, if pairs are judged
+    in both orders and the data have enough questions, twice the questions in one order."""
     plan, asks, assumed = planned.plan, planned.numbers.asks, planned.measured is None
     now, judges, prompts = len(plan.items), planned.size.judges, len(plan.prompts)
     repeats, left = plan.study.repeats, planned.available - now
@@ -99,11 +100,11 @@ def _further_prompt(
     several, it is the one most like the first prompt in name and verdict format."""
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
-    def unlike(entry: LibraryPrompt) -> tuple[bool, bool]:
+    def dissimilarity(entry: LibraryPrompt) -> tuple[bool, bool]:
         family = first.name.partition("-")[0]
         return entry.prompt.name.partition("-")[0] != family, entry.prompt.verdict != first.verdict
 
-    for entry in sorted(available_prompts(study.folder), key=unlike):
+    for entry in sorted(available_prompts(study.folder), key=dissimilarity):
         one = entry.prompt
         if one.name in own or one.protocol != first.protocol or one.name == NEEDS_PROBABILITIES:
             continue
@@ -114,7 +115,7 @@ def _further_prompt(
 
 def _ordinal(n: int) -> str:
     words = ("first", "second", "third", "fourth", "fifth")
-    return words[n - 1] if n <= len(words) else f"{n}th"
+    return words[n - 1] if n <= len(words) else slot_name(n - 1)
 
 
 # ---------------------------------------------------------------------------------- HTML

@@ -28,7 +28,8 @@ Mark = Literal["done", "todo", "wrn"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the form: number, title, summary, state (`mark`), and panel shown by a click."""
+    """One step of the form: number, title, summary, state (`mark`: done, to do, or with a warning),
+    and CSS selector of the panel that a click shows."""
 
     number: int
     title: str
@@ -88,7 +89,7 @@ def _judge_and_prompt_summary(study: LenientStudy) -> str:
 
 
 def _format_new_calls(numbers: ForecastByJudge) -> str:
-    return count(numbers.new, "new call" if numbers.stored else "call")
+    return count(numbers.new_asks, "new call" if numbers.stored else "call")
 
 
 def cost_strip(
@@ -103,7 +104,7 @@ def cost_strip(
     unpriced = [
         (str(place), judge_name(judge))
         for place, judge in enumerate(study.judges)
-        if judge_name(judge) in unknown and numbers.new
+        if judge_name(judge) in unknown and numbers.new_asks
     ]
     reasons = _reasons_html(missing, met_conditions(preview)) if missing else ""
     return controls.form_part(
@@ -143,9 +144,9 @@ def _call_factors_text(plan: Plan, numbers: ForecastByJudge) -> str:
 
 
 def _list_cost_details(plan: Plan, numbers: ForecastByJudge) -> list[str]:
-    per_call = (numbers.prompt_tokens + numbers.completion_tokens) / max(1, numbers.new)
+    per_call = (numbers.prompt_tokens + numbers.completion_tokens) / max(1, numbers.new_asks)
     parts = [_call_factors_text(plan, numbers)]
-    if numbers.new:
+    if numbers.new_asks:
         parts.append(f"{tokens(per_call)} tokens a call on average")
     cost, budget = numbers.dollars, plan.study.budget_usd
     if budget is not None and cost is not None:

@@ -42,7 +42,7 @@ def _width_curve_svg(planned: PlannedStudy, canvas: Canvas) -> Markup:
     halves = [planned.width(items=n).half for n in grid]
     rows = _half_width_ticks(halves[0])
     y, x = canvas.vertical_scale(0.0, rows[-1]), canvas.horizontal_scale(0.0, last)
-    parts = svg_pieces.axes(
+    parts = svg_pieces.svg_axes(
         canvas, rows, y, [(x(n), count(n)) for n in _question_number_ticks(last)], "questions"
     )
     line = " ".join(f"{x(n):.1f},{y(half):.1f}" for n, half in zip(grid, halves, strict=True))
@@ -55,6 +55,9 @@ def _width_curve_svg(planned: PlannedStudy, canvas: Canvas) -> Markup:
 def _size_mark_svg(
     planned: PlannedStudy, canvas: Canvas, x: Scale, y: Scale, questions: int, times: int
 ) -> Sequence[Markup]:
+    """SVG of a point on the curve at `questions`, which is `times` the planned number, and of its
+    label: half-width in points and, if `times` is above 1 and the canvas wide, the additional
+    cost."""
     half = planned.width(items=questions).half
     place, height = x(questions), y(half)
     kind = "d" if times == 1 else "q"

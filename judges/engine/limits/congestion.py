@@ -164,7 +164,8 @@ class TrialCalls:
         self._in_flight = started
 
     def record_end(self, started: float, *, accepted: bool) -> bool:
-        """Record the end of a trial call; return whether enough trial calls were accepted."""
+        """If the call that started at `started` is the trial call in flight, record its end and
+        return whether enough trial calls were accepted; else return False."""
         if not self.active or started != self._in_flight:
             return False
         self._in_flight = None

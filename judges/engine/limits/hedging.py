@@ -20,7 +20,7 @@ class HedgeBudget:
     calls: int = 0
     hedges: int = 0
 
-    def take(self) -> bool:
+    def take_hedge(self) -> bool:
         """Return whether one more hedged attempt is allowed, and count it if it is."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
@@ -29,7 +29,7 @@ class HedgeBudget:
 
 
 class HedgeableCall(Protocol):
-    """Interface of the attempts at one ask, as far as `race` uses it."""
+    """Interface of the attempts at one ask, as far as `race_with_hedge` uses it."""
 
     attempt: int | None
 
@@ -45,17 +45,18 @@ C = TypeVar("C", bound=HedgeableCall)
 Background = Callable[["asyncio.Task[Any]"], None]
 
 
-async def race(
+async def race_with_hedge(
     first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
 ) -> tuple[C, Any]:
-    """Run the attempts `first`; if they become slow, also a second attempt at the same ask. Return
-    `first` or the second, whichever is answered first, and its outcome.
+    """Run the attempts `first`; if they become slow and `budget` allows it, also a second attempt
+    at the same ask. Return `first` or the second, whichever is answered first, and its outcome.
 
-    The other attempt is billed too, so it continues: its task is passed to `background`.
+    The other attempt is billed too, so it continues, unless it was not sent yet: its task is passed
+    to `background`.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)
-    if one.done() or not budget.take():
+    if one.done() or not budget.take_hedge():
         return first, await _await_or_cancel(one)
     second = make_second()
     two = asyncio.create_task(second.run_hedge())

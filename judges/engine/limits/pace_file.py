@@ -24,8 +24,8 @@ LOCK_SECONDS: Final = 0.0005
 
 class PaceSlot:
     """One record in the file, for one endpoint with one API key; `endpoint` is a text of the two. A
-    hash of this text determines the record's place in the file; if another endpoint's record is
-    there already, no values are shared."""
+    hash of this text determines the record's place in the file; if another endpoint's record,
+    changed in the last ten minutes, is there already, no values are shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()
@@ -74,8 +74,8 @@ class PaceSlot:
 
 
 def open_pace_slot(path: Path, endpoint: str) -> PaceSlot | None:
-    """Open the record of an endpoint in the file; None if this system cannot share and lock
-    files."""
+    """Open the record of an endpoint in the file; None on Windows, or if the file cannot be opened
+    or shared."""
     if sys.platform == "win32":
         return None
     try:

@@ -36,7 +36,7 @@ class PacedStarts:
         self._changes = 0
 
     def refresh(self, now: float) -> None:
-        """Load the shared values if another process has changed them."""
+        """Load the shared values if another process has changed them in the last STALE_SECONDS."""
         if self._slot is not None and self._slot.changes != self._changes:
             with self._slot.lock() as locked:
                 if locked:
@@ -130,4 +130,4 @@ class PacedStarts:
         self.cooldown_start = max(self.cooldown_start, start)
         self.cooldown_end, self._next_start = max(self.cooldown_end, end), next_start
         self._refusals = refusals
-        self.estimate.load(values)
+        self.estimate.set_values(values)

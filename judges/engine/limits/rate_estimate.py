@@ -70,11 +70,11 @@ class RateEstimate:
         self._window_successes = 0
 
     def values(self) -> list[float]:
-        """All attributes as numbers, to be shared with other processes."""
+        """All attributes as numbers (None as NaN), to be shared with other processes."""
         return [math.nan if value is None else float(value) for value in vars(self).values()]
 
-    def load(self, values: Sequence[float]) -> None:
-        """Replace all attributes by the values of another process."""
+    def set_values(self, values: Sequence[float]) -> None:
+        """Replace all attributes by the numbers that `values` returned in another process."""
         for name, value in zip(vars(self), values, strict=False):
             setattr(self, name, value)
         self.rate = None if math.isnan(values[0]) else values[0]
@@ -106,7 +106,8 @@ class RateEstimate:
 
         The first refusal sets the rate to at most 85 % of `guess`. Later refusals set it to 97 % of
         the measured limit or, if too few calls were accepted to measure a limit, to at most 85 % of
-        the current rate. If the limit is doubtful, a much higher rate is tried instead.
+        the current rate. If the limit is doubtful, a much higher rate is tried instead; during such
+        a trial refusals are only counted, until they outnumber the accepted calls and end it.
         """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
@@ -123,7 +124,7 @@ class RateEstimate:
             return
         self._refused += 1
         self._accepted += calls
-        if self._is_doubtful():
+        if self._refusals_may_have_other_cause():
             self._start_trial()
             return
         self._add_interval(calls, seconds)
@@ -141,7 +142,7 @@ class RateEstimate:
         self._measured_seconds = weight * self._measured_seconds + seconds
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
-    def _is_doubtful(self) -> bool:
+    def _refusals_may_have_other_cause(self) -> bool:
         """Whether many calls are refused although the rate is less than half of the rate before it
         was limited, so that the refusals may have another cause."""
         assert self.rate is not None
@@ -156,7 +157,8 @@ class RateEstimate:
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 
     def _end_trial(self, now: float) -> None:
-        """Return to the measured limit, because calls at the higher rate were refused."""
+        """Return to 97 % of the limit assumed before the trial, because calls at the higher rate
+        were refused."""
         self.probing, self.rate = False, DECREASE * self._base
         self._window_start, self._window_successes, self._refused = now, 0, 0
 
@@ -165,7 +167,8 @@ class RateEstimate:
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured_rate(self) -> None:
-        """Set the limit between the lowest and the highest value that fit the refusals.
+        """Set the assumed limit between the lowest and the highest value that fit the refusals, and
+        the rate to 97 % of it.
 
         Lowest: accepted calls divided by the whole time. Highest, about: accepted calls divided by
         the time outside cool-downs (waits after a refusal).

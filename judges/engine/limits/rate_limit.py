@@ -27,9 +27,10 @@ refusal makes them wait again, even if refusals are rare."""
 class EndpointLimiter:
     """Limits the calls to one endpoint; shared by all workers and runs that call this endpoint.
 
-    The limit on calls in flight doubles after as many successful calls as the limit itself. After
-    the first congestion it grows by 1 instead, and each congestion multiplies it by 0.7. Congestion
-    means that the share of failed calls grows with the load; failures at a constant share count as
+    The limit on calls in flight, once reached, doubles after as many successful calls as the limit
+    itself, up to `ceiling`. After the first congestion it doubles only up to the highest limit at
+    which calls succeeded, then grows by 1; each congestion multiplies it by 0.7. Congestion means
+    that the share of failed calls grows with the load; failures at a constant share count as
     transient faults.
 
     After a first refusal (HTTP 429) all calls wait, except trial calls, made one at a time. The
@@ -75,7 +76,8 @@ class EndpointLimiter:
         return max(0.0, self._pace.cooldown_end - self._clock())
 
     def is_before_cooldown(self, started: float) -> bool:
-        """Whether a cool-down that has not ended began after the call that started at `started`."""
+        """Whether a cool-down began at or after `started`, the start time of a call, and has not
+        ended."""
         return self.cooldown_left > 0 and started <= self._pace.cooldown_start
 
     @property
@@ -85,13 +87,14 @@ class EndpointLimiter:
 
     @property
     def throttled_rate(self) -> float | None:
-        """The limit in calls per second if calls wait although more may be in flight, else None."""
+        """The limit in calls per second if calls wait although more may be in flight; None if no
+        call waits for this reason, or there is no such limit."""
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 
     async def acquire(self, closed: Callable[[], bool], run: object = None) -> float | None:
         """Wait until a call may start; return its start time, to be passed to `release`. Waiting
-        calls of several runs take turns.
+        calls of different runs (`run` identifies the run) take turns.
 
         Returns None as soon as `closed()` is true, so that a cool-down of minutes does not delay a
         stop or a pause.
@@ -109,7 +112,8 @@ class EndpointLimiter:
         self._pace.close()
 
     def raise_ceiling(self, ceiling: int) -> None:
-        """Allow more calls in flight, because another run uses this endpoint too."""
+        """Allow up to `ceiling` calls in flight, if that is more than before, because another run
+        uses this endpoint too."""
         self.ceiling = max(self.ceiling, ceiling)
         self.limit = (
             max(self.limit, float(min(START_LIMIT, self.ceiling))) if self._doubling else self.limit
@@ -238,16 +242,16 @@ class EndpointLimiter:
             self._trials.stop()
         if not same_burst:
             self._pace.cooldown_start = now
-            wait = self._default_cooldown() if wait is None else wait
+            wait = self._next_default_cooldown() if wait is None else wait
         if limited and persistent and (not same_burst or estimate.rate is None):
             wait = wait or 0.0
             self._pace.record_refusal(now, self.limit / max(wait, 1.0), wait)
             self._refusals.clear()
         self._pace.cooldown_end = max(self._pace.cooldown_end, now + (wait or 0.0))
 
-    def _default_cooldown(self) -> float:
-        """Return the cool-down in seconds after a refusal (HTTP 429) without a waiting time: half a
-        second, doubled (up to MAX_COOLDOWN) at each further refusal until a call succeeds."""
+    def _next_default_cooldown(self) -> float:
+        """Count a refusal (HTTP 429) without a waiting time, and return its cool-down in seconds:
+        half a second, doubled (up to MAX_COOLDOWN) at each refusal until a call succeeds."""
         self._refusals_in_a_row += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals_in_a_row - 1)))
 

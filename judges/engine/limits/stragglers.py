@@ -55,6 +55,7 @@ def _length_group(length: int) -> int:
 
 
 def describe_slow_calls(ages: list[float], usual: float) -> str:
-    """Return a line such as "2 calls are slow: 95 s, usual 4 s"."""
+    """Return a line such as "2 calls are slow: 95 s, usual 4 s". `ages`: seconds since the start of
+    each slow call, of which the largest is shown; `usual`: the median duration in seconds."""
     count = "1 call is" if len(ages) == 1 else f"{len(ages)} calls are"
     return f"{count} slow: {max(ages):.0f} s, usual {usual:.2g} s"

@@ -2,10 +2,11 @@
 
 A verdict is drawn step by step; the first step that applies decides. With probability `first_bias`:
 the first slot, or a slot drawn with `slot_weights`. With probability `self_preference`: the answer
-of the judge's own model family. With probability |`length_preference`|: the longest answer (if
-negative: the shortest). With probability `tie_rate`: a tie. Otherwise: the truly better answer with
-probability `accuracy`, else another; if all are equally good, one drawn uniformly. Before all this,
-with probability `unreadable_rate`, the reply names no answer.
+of the judge's own model family, if only one answer is of it. With probability
+|`length_preference`|: the longest answer (if negative: the shortest), if no other has the same
+length. With probability `tie_rate`: a tie. Otherwise: the truly better answer with probability
+`accuracy`, else another; if all are equally good, one drawn uniformly. Before all this, with
+probability `unreadable_rate`, the reply names no answer.
 
 In five-level formats a win is "much better" with probability `much_rate`; if this is not set, when
 the true preference is "much better". In prompts that grade the options first, the verdict
@@ -26,7 +27,7 @@ from judges.models.simulation import simulated_scores as scores
 from judges.rendering.messages import PromptInputs
 from studies.domain import BY_DESIGN, Usage
 from studies.frames.arrangement import parse_arrangement
-from studies.frames.truth import best_answers, better_answer
+from studies.frames.known_answers import best_answers, better_answer
 
 
 class SimulatedModel:
@@ -53,7 +54,7 @@ class SimulatedModel:
         if call.prompt.verdict in scores.SCORING_FORMATS:
             text = scores.write_scores(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
-        if scores.is_graded(settings) and len(call.inputs.shown) == 2:
+        if scores.has_graded_replies(settings) and len(call.inputs.shown) == 2:
             return _write_graded_reply(call, scores.draw_logit(call.inputs, settings, rng), usage)
         pick = self._draw_pick(call, settings, rng)
         return _write_reply(call, pick, usage, rng)
@@ -91,8 +92,8 @@ def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
 
 def _pick_by_quality(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
     slots = range(len(inputs.shown))
-    truth = scores.true_winner(inputs, str(settings.get("seed", 0)))
-    names = best_answers(inputs.item.human, inputs.shown) if truth == "tie" else (truth,)
+    winner = scores.true_winner(inputs, str(settings.get("seed", 0)))
+    names = best_answers(inputs.item.human, inputs.shown) if winner == "tie" else (winner,)
     right = [inputs.shown.index(name) for name in names if name is not None]
     if not right:
         return rng.choice(slots)
@@ -164,13 +165,14 @@ def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeRep
         return JudgeReply(
             text, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
         )
-    margin = 2 if scores.is_strong(logit, call.judge.simulation) else 1
+    margin = 2 if scores.is_much_better(logit, call.judge.simulation) else 1
     text = verdict_sentence(format.name, label, labels, margin)
     return JudgeReply(text, finish="stop", usage=usage, model="simulated")
 
 
 def _draw_margin(call: JudgeCall, pick: int, rng: random.Random) -> int:
-    """Draw the margin of the picked answer: 1 for better, 2 for much better."""
+    """Draw the margin of the picked answer: 1 for better, 2 for much better; always 1 unless the
+    prompt's format has five levels."""
     if call.prompt.verdict not in _FIVE_LEVEL_FORMATS:
         return 1
     settings, shown = call.judge.simulation, call.inputs.shown
@@ -195,7 +197,8 @@ def _draw_logprobs(
 
 
 def verdict_sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
-    """Return the text that states a verdict in the given format."""
+    """Return the text that states a verdict in the given format. `label` is the label of the picked
+    answer, or the format's word for a tie; `margin` is 0 for a tie, 1 better, 2 much better."""
     if format in _FIVE_LEVEL_FORMATS:
         other = next(name for name in sorted(labels) if name != label)
         level = f"{label}{'>' * margin}{other}" if margin else "A=B"

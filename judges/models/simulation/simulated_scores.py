@@ -9,10 +9,10 @@ by `first_points` steps.
 
 Graded replies to pairs: the logit for the answer shown first is ±`graded_signal` (+ if this answer
 is truly better, − if the other is, 0 if neither) + `graded_first` + noise with the standard
-deviation `graded_noise`. If the verdict is read from probabilities, the first label gets
-1/(1 + exp(−logit)). In five-level formats, |logit| ≥ `graded_much` means "much better". In other
-formats only the sign of the logit counts. The expected agreement of every remedy therefore has a
-closed form.
+deviation `graded_noise`. If the verdict is read from probabilities, the label of the answer shown
+first gets 1/(1 + exp(−logit)). In five-level formats, |logit| ≥ `graded_much` means "much better".
+In other formats only the sign of the logit counts. The expected agreement of every remedy therefore
+has a closed form.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, POINT_FORMATS, RUBRIC_FORMAT
 from studies.domain import FAIL, PASS, Item
 from studies.frames.arrangement import parse_arrangement
-from studies.frames.truth import TrueWinner, best_answer, better_answer, right_verdicts
+from studies.frames.known_answers import TrueWinner, best_answer, better_answer, right_verdicts
 
 DEFAULT_MEAN: Final = 6.0
 DEFAULT_SPREAD: Final = 2.0
@@ -120,7 +120,7 @@ def _draw_option(
 ) -> str:
     """Draw an option of the scale: the one of the answer's label (without a label, of its quality),
     `severity` steps lower, `raised` steps higher, and moved by noise with a standard deviation of
-    `score_noise` steps."""
+    `score_noise` steps; the result is rounded and stays on the scale."""
     options = call.prompt.options
     values = list(option_values(options).values())
     label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])
@@ -152,8 +152,8 @@ def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
 
 def answer_quality(item: Item, name: str, seed: str = "0") -> float:
     """Return the mean result of a model's answer against the other answers to the item: a win
-    counts 1, a tie 0, a loss -1. If no result is known, return a number drawn for the model from
-    the seed."""
+    counts 1, a tie 0, a loss -1. If no result is known, return a number from -1 to 1 drawn for the
+    model from the seed."""
     others = [other for other in item.responses if other != name]
     winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]
@@ -217,14 +217,14 @@ MAX_LOGIT: Final = 30.0
 only 1e-13."""
 
 
-def is_graded(settings: Mapping[str, Any]) -> bool:
+def has_graded_replies(settings: Mapping[str, Any]) -> bool:
     return "graded_signal" in settings
 
 
 def draw_logit(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> float:
-    """Draw the logit for the answer shown first."""
-    truth = true_winner(inputs, str(settings.get("seed", 0)))
-    side = 0.0 if truth == "tie" else 1.0 if truth == inputs.shown[0] else -1.0
+    """Draw the logit for the answer shown first; if positive, the judge prefers this answer."""
+    winner = true_winner(inputs, str(settings.get("seed", 0)))
+    side = 0.0 if winner == "tie" else 1.0 if winner == inputs.shown[0] else -1.0
     logit = side * float_setting(settings, "graded_signal") + float_setting(
         settings, "graded_first"
     )
@@ -232,22 +232,23 @@ def draw_logit(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Ra
     return max(-MAX_LOGIT, min(MAX_LOGIT, logit))
 
 
-def is_strong(logit: float, settings: Mapping[str, Any]) -> bool:
+def is_much_better(logit: float, settings: Mapping[str, Any]) -> bool:
     """Whether a logit is large enough for the five-level verdict "much better"."""
     return abs(logit) >= float_setting(settings, "graded_much", DEFAULT_MUCH)
 
 
 def label_logprobs(logit: float, labels: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Return the log-probabilities of the two labels, the likelier label last."""
+    """Return the two labels with their log-probabilities, the likelier label last. `logit` is the
+    log-odds of the first label."""
     pairs = [(labels[0], -math.log1p(math.exp(-logit))), (labels[1], -math.log1p(math.exp(logit)))]
     return tuple(sorted(pairs, key=lambda pair: pair[1]))
 
 
 def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
-    """Return the model whose answer is truly better, or "tie". If the truth is unknown, each model
+    """Return the model whose answer is truly better, or "tie". If it is unknown, each model
     has a strength drawn from the seed, and the strongest model is returned."""
-    truth = best_answer(inputs.item.human, inputs.shown)
-    return _strongest_model(inputs.shown, seed) if truth is None else truth
+    winner = best_answer(inputs.item.human, inputs.shown)
+    return _strongest_model(inputs.shown, seed) if winner is None else winner
 
 
 def _strongest_model(shown: Sequence[str], seed: str) -> str:

@@ -1,8 +1,8 @@
 """Confidence sequences: intervals of a share that hold at every moment of a running study.
 
-A usual 95 % interval excludes the true value in 5 % of studies if it is looked at once, and in far
-more studies if it is looked at again and again. A confidence sequence contains the true value at
-all looks together with 95 % probability, so a run may be stopped because of it.
+A usual 95 % interval excludes the true value in 5 % of studies if it is computed once, and in far
+more studies if it is computed again and again during a run. The intervals of a confidence sequence
+all contain the true value with 95 % probability, so a run may be stopped because of one of them.
 """
 
 from __future__ import annotations

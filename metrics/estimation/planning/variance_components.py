@@ -55,14 +55,16 @@ class VarianceComponents:
         return total + (self.repeat or 0.0) / replies
 
     def narrowing(self, facet: str, times: float = 2.0) -> float:
-        """Share by which the interval becomes narrower with `times` as many levels of a facet."""
+        """Share by which the interval becomes narrower with `times` as many levels of a facet (or
+        REPEAT: repeats): 0.29 if its width falls by 29 %."""
         now = self.error_variance()
         if now <= 0:
             return 0.0
         return 1 - float(np.sqrt(self.error_variance({facet: times}) / now))
 
-    def shares(self) -> dict[str, float]:
-        """Share of each effect, such as "item × judge", in the variance of a single reply."""
+    def variance_shares(self) -> dict[str, float]:
+        """Share of each effect, such as "item × judge", in the variance of a single reply; empty if
+        the variance is 0."""
         named = {effect_name(effect): variance for effect, variance in self.effects.items()}
         named[REPEAT] = self.repeat or 0.0
         total = sum(named.values())
@@ -93,10 +95,7 @@ def _facet_rank(name: str) -> tuple[bool, str]:
 
 
 def variance_components(
-    means: Floats,
-    facets: Sequence[str],
-    within: float | None = None,
-    repeats: float = 1.0,
+    means: Floats, facets: Sequence[str], within: float | None = None, repeats: float = 1.0
 ) -> VarianceComponents:
     """Estimate the components from cell means, an array with one axis per facet and no missing
     cells.

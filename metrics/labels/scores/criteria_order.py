@@ -10,12 +10,7 @@ from typing import Any
 import pandas as pd
 
 from metrics.estimation.intervals import unknown_estimate
-from metrics.labels.option_order import (
-    ONE_ORDER_NOTE,
-    OrderEffect,
-    order_effect,
-    rows_by_rater,
-)
+from metrics.labels.option_order import ONE_ORDER_NOTE, OrderEffect, order_effect, rows_by_rater
 from metrics.labels.point_table import ANSWER, chosen_options, point_table, table_scale
 from studies.domain import Estimate, Rater
 
@@ -42,7 +37,7 @@ def criteria_order_effects(frame: pd.DataFrame) -> dict[Rater, CriteriaOrder]:
         return {}
     levels = dict(rows_by_rater(chosen_options(frame)))
     return {
-        rater: _criteria_order(order_effect(own, "criteria", "options"), levels[rater])
+        rater: _build_criteria_order(order_effect(own, "criteria", "options"), levels[rater])
         for rater, own in varied.items()
     }
 
@@ -61,7 +56,7 @@ def criteria_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> CriteriaOrder:
+def _build_criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> CriteriaOrder:
     main = levels[~levels["noise"]]
     count = int(main["place"].max()) + 1
     by_place = {
@@ -82,4 +77,4 @@ def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
     if not len(gap):
         return unknown_estimate(ONE_ORDER_NOTE, "score")
     items = gap.index.get_level_values("item").to_numpy()
-    return table_scale(levels).difference(gap.to_numpy(), items)
+    return table_scale(levels).mean_difference(gap.to_numpy(), items)

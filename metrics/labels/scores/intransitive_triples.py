@@ -75,7 +75,8 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
 
 
 def _list_triples(edges: pd.DataFrame) -> Ints:
-    """Return the rows of the pairs (a, b), (b, c) and (a, c) of each triple a < b < c."""
+    """Return, for each triple of answers a < b < c, the row numbers of its pairs (a, b), (b, c) and
+    (a, c): [triple, 3]."""
     rows = edges[["item", *PAIR]].assign(edge=np.arange(len(edges)))
     first = rows.rename(columns={"one": "a", "other": "b", "edge": "ab"})
     second = rows.rename(columns={"one": "b", "other": "c", "edge": "bc"})
@@ -85,6 +86,8 @@ def _list_triples(edges: pd.DataFrame) -> Ints:
 
 
 def _circular_mask(sign: Floats, corners: Ints) -> np.ndarray:
+    """Mask of the circular triples. `sign` is +1 for a pair whose first answer won, −1 if its
+    second won; `corners` are the triples as in `_list_triples`."""
     ab, bc, ac = sign[corners].T
     found: np.ndarray = (ab == bc) & (ac == -ab)
     return found
@@ -95,7 +98,8 @@ def _pair_codes(edges: pd.DataFrame) -> Ints:
 
 
 def _permuted_shares(sign: Floats, pair: Ints, corners: Ints) -> Floats:
-    """Return the share of circular triples after each permutation of winners between items."""
+    """Return the share of circular triples after each permutation of winners between items. `sign`
+    and `corners` as in `_circular_mask`; `pair` is the code of each row's two models."""
     rng = np.random.default_rng(SEED)
     decided = np.flatnonzero(sign)
     codes, values = pair[decided], sign[decided]

@@ -52,7 +52,8 @@ def score_agreement(
     scores: ArrayLike, labels: ArrayLike, items: ArrayLike, scale: ScoreScale | None = None
 ) -> ScoreAgreement:
     """Estimate the agreement of scores with labels (nan: missing); one row per score, clustered by
-    item. Without `scale`, the scale reaches from the lowest to the highest score or label."""
+    item. Without `scale`, its step is 1 and its span the range of all scores and labels; all
+    estimates are unknown if no score has a label."""
     score, label = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     known = np.isfinite(score) & np.isfinite(label)
     score, label, item = score[known], label[known], np.asarray(items, np.int64)[known]
@@ -64,11 +65,11 @@ def score_agreement(
     found, counts = np.unique(gap, return_counts=True)
     uneven = gap != found[counts.argmax()]
     return ScoreAgreement(
-        mae=scale.distance(np.abs(gap), item),
-        bias=scale.difference(gap, item),
+        mae=scale.mean_distance(np.abs(gap), item),
+        bias=scale.mean_difference(gap, item),
         spearman=_jackknife_score_statistic(score, label, item, _spearman, uneven),
         kendall=_jackknife_score_statistic(score, label, item, _kendall, uneven),
-        within_one=rare_proportion(np.abs(gap) <= 1 + 1e-9, item),
+        within_one=rare_proportion(scale.within_one_step(gap), item),
         quadratic_kappa=_jackknife_score_statistic(score, label, item, quadratic_kappa, gap != 0),
     )
 
@@ -101,8 +102,9 @@ def _jackknife_score_statistic(
     statistic: Callable[[Floats, Floats], float],
     uneven: np.ndarray,
 ) -> Estimate:
-    """Estimate a statistic of scores and labels with a jackknife interval over groups of items.
-    Groups are drawn with a fixed seed, so that the same data give the same interval.
+    """Estimate a statistic of scores and labels with a jackknife interval over groups of items; no
+    interval below three items. Groups are drawn with a fixed seed, so that the same data give the
+    same interval.
 
     `uneven` marks the rows that keep the statistic below 1. If there are few, the interval is at
     least that of a rare share: leaving out items shows nothing of the errors not in the sample.
@@ -133,7 +135,7 @@ def _jackknife_score_statistic(
         replace(found, low=min(low, value), high=min(max(high, value), 1.0)),
         sums[:, 0], sums[:, 1], FEW_DEVIATIONS,
     )  # fmt: skip
-    return replace(found, low=max(found.low or -1.0, -1.0))
+    return replace(found, low=-1.0 if found.low is None else max(found.low, -1.0))
 
 
 def _standard_error_from_groups(left: Floats) -> float:

@@ -41,8 +41,9 @@ class ScoreContradictions:
 def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
     """Compare, for each judge, the mean score of two answers with the verdicts on the pair.
 
-    The winner of a pair is the answer picked more often over all orders, prompts and repeats.
-    Judges without both scores and comparisons of the same answers are left out.
+    The winner of a pair is the answer picked more often over all orders, prompts and repeats. A
+    pair counts once for each prompt that scored both answers. Judges without both scores and
+    comparisons of the same answers are left out.
     """
     pairs = row_selection.select_picks(row_selection.select_pairs(frame))
     if not len(pairs) or not (frame["options"] == 1).any():
@@ -51,7 +52,7 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
     table = table[~table["noise"]].assign(item=_item_names(frame, table))
     # Prompts may have different scales: their scores are averaged only within a prompt.
     scores = table.groupby(["judge", "prompt", "item", "who"])["score"].mean().reset_index()
-    verdicts = _pair_verdicts(pairs)
+    verdicts = _win_balances(pairs)
     both = verdicts.merge(
         scores.rename(columns={"who": "one", "score": "score_one"}), on=["judge", "item", "one"]
     ).merge(
@@ -68,15 +69,16 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
 
 
 def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+    """Return the item id of each row of `table`, the `point_table` of the frame."""
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     names: np.ndarray = np.asarray(rows["item"].astype(str))
     found: np.ndarray = names[table["row"].to_numpy()]
     return found
 
 
-def _pair_verdicts(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return judge, item, two answers in alphabetical order, and balance: wins of the first minus
-    wins of the second."""
+def _win_balances(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each judge, item and pair of models, with the columns judge, item, one and
+    other (the models in alphabetical order) and balance (wins of `one` minus wins of `other`)."""
     first, second = (pairs[name].astype(str).to_numpy() for name in ("first", "second"))
     pick = pairs["pick"].to_numpy()
     ahead = np.where(pick == TIE, 0, np.where(pick == 0, 1, -1))

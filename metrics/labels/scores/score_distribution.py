@@ -86,12 +86,15 @@ def score_distributions(frame: pd.DataFrame) -> dict[Rater, ScoreDistribution]:
     table, chosen = point_table(frame), chosen_options(frame)
     means = dict(rows_by_rater(table[~table["noise"]]))
     return {
-        rater: _build_distribution(own, means[rater])
+        rater: _build_score_distribution(own, means[rater])
         for rater, own in rows_by_rater(chosen[~chosen["noise"]])
     }
 
 
-def _build_distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistribution:
+def _build_score_distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistribution:
+    """Build the distribution of one judge and prompt. `chosen` has a row per chosen option (in a
+    rubric, the level of each criterion; see `chosen_options`) and gives the values and their
+    shares; `table` has a row per verdict (see `point_table`) and gives the mean scores."""
     values = tuple(float(value) for value in np.unique(chosen["score"].to_numpy(np.float64)))
     if len(values) > MAX_VALUES:
         values = ()
@@ -128,13 +131,13 @@ def _expected_scores(table: pd.DataFrame) -> ExpectedScores | None:
         return None
     item, scale = rows["item"].to_numpy(), table_scale(rows)
     return ExpectedScores(
-        scale.mean(rows["expected"].to_numpy(np.float64), item),
-        scale.distance(rows["spread"].to_numpy(np.float64), item),
+        scale.mean_score(rows["expected"].to_numpy(np.float64), item),
+        scale.mean_distance(rows["spread"].to_numpy(np.float64), item),
     )
 
 
 def _mean_score(rows: pd.DataFrame, scale: ScoreScale) -> Estimate:
-    return scale.mean(rows["score"].to_numpy(np.float64), rows["item"].to_numpy())
+    return scale.mean_score(rows["score"].to_numpy(np.float64), rows["item"].to_numpy())
 
 
 def _share_with_score(rows: pd.DataFrame, value: float) -> Estimate:
@@ -155,7 +158,7 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
                 if found.expected
                 else {}
             ),
-            **({"criteria": _expected_level_values(found)} if found.expected_levels else {}),
+            **({"criteria": _expected_levels_as_json(found)} if found.expected_levels else {}),
             "arrangements": {
                 one.name: {
                     "mean": one.mean,
@@ -167,7 +170,7 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _expected_level_values(found: ScoreDistribution) -> dict[str, Any]:
+def _expected_levels_as_json(found: ScoreDistribution) -> dict[str, Any]:
     return {
         name: {"expected": one.mean, "expected_spread": one.spread}
         for name, one in found.expected_levels.items()
@@ -191,14 +194,13 @@ def point_repeats(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
 def _estimate_repeat_variation(deviation: pd.Series, scale: ScoreScale) -> PointRepeats:
     items = deviation.index.get_level_values("item").to_numpy()
     values = deviation.to_numpy(np.float64)
-    return PointRepeats(
-        scale.distance(values, items),
-        proportion(values > _SAME_SCORE, items),
-    )
+    return PointRepeats(scale.mean_distance(values, items), proportion(values > _SAME_SCORE, items))
 
 
 def point_repeats_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the summary's section on repeats, as judge -> prompt -> estimates."""
+    """Build the summary's section on repeated verdicts on single answers: judge -> prompt -> mean
+    standard deviation of the scores (`deviation`) and share of answers with several scores
+    (`several`)."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in point_repeats(frame).items():
         nested.setdefault(judge, {})[prompt] = {

@@ -48,7 +48,7 @@ class LookResult:
         """Kind of the verdicts: comparisons, pass or fail, or scores."""
         return verdict_kind_of(self.frame)
 
-    def calls(self, prompt: str) -> int:
+    def call_count(self, prompt: str) -> int:
         """Number of calls with a prompt on the hold-out, without those on twins."""
         return int((self.frame["prompt"].astype(str) == prompt).sum())
 
@@ -60,22 +60,24 @@ class LookResult:
 @dataclass(frozen=True)
 class AlignmentInputs:
     """The stored split of a study's labelled items into learn and hold-out, its labels by kind, and
-    the latest look for each judge and prompt."""
+    the latest look (comparison of candidates on the hold-out) for each judge and prompt."""
 
     split: LabelSplit
     labels: Mapping[LabelKind, StudyLabels]
     results: tuple[LookResult, ...] = ()
 
     def split_of(self, kind: LabelKind) -> LabelSplit:
-        """Return the split of the items with labels of one kind; the whole split if no look has
-        verdicts of this kind."""
+        """Return the split of the items with labels of one kind; the whole split if no comparison
+        on the hold-out has verdicts of this kind."""
         return (
             self.split.select_items(self.labels[kind].items) if kind in self.labels else self.split
         )
 
 
 def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
-    """Read the split and the looks of a study; None if its labelled items were not split."""
+    """Read the split of a study and, for each judge and prompt, the latest look (comparison of
+    candidates on the hold-out) whose replies are stored; None if its labelled items were not
+    split."""
     split = stored_split(store, name)
     if split is None:
         return None
@@ -101,8 +103,9 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
 def compare_latest_candidates(
     inputs: AlignmentInputs, judge: str, prompt: str
 ) -> tuple[LookResult, CandidateTable | None, PromptAdvice] | None:
-    """Compare the candidates of the latest look for a judge and prompt; None without a look. The
-    table is None if today's prompt has too few usable replies."""
+    """Compare the candidates of the latest look (comparison on the hold-out) for a judge and
+    prompt; None without a look whose replies are stored. The table is None if today's prompt has
+    too few usable replies."""
     found = [o for o in inputs.results if (o.look.judge, o.look.prompt) == (judge, prompt)]
     if not found:
         return None
@@ -116,7 +119,9 @@ def compare_latest_candidates(
 
 
 def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
-    """Build the section `alignment` as nested dictionaries of estimates."""
+    """Build the section `alignment`: "split" (numbers of items, and of comparisons on the hold-out
+    so far), and "judges" -> judge -> prompt -> recommendation, candidates, and mistakes on the
+    learn items. `frame` is that of the study itself."""
     split = inputs.split
     judges: Json = {}
     for one in inputs.results:
@@ -130,7 +135,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
             values["candidates"] = {
                 line.prompt: candidate_as_json(line, one) for line in table.lines
             }
-        learn = inputs.labels[one.kind].on(split.learn)
+        learn = inputs.labels[one.kind].select_items(split.learn)
         if (mistakes := judge_mistakes(frame, judge, prompt, learn)) is not None:
             values["mistakes"] = mistakes.data()
         judges.setdefault(judge, {})[prompt] = values
@@ -140,7 +145,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
             "learn": len(split.learn),
             "hold_out": len(split.hold_out),
             "looks": len(split.looks),
-            "missing": split.missing,
+            "missing": split.missing_hold_out,
             "disputed": sum(len(one.disputed) for one in inputs.labels.values()),
         },
         "judges": judges,
@@ -148,12 +153,13 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
 
 
 def candidate_as_json(line: CandidateLine, result: LookResult) -> Json:
-    """Convert a line of the table of candidates to a JSON object."""
+    """Convert a row of the table of candidates (one prompt) to a JSON object; `result` is the
+    comparison on the hold-out that the row belongs to."""
     kinds = {one.name: one.kind for one in result.look.candidates}
     found: Json = {
         "kind": kinds.get(line.prompt, "today"),
         "status": line.status,
-        "calls": result.calls(line.prompt),
+        "calls": result.call_count(line.prompt),
         "agreement": line.agreement,
         **line.effects,
         "worse": list(line.worse),

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from metrics.remedies.recommendation import gain_text, points
+from metrics.remedies.recommendation import format_points, gain_text
 from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
     compare_latest_candidates,
     read_alignment_inputs,
 )
-from metrics.summary.alignment.candidate_table import (
-    CandidateLine,
-    CandidateTable,
-    agreement_words,
-)
+from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable, agreement_words
 from metrics.summary.alignment.prompt_advice import PromptAdvice
 from metrics.summary.alignment.side_effects import SideEffect, effect_name
 from metrics.twins.twin_effects import SHOWN
@@ -42,12 +38,10 @@ def alignment_text(store: Store, study: str, judge: str, prompt: str) -> str:
 
 
 def render_candidate_comparison(
-    inputs: AlignmentInputs,
-    result: LookResult,
-    table: CandidateTable | None,
-    advice: PromptAdvice,
+    inputs: AlignmentInputs, result: LookResult, table: CandidateTable | None, advice: PromptAdvice
 ) -> str:
-    """Format a comparison of candidates: a line for each prompt, the split, the recommendation."""
+    """Format a comparison of candidates: a line for each prompt if there is a table, the split into
+    learn and hold-out, and the recommendation."""
     rows: list[tuple[str, ...]] = []
     if table is not None:
         effects = effects_with_column(table)
@@ -82,10 +76,10 @@ def _format_line_cells(
     twins = (format_twin_effect(line.prompt, result),) * bool(result.twins)
     return (
         line.prompt,
-        _percent(line.agreement, interval=True),
+        _format_percent(line.agreement, interval=True),
         "–" if line.difference is None else gain_text(line.difference).replace(" points", ""),
         *(_format_effect_value(line.effects[one.key], one) for one in effects),
-        f"{result.calls(line.prompt):,}",
+        f"{result.call_count(line.prompt):,}",
         "–" if tokens is None else f"{tokens:,.0f}",
         *twins,
         format_status(line, table),
@@ -94,10 +88,10 @@ def _format_line_cells(
 
 def _format_effect_value(got: Estimate, effect: SideEffect) -> str:
     if effect.measure.unit == "share":
-        return _percent(got)
+        return _format_percent(got)
     if effect.measure.unit == "score":
         return "–" if got.value is None else f"{got.value:.2f}"
-    return points(got.value, 0)
+    return format_points(got.value, 0)
 
 
 def format_twin_effect(prompt: str, result: LookResult) -> str:
@@ -111,14 +105,15 @@ def format_twin_effect(prompt: str, result: LookResult) -> str:
 
 
 def format_status(line: CandidateLine, table: CandidateTable) -> str:
-    """Short words for the status of a line: "gains", "adds flips", "loses", "not shown"."""
+    """Short words for the status of a prompt in the table, such as "gains", "adds flips", "loses",
+    "not shown"."""
     if line.status == "adds bias":
         names = [effect_name(key, table.effects) for key in line.worse]
         return f"adds {' and '.join(names)}"
     return line.status
 
 
-def _percent(got: Estimate, *, interval: bool = False) -> str:
+def _format_percent(got: Estimate, *, interval: bool = False) -> str:
     if got.value is None:
         return "–"
     text = f"{100 * got.value:.1f}%"

@@ -78,8 +78,8 @@ class CandidateLine:
 @dataclass(frozen=True)
 class CandidateTable:
     """Today's prompt and its candidates on the same hold-out cases. `items` is the number of items
-    on which all of them have usable replies, `looks` the number of comparisons on the hold-out so
-    far."""
+    on which all of them, except those with too few, have usable replies; `looks` is the number of
+    comparisons on the hold-out so far."""
 
     judge: str
     today: CandidateLine
@@ -117,8 +117,8 @@ def compare_candidates(
     """Compare candidates with today's prompt on the hold-out cases of a frame; None if today's
     prompt has too few usable verdicts. `twins` has the verdicts on twins of the same items.
 
-    The intervals of the differences are adjusted for all candidates (max-t) and for the number of
-    looks at the hold-out (Bonferroni).
+    The intervals of the differences are adjusted for all candidates (max-t) and for `looks`, the
+    number of comparisons on the hold-out so far (Bonferroni).
     """
     own = row_selection.select_rows(
         frame, (frame["judge"].astype(str) == judge) & frame["prompt"].isin([today, *candidates])
@@ -143,7 +143,8 @@ def compare_candidates(
 def _pair_agreements(
     own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
-    """Estimate the agreement of one call on comparisons that all prompts have in both orders."""
+    """Estimate the agreement of one call on comparisons that all prompts have in both orders; None
+    if there are none, or today's prompt has too few."""
     study = build_remedy_study(own, (judge,), DESIGN)
     raters = {prompt: rater for rater, (_, prompt) in enumerate(study.raters)}
     if today not in raters or not study.grid.size:
@@ -160,7 +161,8 @@ def _pair_agreements(
 def _answer_agreements(
     own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
-    """Agreement with labels on the answers that all prompts have a usable verdict on."""
+    """Estimate the agreement with labels on the answers that all prompts have a usable verdict on;
+    prompts with too few usable verdicts (MIN_COMPLETE) are left out, None if today's is."""
     measure = RIGHT_BY_LABEL if pass_fail_rows(own).any() else NEAR_LABEL
     rows = labelled_answers(GroupedFrame(own))
     answer, answers = row_selection.group_codes(rows, ("item", "first"))
@@ -169,7 +171,7 @@ def _answer_agreements(
         name: np.bincount(answer[prompt == name], minlength=answers) > 0
         for name in (today, *candidates)
     }
-    least = MIN_COMPLETE * _labelled_count(own)
+    least = MIN_COMPLETE * _count_labelled_answers(own)
     present = [name for name, has in read.items() if has.any() and has.sum() >= least]
     if today not in present:
         return None
@@ -185,7 +187,7 @@ def _answer_agreements(
     return _Agreements(items, values, {one.left[0]: one.adjusted for one in contrasts})
 
 
-def _labelled_count(own: pd.DataFrame) -> int:
+def _count_labelled_answers(own: pd.DataFrame) -> int:
     """Number of labelled answers that were asked about, with or without a usable verdict."""
     known = own[GOLD_COLUMN].notna().to_numpy() if GOLD_COLUMN in own else np.zeros(len(own), bool)
     rows = row_selection.select_rows(own, known)
@@ -200,6 +202,9 @@ def _build_candidate_line(
     looks: int,
     kind: LabelKind,
 ) -> CandidateLine:
+    """Return the table line of the candidate `name`: its agreement minus that of today's prompt,
+    with an interval widened for `looks` (the number of comparisons on the hold-out so far), and the
+    status that follows from this difference and from the `changes` of side effects."""
     if name not in found.differences:
         unknown = unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
         return CandidateLine(name, "no replies", unknown, unknown, effects, changes)
@@ -217,7 +222,7 @@ def _build_candidate_line(
 
 
 def agreement_words(kind: LabelKind) -> str:
-    """Words for the agreement that a table shows."""
+    """Words for the agreement that a table shows, by the kind of verdicts."""
     if kind == PAIRS:
         return "agreement"
     return "agreement with labels" if kind == PASS_FAIL else "scores within one step of the label"

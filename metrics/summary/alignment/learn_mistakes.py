@@ -12,6 +12,7 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
+from metrics.estimation.score_scale import frame_scale
 from metrics.labels.labelled_rows import usable_scores
 from studies.domain import FAIL, PASS, Estimate
 from studies.frames.frame_codes import NO_PICK, SEP
@@ -37,18 +38,19 @@ class JudgeMistakes:
 
 
 def select_labelled_rows(frame: pd.DataFrame, labels: StudyLabels) -> pd.DataFrame:
-    """Return the rows on labelled comparisons, with the labels as truth."""
+    """Return the rows on labelled comparisons; their column `known_answer` is the slot of the
+    answer that the label names as better."""
     winners = {
         (one.item, SEP.join((one.first, one.second))): one.winner for one in labels.comparisons
     }
     keys = zip(frame["item"].astype(str), frame["comparison"].astype(str), strict=True)
     winner = [winners.get(key, "") for key in keys]
-    truth = [
+    known_answer = [
         NO_PICK if not name else shown.split(SEP).index(name)
         for name, shown in zip(winner, frame["shown"].astype(str), strict=True)
     ]
-    marked = frame.assign(truth=np.array(truth, np.int8))
-    return row_selection.select_rows(marked, np.array(truth) != NO_PICK)
+    marked = frame.assign(known_answer=np.array(known_answer, np.int8))
+    return row_selection.select_rows(marked, np.array(known_answer) != NO_PICK)
 
 
 def judge_mistakes(
@@ -63,16 +65,21 @@ def judge_mistakes(
     rows = select_labelled_rows(row_selection.select_picks(rows), labels)
     if not len(rows):
         return None
-    truth = rows["truth"].to_numpy()
-    wrong = rows["pick"].to_numpy() != truth
-    places = {
-        place: _mistake_share(rows, wrong, truth == slot)
-        for slot, place in enumerate(("first", "second"))
+    known_answer = rows["known_answer"].to_numpy()
+    wrong = rows["pick"].to_numpy() != known_answer
+    by_position = {
+        name: _mistake_share(rows, wrong, known_answer == slot)
+        for slot, name in enumerate(("first", "second"))
     }
-    return _mistake_shares(rows, wrong, by_position={k: one for k, one in places.items() if one.n})
+    return _mistake_shares(
+        rows, wrong, by_position={k: one for k, one in by_position.items() if one.n}
+    )
 
 
 def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes | None:
+    """Estimate the shares of verdicts on single answers that contradict the labels (for scores:
+    that are more than one step of the scale from the label); None without a usable verdict on a
+    labelled answer."""
     known = {one.key: one.value for one in labels.answers}
     keys = zip(rows["item"].astype(str), rows["shown"].astype(str), strict=True)
     label = np.array([known.get(key, np.nan) for key in keys], np.float64)
@@ -82,8 +89,10 @@ def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes |
     if not len(rows):
         return None
     passes = labels.kind == PASS_FAIL
-    wrong = (score >= 0.5) != (label >= 0.5) if passes else np.abs(score - label) > 1 + 1e-9
-    level = np.round(label)
+    scale = frame_scale(rows)
+    near = scale.within_one_step(score - label)
+    wrong = (score >= 0.5) != (label >= 0.5) if passes else ~near
+    level = scale.nearest_level(label)
     names = {1.0: PASS, 0.0: FAIL} if passes else {float(k): f"{k:g}" for k in np.unique(level)}
     by_label = {name: _mistake_share(rows, wrong, level == value) for value, name in names.items()}
     return _mistake_shares(
@@ -94,6 +103,8 @@ def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes |
 def _mistake_shares(
     rows: pd.DataFrame, wrong: row_selection.Mask, **parts: Mapping[str, Estimate]
 ) -> JudgeMistakes:
+    """Estimate the share of wrong verdicts (mask `wrong`) in all and by category; `parts` are the
+    shares by position or by label."""
     category = rows["category"].astype(str).to_numpy()
     names = [name for name in sorted(set(category)) if name]
     named = {str(name): _mistake_share(rows, wrong, category == name) for name in names}
@@ -103,5 +114,6 @@ def _mistake_shares(
 def _mistake_share(
     rows: pd.DataFrame, wrong: row_selection.Mask, keep: row_selection.Mask
 ) -> Estimate:
+    """Estimate the share of wrong verdicts among the rows that `keep` selects."""
     part = row_selection.select_rows(rows, keep)
     return proportion(wrong[keep].astype(np.float64), row_selection.item_codes(part))

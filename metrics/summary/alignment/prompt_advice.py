@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from metrics.estimation.intervals import student_t_quantile
-from metrics.remedies.recommendation import gain_text, points
+from metrics.remedies.recommendation import format_points, gain_text
 from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.summary.alignment.side_effects import TWIN_KEY
 from studies.domain import Estimate
@@ -35,7 +35,8 @@ class PromptAdvice:
 
 def advise(table: CandidateTable) -> PromptAdvice:
     """Recommend to adopt the candidate with the largest shown gain that adds no bias; without such
-    a candidate, to adopt none, or to collect more labels."""
+    a candidate, to adopt none, or to collect more labels. Below LEAST_HOLD_OUT items, always to
+    collect more labels."""
     if table.items < LEAST_HOLD_OUT:
         return advice_for_few_labels(table.items)
     gaining = [one for one in table.candidates if one.status == "gains"]
@@ -69,6 +70,7 @@ def advice_for_few_labels(items: int) -> PromptAdvice:
 
 
 def _gain_for_sorting(line: CandidateLine) -> float:
+    """Difference of the agreement to today's prompt; −1 if unknown."""
     value = line.difference.value if line.difference else None
     return -1.0 if value is None else value
 
@@ -121,10 +123,12 @@ def _describe_worsening(key: str, line: CandidateLine, table: CandidateTable) ->
 
 
 def _twin_text(value: float, change: Estimate) -> str:
-    return f"{points(value, 0)} points" if change.unit == "share" else f"{value:+.2f}"
+    return f"{format_points(value, 0)} points" if change.unit == "share" else f"{value:+.2f}"
 
 
 def _advice_without_gain(table: CandidateTable, lines: list[CandidateLine]) -> PromptAdvice:
+    """Advice to collect more labels, with the number of labelled items needed if it can be
+    computed; `lines` are the candidates that were shown neither to gain nor to lose."""
     best = max(lines, key=_gain_for_sorting, default=None)
     start = "Not enough labels: no candidate was shown to gain"
     if best is None or best.difference is None:
@@ -146,8 +150,9 @@ def _advice_without_gain(table: CandidateTable, lines: list[CandidateLine]) -> P
 
 
 def items_needed(difference: Estimate, gain: float) -> int | None:
-    """Number of items with which a true gain of `gain` would be shown with probability 80 %, if
-    intervals shrink with the root of the number of items; None without an interval."""
+    """Number of items, at least LEAST_HOLD_OUT, with which a true gain of `gain` would be shown
+    with probability 80 %, if intervals shrink with the root of the number of items; None without
+    an interval."""
     if difference.value is None or difference.low is None or difference.items < 2:
         return None
     reach = difference.value - difference.low

@@ -24,7 +24,7 @@ from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.estimation.score_scale import frame_scale
 from metrics.labels.compared_points import single_answer_rows
 from metrics.position.position_measures import CONFLICT, FIRST_SHARE
-from metrics.remedies.recommendation import points
+from metrics.remedies.recommendation import format_points
 from metrics.twins.twin_effects import compare_twins_of_sides
 from studies.domain import Estimate
 from studies.frames.point_columns import pass_fail_rows
@@ -46,11 +46,12 @@ def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
     rows = row_selection.select_pairs(evidence.comparable_picks)
     if len(rows) == 0 or "length_0" not in rows:
         return build_tally(rows.iloc[:0], 0, 0)
-    gap = rows["length_0"].to_numpy(np.int64) - rows["length_1"].to_numpy(np.int64)
-    pick, truth = rows["pick"].to_numpy(), rows["truth"].to_numpy()
-    counted = (pick >= 0) & (truth >= 0) & (gap != 0) & (rows["length_0"] >= 0).to_numpy()
+    lengths = rows[["length_0", "length_1"]].to_numpy(np.int64)
+    gap = lengths[:, 0] - lengths[:, 1]
+    pick, known_answer = rows["pick"].to_numpy(), rows["known_answer"].to_numpy()
+    counted = (pick >= 0) & (known_answer >= 0) & (gap != 0) & (lengths >= 0).all(axis=1)
     longer = np.where(gap > 0, 0, 1)
-    return build_tally(rows, counted * ((pick == longer) * 1.0 - (truth == longer)), counted)
+    return build_tally(rows, counted * ((pick == longer) * 1.0 - (known_answer == longer)), counted)
 
 
 def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
@@ -69,13 +70,16 @@ def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
-    """Usable verdicts on single answers with a label: columns `value` and `right`."""
+    """Usable verdicts on single answers with a label; columns `value` (score; 1 for a pass, 0 for a
+    fail) and `right` (label)."""
     parts = [single_answer_rows(evidence, passes) for passes in (True, False)]
     rows = parts[0] if len(parts[0]) else parts[1]
     return row_selection.select_rows(rows, rows["right"].notna())
 
 
 def _length_tally(rows: pd.DataFrame, value: Floats, label: Floats, long: object) -> MeasureTally:
+    """Return the tally whose statistic is `_long_minus_short`, from the verdict, the label and
+    whether the answer is a long one, by row."""
     one = np.asarray(long, np.float64)
     products = (value * one, one, value, value * label, label, label**2, label * one)
     return MeasureTally(rows, build_tally(rows, *products, 1).sums, _long_minus_short)
@@ -107,7 +111,7 @@ def _unusable_tally(evidence: GroupedFrame) -> MeasureTally:
 
 PAIR_LENGTH: Final = Measure(
     "length_excess", "difference of shares", _pair_length_tally, "mean", (-1.0, 1.0),
-    empty="no answers of different length",
+    empty="no answers of different length", prefers_order_sets=True,
 )  # fmt: skip
 ANSWER_LENGTH: Final = Measure(
     "length_excess", "difference of shares", _answer_length_tally, "other", (-1.0, 1.0),
@@ -117,7 +121,8 @@ UNUSABLE: Final = Measure("unusable", "share", _unusable_tally, empty="no calls"
 
 
 def _distance_measure(frame: pd.DataFrame) -> Measure:
-    """Mean distance of scores from their labels; the scale of the scores bounds it."""
+    """Define the measure: mean distance of scores from their labels, bounded by the scale of the
+    scores in the frame."""
     rows = labelled_answers(GroupedFrame(frame))
     values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
     span = frame_scale(frame).including(*values).span
@@ -143,7 +148,7 @@ class SideEffect:
         """Format a value for a sentence: "37 %", "+12.0", or a score."""
         if self.measure.unit == "share":
             return f"{100 * value:.0f} %"
-        return f"{value:.2f}" if self.measure.unit == "score" else points(value)
+        return f"{value:.2f}" if self.measure.unit == "score" else format_points(value)
 
 
 LENGTH_WORDS: Final = ("length", "less weight on length")
@@ -167,7 +172,8 @@ ANSWER_EFFECTS: Final = (
 
 
 def side_effects(kind: LabelKind, frame: pd.DataFrame) -> tuple[SideEffect, ...]:
-    """Return the side effects that apply to verdicts of one kind."""
+    """Return the side effects that apply to verdicts of one kind; `frame` gives the scale of
+    scores."""
     if kind == PAIRS:
         return PAIR_EFFECTS
     if kind == PASS_FAIL:
@@ -199,8 +205,8 @@ def verdict_kind_of(frame: pd.DataFrame) -> LabelKind:
 @dataclass(frozen=True, slots=True)
 class EffectChange:
     """A side effect of a candidate and of today's prompt on the items that both have, and their
-    difference, adjusted for all side effects, candidates and looks. `sign` is 1 if it became
-    significantly worse, −1 if significantly better, else 0."""
+    difference, adjusted for all side effects, candidates and comparisons on the hold-out so far.
+    `sign` is 1 if it became significantly worse, −1 if significantly better, else 0."""
 
     now: float | None
     was: float | None
@@ -211,7 +217,7 @@ class EffectChange:
 def effect_values(
     frame: pd.DataFrame, effects: Sequence[SideEffect], prompts: Sequence[str]
 ) -> dict[str, dict[str, Estimate]]:
-    """Return prompt -> key of a side effect -> value."""
+    """Return prompt -> key of a side effect -> its estimate with this prompt."""
     evidence = GroupedFrame(frame, ["prompt"])
     found = {one.key: one.measure.by_cell(evidence) for one in effects}
     missing = unknown_estimate("no verdicts")
@@ -280,6 +286,8 @@ def widen_for_looks(adjusted: Estimate, looks: int, largest: float = 1.0) -> Est
 def _build_effect_change(
     key: str, contrast: Contrast, adjusted: Estimate, neutral: Mapping[str, float | None]
 ) -> EffectChange:
+    """Return the change of a side effect with its sign (see EffectChange); `neutral` is key of a
+    side effect -> its value without bias (None: lower is better)."""
     now, was, low, high = contrast.left_value, contrast.right_value, adjusted.low, adjusted.high
     sign = 0
     if low is not None and high is not None and not low <= 0 <= high:

@@ -25,7 +25,8 @@ def count_values(content: bytes, where: str, limits: ReadLimits) -> int:
     """Count the values of a JSON text without parsing it; in a short text this is an upper bound.
 
     SourceError is raised if there are too many values, if one list or object has more entries than
-    a file may have rows, or if lists and objects are nested too deeply.
+    a file may have rows, or if lists and objects are nested too deeply. `where` (file and line)
+    begins every error message.
     """
     if (bound := _count_commas_and_openings(content)) <= limits.columns:
         return bound
@@ -97,26 +98,27 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
     return value
 
 
-def parse_cell(value: Any, brackets: str = "[{") -> Any:
+def parse_json_cell(value: Any, brackets: str = "[{") -> Any:
     """Parse a cell that starts with one of `brackets` as JSON; return any other cell, and a text
     that is no JSON, unchanged. SourceError if the JSON has too many values."""
     if not isinstance(value, str) or not value.lstrip().startswith(tuple(brackets)):
         return value
     try:
-        return decode_cell(value)
+        return decode_json_cell(value)
     except (ValueError, RecursionError):
         return value
 
 
-def decode_cell(text: str) -> Any:
-    """Parse the JSON text of a cell; SourceError if it has too many values, ValueError if it is no
-    JSON."""
+def decode_json_cell(text: str) -> Any:
+    """Parse the JSON text of a cell, without the check for duplicate keys; SourceError if it has
+    too many values, ValueError if it is no JSON."""
     count_values(text.encode("utf-8", "replace"), "JSON inside a cell", current_limits())
     return json.loads(text)
 
 
 def _dict_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dict; raise ValueError for duplicate keys, of which json would keep the last."""
+    """Build a dict from (key, value) pairs; raise ValueError for duplicate keys, of which json
+    would keep the last."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.read_limits import current_limits
-from studies.files.table_formats.json_lines import parse_cell
+from studies.files.table_formats.json_lines import parse_json_cell
 from studies.files.tables import Row, SourceTable
 
 EACH: Final = "[]"
@@ -26,8 +26,10 @@ longer list of objects, `models[].name` is suggested."""
 
 def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
     """Return the table with an additional column for each name that is a path into a cell; a path
-    with `[]` also makes one row for each element of its list."""
-    paths = [name for name in names if name not in table.columns and is_path(name, table.columns)]
+    with `[]` also makes one row for each element of its list, and drops rows without elements."""
+    paths = [
+        name for name in names if name not in table.columns and is_nested_path(name, table.columns)
+    ]
     if not paths:
         return table
     each = [name for name in paths if EACH in name]
@@ -52,6 +54,8 @@ def find_rows_in_object(table: SourceTable) -> SourceTable | None:
 def _find_rows_at_levels(
     table: SourceTable, content: Mapping[str, Any], around: Row, levels: int
 ) -> SourceTable | None:
+    """As `find_rows_in_object`, for the object `content` and at most `levels` levels; `around` has
+    the values to repeat in every row."""
     plain = (str, int, float, bool)
     around = {**around, **{k: v for k, v in content.items() if isinstance(v, plain)}}
     lists = [value for value in content.values() if _is_list_of_objects(value)]
@@ -74,7 +78,7 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
 
 
-def is_path(name: str, columns: Sequence[str]) -> bool:
+def is_nested_path(name: str, columns: Sequence[str]) -> bool:
     """Whether a name is a path that starts with the name of one of the columns."""
     return bool(_split_path(name, columns)[1:])
 
@@ -82,7 +86,7 @@ def is_path(name: str, columns: Sequence[str]) -> bool:
 def value_at_path(value: Any, path: Sequence[str]) -> Any:
     """Return the value at a path inside a cell; None if the cell has no such path."""
     for key in path:
-        value = parse_cell(value)
+        value = parse_json_cell(value)
         if isinstance(value, dict):
             value = value.get(key)
         elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
@@ -102,7 +106,8 @@ def list_nested_paths(table: SourceTable) -> list[str]:
 
 
 def _paths_inside(column: str, value: Any) -> list[str]:
-    value = parse_cell(value)
+    """List the paths to the values inside one cell of a column; empty for a plain value."""
+    value = parse_json_cell(value)
     if isinstance(value, dict):
         return [f"{column}.{key}" for key in value]
     if not isinstance(value, list) or not value:
@@ -153,13 +158,13 @@ def _explode_list_column(table: SourceTable, names: Sequence[str]) -> SourceTabl
     rows: list[Row] = []
     places: list[str] = []
     for index, row in enumerate(table.rows):
-        elements = parse_cell(row.get(column))
+        elements = parse_json_cell(row.get(column))
         for element in elements if isinstance(elements, list) else []:
             parts = {
                 name: value_at_path(element, [key for key in path[1:] if key])
                 for name, path in split.items()
             }
             rows.append({**row, **parts})
-            places.append(table.where(index))
+            places.append(table.row_place(index))
         current_limits().check_rows(len(rows), table.name)
     return replace(table, columns=(*table.columns, *names), rows=rows, places=places)

@@ -19,7 +19,8 @@ BYTES_PER_VALUE: Final = 16
 
 
 def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-    """Return the column names and all rows of a file."""
+    """Return the column names and all rows of a Parquet file; SourceError if it is damaged or
+    exceeds the limits."""
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
@@ -68,7 +69,8 @@ def read_arrow(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[di
 
 
 def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Raise SourceError if the whole file exceeds the limits, by the counts in its footer."""
+    """Raise SourceError if the whole Parquet file `name` exceeds the limits, by the counts in its
+    footer (`metadata`, as pyarrow reads it)."""
     limits.check_columns(metadata.num_columns, name)
     limits.check_rows(metadata.num_rows, name)
     values = size = 0
@@ -82,8 +84,8 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Raise SourceError if a file has too many columns, or a single column of a row group is too
-    large; for files of which only some rows are read."""
+    """Raise SourceError if a Parquet file has too many columns, or a single column of a row group
+    is too large, by its footer (`metadata`); for files of which only some rows are read."""
     limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
@@ -102,7 +104,9 @@ def read_bounded_batches(
     *,
     whole: bool = False,
 ) -> Iterator[Any]:
-    """Yield a file in batches of `rows`; raise SourceError when their total size exceeds the limit.
+    """Yield an open Parquet file in batches of `rows` rows; raise SourceError when their total size
+    exceeds the limit. `metadata` is the footer of the file; `columns` are those to read (None:
+    all).
 
     With `whole` (all rows will be read), the error is raised early, when the size extrapolated from
     the rows read so far to the whole file exceeds four times the limit.
@@ -147,6 +151,8 @@ class _SizeMeter:
     rows: int = 0
 
     def add(self, batch: Any) -> None:
+        """Add the size of an Arrow batch; raise SourceError if the limit is exceeded, or will be by
+        far if the remaining rows are as large."""
         self.size += sum(unpacked_size(column) for column in batch.columns)
         self.rows += batch.num_rows
         projected = self.size * self.total / max(self.rows, 1)
@@ -163,7 +169,8 @@ def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_nested_texts(metadata: Any, group: int, name: str, limits: ReadLimits) -> None:
-    """Raise SourceError for too many texts inside lists: their size is unknown before reading."""
+    """Raise SourceError if row group number `group` of a Parquet file has too many texts inside
+    lists, whose size is unknown before reading."""
     columns = metadata.row_group(group)
     for column in map(columns.column, range(columns.num_columns)):
         inside = "." in column.path_in_schema and column.physical_type == "BYTE_ARRAY"
@@ -205,6 +212,7 @@ def unpacked_size(column: Any) -> int:
 
 
 def _text_lengths(texts: Any) -> Any:
+    """Return the length in bytes of each text of an Arrow array; None if it has no texts."""
     import pyarrow.compute as compute
     import pyarrow.types as types
 

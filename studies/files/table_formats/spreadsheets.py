@@ -1,4 +1,4 @@
-"""Read the first sheet of an Excel workbook (.xlsx) as rows of a table."""
+"""Read the first visible sheet of an Excel workbook (.xlsx) as rows of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _UNREADABLE: Final = (
 
 
 def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
-    """Yield, for each non-empty row, the sheet's name ("" if it is the only sheet) and the cells.
+    """Yield, for each non-empty row of the first visible sheet, the sheet's name ("" if it is the
+    only sheet) and the cells.
 
     For formulas, the values stored in the workbook are used.
     """
@@ -30,7 +31,7 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
     with open_archive(path, limits):
         pass  # checks the sizes; openpyxl reads the file itself
     try:
-        yield from _read_rows(openpyxl, path, limits)
+        yield from _read_first_sheet(openpyxl, path, limits)
     except SourceError:
         raise
     except _UNREADABLE as error:
@@ -40,7 +41,9 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
         ) from None
 
 
-def _read_rows(openpyxl: Any, path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
+def _read_first_sheet(
+    openpyxl: Any, path: Path, limits: ReadLimits
+) -> Iterator[tuple[str, list[Any]]]:
     book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     try:
         sheet = next((sheet for sheet in book.worksheets if sheet.sheet_state == "visible"), None)
@@ -57,4 +60,5 @@ def _read_rows(openpyxl: Any, path: Path, limits: ReadLimits) -> Iterator[tuple[
 
 
 def _plain_value(cell: Any) -> Any:
+    """Return the value of a cell; a date or time as ISO text."""
     return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell

@@ -110,7 +110,9 @@ class SourceBuilder:
         **facts: Any,
     ) -> str:
         """Add an item, or add its answers to an earlier item with the same id, question and texts;
-        return the item's id, which has a suffix (`q1~2`) if an earlier item has other texts."""
+        return the item's id, which has a suffix (`q1~2`) if an earlier item has other texts.
+
+        `facts` are further fields of a new item, such as its category; `where` begins errors."""
         if not id:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
@@ -134,8 +136,9 @@ class SourceBuilder:
         return variant
 
     def add_preference(self, item: str, judge: str, picked: str | None, **facts: Any) -> None:
-        """Add a preference by a person or by the design of the data. `facts` are the order `shown`,
-        the `margin` and the `ranks`; a tie has the margin 0, any other choice 1 by default."""
+        """Add a preference by a person or by the design of the data; `picked` is a contestant,
+        "tie", or None for a ranking. `facts` are the order `shown`, the `margin` and the `ranks`; a
+        tie has the margin 0, any other choice 1 by default."""
         facts = {"shown": None, "margin": 0 if picked == "tie" else 1} | facts
         self._drafts[item].human.append(Preference(judge, picked=picked, **facts))
 
@@ -185,8 +188,9 @@ class SourceBuilder:
     # ---- verdicts ----------------------------------------------------------------------------
 
     def note_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Return whether a row compares a model with itself; the caller leaves such rows out, and a
-        note gives their number."""
+        """Return whether a row compares a model with itself (`names` are its two models); the
+        caller leaves such rows out, and a note gives their number and the place `where` of the
+        first."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))
@@ -209,7 +213,7 @@ class SourceBuilder:
         **facts: Any,
     ) -> None:
         """Add a recorded judgement; without a pick and without scores it is an unusable reply, not
-        a tie.
+        a tie. `pick` is an index of `shown`, "tie" or None.
 
         `known=False` means that the file does not record the order; the contestants are then sorted
         by name. `labels` are the options of a verdict on one answer, by default the labels of the
@@ -246,7 +250,9 @@ class SourceBuilder:
         margin: int | None = None,
         **facts: Any,
     ) -> None:
-        """Add a person's vote, both as a preference of the item and as a judgement."""
+        """Add the vote of the person `name`, both as a preference of the item (unless `pick` is
+        None) and as a judgement; `shown`, `pick`, `known`, `margin` and `facts` are as in
+        `add_verdict`."""
         picked = shown[pick] if isinstance(pick, int) else pick
         if picked is not None:
             order = {"shown": tuple(shown)} if known else {}
@@ -257,11 +263,12 @@ class SourceBuilder:
         judge, prompt = HUMAN_PREFIX + name, recorded_verdict.VOTE_PROMPT
         self.add_verdict(item, judge, prompt, shown, pick, known=known, margin=margin, **facts)
 
-    def add_named_verdict(
+    def add_verdict_or_vote(
         self, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick, **facts: Any
     ) -> None:
         """Add a verdict. If the judge's name stands for a person, it is added as a person's vote,
-        of which only order, pick, margin, reply and time are kept."""
+        of which only order, pick, margin, reply and time are kept. The arguments are those of
+        `add_verdict`."""
         if judge.startswith(HUMAN_PREFIX) or PERSON_NAME.match(judge):
             kept = {name: facts[name] for name in _VOTE_FACTS if name in facts}
             self.add_person_verdict(item, judge.removeprefix(HUMAN_PREFIX), shown, pick, **kept)
@@ -276,16 +283,18 @@ class SourceBuilder:
         self.add_verdict(item, judge, prompt, (contestant,), None, scores=scores, **facts)
 
     def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
-        """Return the first replies of judges, each with the number of answers it judges."""
+        """Return the first `count` replies of judges, each with the number of answers it judges."""
         judged = filter(recorded_verdict.has_judge_reply, self._judgements)
         return [(one.reply, len(one.ask.shown)) for one in islice(judged, count)]
 
     def reread_verdicts(
         self, read: Callable[[str, int], recorded_verdict.RecordedReading]
     ) -> RereadCounts:
-        """Replace the judges' verdicts by those that `read` finds in their replies.
+        """Replace the judges' verdicts by those that `read`, called with a reply and the number of
+        answers it judges, finds in their replies; return counts.
 
         A reply without a readable verdict is unusable, even if the file records a verdict for it.
+        Votes, and verdicts without a reply, stay as they are.
         """
         counts = RereadCounts()
         for index, one in enumerate(self._judgements):
@@ -308,7 +317,7 @@ class SourceBuilder:
 
     def judgements(self) -> list[Judgement]:
         """Return all judgements; `Ask.orders` is the number of orders in which the file has the
-        comparison."""
+        comparison, 0 if it does not record the order."""
         return self._recorded + [self._set_order_count(judgement) for judgement in self._judgements]
 
     def _set_order_count(self, judgement: Judgement) -> Judgement:
@@ -346,7 +355,8 @@ _VOTE_FACTS: Final = ("known", "margin", "reply", "time")
 
 
 def _check_contestant_name(name: str, where: str) -> None:
-    """Raise SourceError for names that are reserved or cannot be stored."""
+    """Raise SourceError for names that are reserved or cannot be stored. `where` (file and line)
+    begins the message."""
     control = any(character < " " or character == "\x7f" for character in name)
     if not name.strip() or name == "tie" or name.startswith("@") or control:
         raise SourceError(

@@ -88,13 +88,14 @@ def _example_mapping(mapping: dict[str, str]) -> str:
 
 
 def _describe_example_rows(guess: dict[str, str], table: SourceTable) -> str:
-    """State what the example would read from the first rows; empty without an example."""
+    """State what the guessed mapping `guess` (column -> field) would read from the first rows; ""
+    without a guess."""
     if not guess or not table.rows:
         return ""
     return f"This would read {describe_guess(guess, table.rows)}. "
 
 
-def use_option_names(message: str) -> str:
+def name_options_in_message(message: str) -> str:
     """Replace study-file keys in a message by the options of the import command."""
     message = _EXAMPLE.sub(lambda found: f"options: {_mapping_as_options(found[1])}", message)
     message = message.replace("data.source: ", "").replace("data.join", "data.join of a study file")
@@ -102,5 +103,6 @@ def use_option_names(message: str) -> str:
 
 
 def _mapping_as_options(example: str) -> str:
+    """Convert "column: field, …" to options of the import command: --mapping column=field …"""
     pairs = (pair.rpartition(": ") for pair in example.split(", "))
     return " ".join(f"--mapping {shlex.quote(f'{column}={field}')}" for column, _, field in pairs)

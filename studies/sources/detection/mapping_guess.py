@@ -100,7 +100,8 @@ def _add_question_guess(
     guess: dict[str, str], columns: Sequence[str], rows: Rows
 ) -> dict[str, str]:
     """Map the first column of sentences to the question, if no column is mapped to it yet and at
-    least two other columns are answers. Columns such as `gpt4_response` are not taken."""
+    least two other columns are answers. Columns such as `gpt4_response` are not taken. `guess`:
+    column -> field."""
     if "instruction" in guess.values():
         return guess
     free = [
@@ -116,7 +117,8 @@ def _add_question_guess(
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
     """Return column -> field, from the column names. Each field has a list of known names, best
-    first, and gets the column whose name comes earliest in this list, or none."""
+    first, and gets the column, not yet taken by another field, whose name comes earliest in this
+    list, or none."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
@@ -135,7 +137,8 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
     """Correct the guess for columns that were taken as names but contain long texts.
 
     `first` (a model's name) becomes `response_first`, `person` becomes the question, each unless
-    another column has this field; otherwise the column is dropped from the guess.
+    another column has this field; otherwise the column is dropped from the guess. `guess`: column
+    -> field.
     """
     corrected: dict[str, str] = {}
     for column, field in guess.items():
@@ -166,7 +169,8 @@ _VERDICT_MARK: Final = re.compile(
 
 def _keep_fitting_guesses(guess: dict[str, str], rows: Rows) -> dict[str, str]:
     """Keep the guesses that fit the values of their columns: numbers are scores and no names of
-    models, a winner is one of a few short words, and a judge's reply is no answer."""
+    models, a column of winners has few different values, and a judge's reply is no answer. `guess`:
+    column -> field."""
     kept = {}
     for column, field in guess.items():
         values = [text for row in rows[:50] if (text := text_of(row.get(column)).strip())]

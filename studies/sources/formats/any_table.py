@@ -104,7 +104,8 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
 
 
 def _check_sides(fields: Mapping[str, str]) -> None:
-    """Raise StudyError if only one of the two models of a comparison is mapped."""
+    """Raise StudyError if only one of the two models of a comparison is mapped. `fields`: field ->
+    column."""
     for pair in _SIDES:
         mapped = [side for side in pair if side in fields]
         if len(mapped) == 1:
@@ -140,8 +141,9 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> None:
 
 
 def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, str]) -> str:
+    """Add the item of a row with `answers` (contestant -> text); return its id."""
     facts: dict[str, Any] = {
-        name: line.joined_text(name)
+        name: line.text_in_paragraphs(name)
         for name in ("category", "context", "reference", "ground_truth")
     }
     images = line.value("images")
@@ -152,7 +154,7 @@ def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, s
     for group in ("meta", "criteria"):
         texts = {name: line.text(column) for name, column in line.columns_of_group(group).items()}
         facts[group] = {name: text for name, text in texts.items() if text}
-    question, id = line.joined_text("instruction"), line.plain_text("id").strip()
+    question, id = line.text_in_paragraphs("instruction"), line.plain_text("id").strip()
     id = id or (id_from_text("q", question) if question else line.row_id)
     return builder.add_item(id, question, answers, where=line.where, **facts)
 
@@ -191,12 +193,13 @@ def _read_question_rows(
     seen: dict[str, int] = {}
     for line in rows:
         line.require_text(fields["instruction"])
-        given = {name: line.joined_text(f"responses.{name}") for name in own} | answers[line.index]
+        given = {name: line.text_in_paragraphs(f"responses.{name}") for name in own}
+        given |= answers[line.index]
         id = _add_item(builder, line, given)
         if id in seen or id in builder.split_items:
             also = seen.get(id, seen.get(id.rpartition("~")[0], 0))
             raise line.error(
-                f"the question is also in {table.where(also)}; map a column with "
+                f"the question is also in {table.row_place(also)}; map a column with "
                 "unique values to 'id'"
             )
         seen[id] = line.index
@@ -207,7 +210,8 @@ def _read_question_rows(
 
 
 def _has_rating(fields: Mapping[str, str]) -> bool:
-    """Whether the mapping has a score of one answer per row, or a reply about it."""
+    """Whether the mapping has a score of one answer per row, or a reply about it. `fields`: field
+    -> column."""
     return bool({"score", "reply"} & fields.keys())
 
 
@@ -220,7 +224,7 @@ def _read_answer_rows(
     builder.needs_reading = _needs_reply_reading(fields, ())
     for line in rows:
         name = line.plain_text("contestant")
-        item = _add_item(builder, line, {name: line.joined_text("response")})
+        item = _add_item(builder, line, {name: line.text_in_paragraphs("response")})
         if _has_rating(fields):
             score, reply = line.field_number("score"), line.plain_text("reply")
             builder.add_rating(item, *_judge_and_prompt(line), name, score, reply=reply)
@@ -240,8 +244,8 @@ def _read_answer_rows(
 
 
 def _needs_reply_reading(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether the mapping has replies but neither winners nor scores, so that the verdicts must be
-    read from the replies."""
+    """Whether the mapping `fields` (field -> column) has replies but neither winners nor scores, so
+    that the verdicts must be read from the replies. `sides` are the fields of the two models."""
     stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
     return "reply" in fields and not stated & fields.keys()
 
@@ -261,7 +265,7 @@ def _read_comparison_rows(
         if builder.note_self_comparison(names, line.where):
             continue
         texts = {
-            name: line.joined_text(f"response_{side}")
+            name: line.text_in_paragraphs(f"response_{side}")
             for name, side in zip(names, sides, strict=True)
             if f"response_{side}" in fields
         }
@@ -313,7 +317,8 @@ def _add_comparison(
     scores: Sequence[float],
     known: bool,
 ) -> None:
-    """Add the verdict of a row that compares two answers."""
+    """Add the verdict of a row that compares the answers `names`, in the order shown if `known`;
+    `scores` are those of both answers, or empty."""
     winner, by = line.plain_text("winner").strip(), _judge_and_prompt(line)
     pick = _row_pick(line, winner, names, scores)
     much_better = winner.casefold() in MUCH_BETTER and winner not in names
@@ -324,7 +329,7 @@ def _add_comparison(
     if scores:
         builder.add_verdict(item, *by, names, pick, scores=scores, known=known, **facts)
     else:
-        builder.add_named_verdict(item, *by, names, pick, known=known, **facts)
+        builder.add_verdict_or_vote(item, *by, names, pick, known=known, **facts)
 
 
 def _add_better_answers(
@@ -340,8 +345,9 @@ def _add_better_answers(
 
 
 def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
-    """Return the pick of a winner given as a contestant's name or a word such as "first"; None for
-    an empty cell, SourceError for an unknown word."""
+    """Return the pick of a winner, given in the field `field` as a contestant's name or a word such
+    as "first": an index of `names` or "tie"; None for an empty text, SourceError for an unknown
+    word."""
     if not text:
         return None
     if text in names:
@@ -358,6 +364,9 @@ def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winn
 
 
 def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[float]) -> Pick:
+    """Return the pick of a row: an index of `names`, "tie" or None. It is read from `winner_index`
+    if a column is mapped to it, else from the cell `winner`, also if this cell is empty (None);
+    without a column `winner`, it is the higher of the two scores."""
     if "winner_index" in line.fields:
         word = line.plain_text("winner_index").strip().casefold()
         if word and word not in _INDEX_WORDS:
@@ -372,7 +381,8 @@ def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[flo
 
 
 def _pair_scores(line: MappedCells, sides: Sides) -> tuple[float, ...]:
-    """Return the scores of both answers of a row; empty if a score is missing."""
+    """Return the scores of both answers of a row; empty if a score is missing, StudyError if only
+    one of the two has a column."""
     names = [f"score_{side}" for side in sides]
     if len(names) > len(line.fields.keys() & names) > 0:
         raise StudyError(f"data.mapping: map a column to '{names[0]}' and one to '{names[1]}'")

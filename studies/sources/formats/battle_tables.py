@@ -35,15 +35,15 @@ def _winner_words(table: SourceTable) -> set[str]:
     return {text_of(row.get("winner")).strip() for row in table.rows[:1000]} - {""}
 
 
-def _matches_arena(table: SourceTable) -> str:
-    if not table.has("model_a", "model_b", "winner") or _winner_words(table) <= {
+def _why_matches_arena(table: SourceTable) -> str:
+    if not table.has_columns("model_a", "model_b", "winner") or _winner_words(table) <= {
         *_AUTOARENA_WINNERS
     }:
         return ""
     return "model_a, model_b and winner are Arena battles"
 
 
-@reads("arena", "Arena battles", "pairs, order known", _matches_arena)
+@reads("arena", "Arena battles", "pairs, order known", _why_matches_arena)
 def read_arena(source: OpenSource) -> SourceBuilder:
     """Read Arena battles: `model_a`, `model_b`, `winner`.
 
@@ -67,6 +67,8 @@ def read_evalica(source: OpenSource) -> SourceBuilder:
 
 
 def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
+    """Read a table of battles; `first` and `second` are its columns of the models in the order
+    shown."""
     builder, questions = SourceBuilder(), 0
     own_export = table.columns in OWN_BATTLE_HEADERS
     for line in cells.cells_of(table):
@@ -88,7 +90,7 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
         pick = line.pick("winner", {**WINNER_WORDS, names[1]: 1, names[0]: 0})
         known = line.text("order") != "unknown"
         reply = line.text("judgment", "rationale", "reply")
-        builder.add_named_verdict(
+        builder.add_verdict_or_vote(
             item, judge, prompt, names, pick, reply=reply, time=line.time, known=known
         )
     if not questions:
@@ -97,9 +99,9 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
 
 
 def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str]]:
-    """Return an item's id (the id in the row, else a hash of the question, else the row number),
-    and its meta: for a turn of a conversation, the number of the turn and the id that all turns
-    share."""
+    """Return an item's id (the id in the row, with `-turn-N` appended from turn 2 on, else a hash
+    of the question, else the row number), and its meta: for a turn of a conversation, the number of
+    the turn and the id that all turns share."""
     id, turn = line.text(*_ITEM_COLUMNS), line.text("turn")
     meta = {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
     if not id and not question:
@@ -111,6 +113,7 @@ def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str
 
 
 def _judge_name(line: RowCells) -> str:
+    """Return the judge of a row, `human:<name>` for a person, or UNNAMED_JUDGE."""
     for name in ("judge", *_PEOPLE_COLUMNS):
         value = line.row.get(name)
         if isinstance(value, (list, tuple)):  # MT-Bench's (model, prompt)
@@ -138,11 +141,13 @@ def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
 # ---- AutoArena -------------------------------------------------------------------------------
 
 
-def _matches_autoarena(table: SourceTable) -> str:
+def _why_matches_autoarena(table: SourceTable) -> str:
     words = _winner_words(table)
-    if table.has("model_a", "model_b", "winner") and words <= {*_AUTOARENA_WINNERS}:
+    if table.has_columns("model_a", "model_b", "winner") and words <= {*_AUTOARENA_WINNERS}:
         return "winner is A, B or -: AutoArena's head-to-heads" if words else ""
-    if table.has("prompt", "response") and not {"winner", "gradingResult"} & {*table.columns}:
+    if table.has_columns("prompt", "response") and not {"winner", "gradingResult"} & {
+        *table.columns
+    }:
         return "prompt and response are AutoArena's answers of one model"
     return ""
 
@@ -151,14 +156,14 @@ def _matches_autoarena(table: SourceTable) -> str:
     "autoarena",
     "AutoArena answers or head-to-heads",
     "pairs, order unknown; items",
-    _matches_autoarena,
+    _why_matches_autoarena,
 )
 def read_autoarena(source: OpenSource) -> SourceBuilder:
     """Read AutoArena's head-to-heads, or its answers, one file per model.
 
     Judges saw the answers in a shuffled order that is not recorded: position measures are disabled.
     """
-    if not source.rows.has("winner"):
+    if not source.rows.has_columns("winner"):
         return _read_answers(source)
     builder = SourceBuilder()
     for line in source.cells():
@@ -173,7 +178,7 @@ def read_autoarena(source: OpenSource) -> SourceBuilder:
         item = builder.add_item(id, question, texts, where=line.where)
         judge, reply = line.text("judge", "judge_name") or "recorded", line.text("explanation")
         pick = line.pick("winner", _AUTOARENA_WINNERS)
-        builder.add_named_verdict(item, judge, "autoarena", names, pick, known=False, reply=reply)
+        builder.add_verdict_or_vote(item, judge, "autoarena", names, pick, known=False, reply=reply)
     return builder
 
 
@@ -256,7 +261,7 @@ def read_visit_battles(source: OpenSource) -> SourceBuilder:
     People: order unknown, the preferred answer is marked in `model_selection.A` or
     `model_selection.B`; battles: `auto_evaluation_result` has the verdicts in both orders.
     """
-    builder, people = SourceBuilder(), source.rows.has(*_SELECTED)
+    builder, people = SourceBuilder(), source.rows.has_columns(*_SELECTED)
     meaning = "" if people else _meaning_of_second_verdict(source.rows)
     votes: dict[tuple[str, ...], int] = defaultdict(int)
     for line in source.cells():
@@ -289,7 +294,8 @@ def read_visit_battles(source: OpenSource) -> SourceBuilder:
 
 
 def _selected_slot(line: RowCells) -> Pick:
-    """Return the slot that a person selected; "tie" for both or neither, None without a mark."""
+    """Return the slot that a person selected; "tie" for both or neither, None if one of the two
+    marks is missing."""
     marks = [cells.FLAGS.get(line.text(name).strip().casefold()) for name in _SELECTED]
     if None in marks:
         return None

@@ -1,4 +1,5 @@
-"""Formats of benchmarks of models with recorded judgements: MT-Bench and Arena-Hard."""
+"""Formats of benchmarks of models with recorded judgements: MT-Bench, Arena-Hard and Vicuna's
+reviews."""
 
 from __future__ import annotations
 
@@ -26,17 +27,17 @@ Answers = dict[str, dict[str, list[str]]]
 """Question id -> model -> its answer in each turn."""
 
 
-def _matches_mt_bench(table: SourceTable) -> str:
-    if table.has("g1_winner", "g2_winner", "model_1", "model_2"):
+def _why_matches_mt_bench(table: SourceTable) -> str:
+    if table.has_columns("g1_winner", "g2_winner", "model_1", "model_2"):
         return "g1_winner and g2_winner are MT-Bench's pair judgements"
-    if table.has("question_id", "model", "score", "judgment"):
+    if table.has_columns("question_id", "model", "score", "judgment"):
         return "question_id, model, score and judgment are MT-Bench's single ratings"
-    if table.has("question_id", "turns") and not table.has("model_id"):
+    if table.has_columns("question_id", "turns") and not table.has_columns("model_id"):
         return "question_id and turns are MT-Bench's questions"
-    return _ANSWERS_OF if table.has("question_id", "model_id", "choices") else ""
+    return _ANSWERS_OF if table.has_columns("question_id", "model_id", "choices") else ""
 
 
-def _matches_mt_bench_folder(folder: Path) -> str:
+def _why_matches_mt_bench_folder(folder: Path) -> str:
     kinds = [_file_role(path) for path in _list_fastchat_files(folder)]
     answers, verdicts = kinds.count("answer"), kinds.count("verdict")
     if "question" not in kinds or not answers + verdicts:
@@ -65,8 +66,8 @@ def _list_fastchat_files(folder: Path) -> list[Path]:
     "mt-bench",
     "MT-Bench files",
     "pairs in both orders; single ratings; votes",
-    _matches_mt_bench,
-    _matches_mt_bench_folder,
+    _why_matches_mt_bench,
+    _why_matches_mt_bench_folder,
 )
 def read_mt_bench(source: OpenSource) -> SourceBuilder:
     """Read MT-Bench's questions, answers, pair and single judgements; also FastChat's folder.
@@ -81,12 +82,12 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
     paths = [] if source.table else filter(_file_role, _list_fastchat_files(source.path))
     own = [source.table] if source.table else map(read_table, paths)
     for table in [*own, *named]:
-        if table.has("turns") and not table.has("model_id"):
+        if table.has_columns("turns") and not table.has_columns("model_id"):
             rows = [RowCells(row, "question") for row in table.rows]
             questions |= {line.require_text("question_id"): line for line in rows}
-        elif table.has("choices"):
+        elif table.has_columns("choices"):
             _add_answers(answers, table)
-        elif _matches_mt_bench(table):
+        elif _why_matches_mt_bench(table):
             verdicts.append(table)
     for id, line in questions.items():
         for turn in range(1, len(_question_turns(line)) + 1):
@@ -112,6 +113,7 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
 
 
 def _add_answers(answers: Answers, table: SourceTable) -> None:
+    """Add the rows of a file of models' answers to `answers`."""
     for line in cells_of(table):
         choices = line.row.get("choices")
         turns = choices[0].get("turns") if isinstance(choices, list) and choices else None
@@ -135,6 +137,8 @@ def _question_turns(line: RowCells) -> list[str]:
 def _add_question(
     builder: SourceBuilder, id: str, turn: int, line: RowCells, answers: Answers
 ) -> str:
+    """Add a question up to one of its turns (from 1), with the answers that have this turn, as an
+    item; return the item's id. `line` is the question's row."""
     questions, reference = _question_turns(line)[:turn], line.row.get("reference")
     references = reference[turn - 1 : turn] if isinstance(reference, list) else []
     given = {
@@ -153,12 +157,13 @@ def _add_question(
 
 
 def _turn_meta(question: str, turn: int) -> dict[str, str]:
-    """Return the turn, and the question id that all turns of a conversation share; intervals count
-    them as one item."""
+    """Return an item's meta: the turn, and the question id that all turns of a conversation share;
+    intervals count them as one item."""
     return {"turn": str(turn), QUESTION_META: _item_id(question, 1)}
 
 
 def _item_id(question: str, turn: int) -> str:
+    """Return the item id of a question's turn: "081" for turn 1, "081-turn-2" for turn 2."""
     number = question.zfill(3) if question.isdigit() else question
     return f"{number}-turn-{turn}" if turn > 1 else number
 
@@ -189,8 +194,8 @@ def _add_single_judgement(builder: SourceBuilder, line: RowCells, item: str) -> 
 
 
 def _reply_facts(line: RowCells, column: str, usable: bool) -> dict[str, Any]:
-    """Return reply, time and status. The status of a row without a verdict is "unreadable" if the
-    row has a reply, else "error"."""
+    """Return reply, time and status of a verdict. The status is None if the verdict is `usable`;
+    else "unreadable" if the cell `column` has a reply, or "error"."""
     reply = line.text(column)
     reply = "" if reply.strip() == _FAILED_REPLY else reply
     return {"reply": reply, "time": line.time, "status": failure_status(usable, reply)}
@@ -286,7 +291,8 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
 def _add_answer_or_question(
     line: RowCells, questions: dict[str, tuple[str, str]], answers: dict[str, dict[str, str]]
 ) -> None:
-    """Add the answer of a row that names a model, else its question."""
+    """Add the answer of a row that names a model, else its question. `questions`: id -> (text,
+    category); `answers`: id -> model -> text."""
     id = line.text("uid", "question_id")
     if model := line.text("model", "model_id"):
         answers.setdefault(id, {})[model] = _answer_text(line)
@@ -310,7 +316,7 @@ def _answer_text(line: RowCells) -> str:
 _REVIEWS: Final = "review_id, answer1_id and answer2_id are Vicuna's reviews"
 
 
-def _matches_vicuna_folder(folder: Path) -> str:
+def _why_matches_vicuna_folder(folder: Path) -> str:
     roles = set()
     for path in _vicuna_files(folder):
         with contextlib.suppress(SourceError):  # a damaged file is an error when it is read
@@ -320,17 +326,19 @@ def _matches_vicuna_folder(folder: Path) -> str:
 
 
 def _vicuna_files(folder: Path) -> list[Path]:
-    """List the JSON-lines files of a folder that looks like Vicuna's, by the names of its files."""
+    """List the JSON-lines files (at most 200) of a folder that looks like Vicuna's, by the names of
+    its files; empty for any other folder."""
     found = list(islice((path for path in folder.glob("**/*.jsonl") if path.is_file()), 200))
     return sorted(found) if any("review" in str(path.relative_to(folder)) for path in found) else []
 
 
 def _vicuna_role(table: SourceTable) -> str:
-    if table.has("review_id", "answer1_id", "answer2_id"):
+    """Return the role of a file by its columns: "review", "answer", "question" or ""."""
+    if table.has_columns("review_id", "answer1_id", "answer2_id"):
         return "review"
-    if table.has("answer_id", "model_id", "text"):
+    if table.has_columns("answer_id", "model_id", "text"):
         return "answer"
-    return "question" if table.has("question_id", "text") else ""
+    return "question" if table.has_columns("question_id", "text") else ""
 
 
 @reads(
@@ -338,7 +346,7 @@ def _vicuna_role(table: SourceTable) -> str:
     "Vicuna's reviews of two answers",
     "pairs, order known, with both scores",
     {"review_id, answer1_id, answer2_id": _REVIEWS},
-    _matches_vicuna_folder,
+    _why_matches_vicuna_folder,
 )
 def read_vicuna(source: OpenSource) -> SourceBuilder:
     """Read Vicuna's reviews, joined with its files of answers and questions; also a folder.

@@ -1,5 +1,5 @@
-"""Format of verdicts on single answers, with the right verdicts: columns `verdict` and `label`, or
-`score` and `human_score`.
+"""Format of verdicts on single answers, with the right verdicts: columns such as `verdict` and
+`label`, or `score` and `human_score`.
 
 Both contain pass/fail words or numbers on one scale. An unknown word raises an error that asks for
 its meaning, because a wrong guess would reverse every verdict.
@@ -52,7 +52,7 @@ def _columns_by_lower_case_name(table: SourceTable) -> dict[str, str]:
     return {column.casefold().strip(): column for column in reversed(table.columns)}
 
 
-def _matches_table(table: SourceTable) -> str:
+def _why_matches_verdict_table(table: SourceTable) -> str:
     folded = _columns_by_lower_case_name(table).keys()
     pair = next((pair for pair in VERDICT_COLUMNS if set(pair) <= folded), None)
     if pair is None or "winner" in folded:
@@ -64,7 +64,7 @@ def _matches_table(table: SourceTable) -> str:
     "verdict-label",
     "verdicts on single answers beside their labels: verdict, label",
     "single verdicts with labels",
-    _matches_table,
+    _why_matches_verdict_table,
 )
 def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     """Read verdicts on single answers beside labels: `verdict`, `label` or `score`, `human_score`.
@@ -135,13 +135,15 @@ def _read_lower_case_word(line: RowCells, column: str) -> str:
 
 
 def _word_to_score(word: str, pass_fail: bool) -> float | None:
-    """Return 1 (pass), 0 (fail) or a score; None for an empty cell."""
+    """Return the score of a word: if `pass_fail`, 1 for a word that means pass and 0 for any other,
+    else its number; None for an empty cell."""
     return (float(word in PASS_WORDS) if pass_fail else float(word)) if word else None
 
 
 def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
-    """Whether the columns of verdicts and labels contain pass/fail words, not numbers; an error if
-    one has words and the other numbers, or if a word is unclear."""
+    """Whether the columns of verdicts and labels contain pass/fail words, or only 0 and 1, instead
+    of numbers on a scale; SourceError if one has words and the other a scale, or if a word is
+    unclear."""
     kinds = {}
     for column in (verdicts, labels):
         skipped = {"", *(_UNUSABLE_WORDS if column == verdicts else ())}
@@ -179,12 +181,13 @@ def _is_number(word: str) -> bool:
 
 
 def _unclear_words_message(table: SourceTable, column: str, words: Mapping[str, int]) -> str:
-    """Return the error message that asks whether unknown words in a column mean pass or fail."""
+    """Return the error message that asks whether unknown words in a column mean pass or fail.
+    `words`: word -> index of its first row."""
     unclear = [word for word in words if word not in PASS_WORDS | FAIL_WORDS]
     listed = ", ".join(repr(word) for word in sorted(unclear)[:MAX_NAMED_WORDS])
     first = min(unclear, key=lambda word: words[word])
     return (
-        f"{table.where(words[first])}: column {column!r}: does {first!r} mean pass or fail? "
+        f"{table.row_place(words[first])}: column {column!r}: does {first!r} mean pass or fail? "
         f"Unclear words: {listed}. Replace each by pass or fail (also true, false, yes, no, 1, 0), "
         "or leave the cell empty"
     )[:400]

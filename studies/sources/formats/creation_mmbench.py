@@ -108,7 +108,8 @@ def _model_in_column_name(column: str) -> str:
 
 
 def _prediction_column(table: SourceTable, contestant: str) -> str:
-    return "prediction" if table.has("prediction") else answer_column(table, contestant)
+    """Return the column with a contestant's answers: `prediction`, else that of `answer_column`."""
+    return "prediction" if table.has_columns("prediction") else answer_column(table, contestant)
 
 
 def _add_item(
@@ -118,6 +119,8 @@ def _add_item(
     images: Mapping[str, Any],
     text_only: bool,
 ) -> None:
+    """Add the item of a row; `answers`: contestant -> text, `images`: `index` of a row -> its cell
+    `image`. With `text_only`, a description replaces the images."""
     task, where, number = line.text("task_name"), line.where, line.text("index").strip()
     description = _first_filled_text(line, *_DESCRIPTIONS)
     if text_only and not description:
@@ -156,7 +159,8 @@ def build_instruction(line: RowCells, description: str) -> str:
 
 
 def build_query(role: str, background: str, instruction: str, requirement: str) -> str:
-    """Build the question by Creation-MMBench's query template; empty parts are left out."""
+    """Build the question from its parts by Creation-MMBench's query template; empty parts are left
+    out."""
     task = instruction
     if requirement:
         initial = instruction[:1].lower() if instruction[1:2].islower() else instruction[:1]
@@ -185,8 +189,8 @@ def parse_criteria(value: Any, where: str) -> dict[str, str]:
 
 
 def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
-    """Parse a dict literal of plain values, whose size and depth are checked first; a text that
-    does not begin with a brace is returned unchanged."""
+    """Parse a dict literal of plain values; SourceError if it is too large, too deep or no dict. A
+    text that does not begin with a brace is returned unchanged."""
     if not text.startswith("{"):
         return text
     if len(text) > MAX_LITERAL_CHARS or _bracket_depth(text) > MAX_LITERAL_DEPTH:
@@ -218,8 +222,9 @@ def _bracket_depth(text: str) -> int:
 
 
 def _image_sources(line: RowCells, images: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a row's images as data URLs or paths; `images` maps the `index` of each row to its
-    cell `image`, which can be the index of another row with the image."""
+    """Return a row's images as addresses, data URLs or paths, from the cell `image`, else from
+    `image_path`; `images` maps the `index` of each row to its cell `image`, which can be the index
+    of another row with the image."""
     value = line.row.get("image")
     for _ in range(3):
         text = text_of(value).strip() if not isinstance(value, list) else ""
@@ -234,6 +239,8 @@ def _image_sources(line: RowCells, images: Mapping[str, Any]) -> tuple[str, ...]
 
 
 def _split_list(text: str) -> list[str]:
+    """Split the text of a list, such as "['a', 'b']", into its elements; other texts are one
+    element."""
     if not (text.startswith("[") and text.endswith("]")):
         return [text]
     inner = text[1:-1].strip()
@@ -241,6 +248,8 @@ def _split_list(text: str) -> list[str]:
 
 
 def _image_source(text: str, where: str) -> str:
+    """Return an image as an address, a data: URL (from base64) or a relative path; SourceError for
+    any other text."""
     if not text or text.startswith(("https://", "data:")):
         return text
     for magic, kind in _KIND_BY_BASE64_START.items():
@@ -255,6 +264,7 @@ def _image_source(text: str, where: str) -> str:
 
 
 def _first_filled_text(line: RowCells, *columns: str) -> str:
-    """Return the first text of these columns that is not empty, "nan" or a backslash."""
+    """Return the first text of these columns that is not empty, "nan" or a backslash; "" if there
+    is none."""
     texts = (line.text(column).strip() for column in columns)
     return next((text for text in texts if text.casefold() not in ("", "nan", "\\")), "")

@@ -31,14 +31,14 @@ _START: Final = 4096
 _TASK: Final = re.compile(rb'"task"\s*:\s*"([^"]*)"')
 
 
-def _matches_log(table: SourceTable) -> str:
+def _why_matches_log(table: SourceTable) -> str:
     content = table.json_object or {}
     if isinstance(content.get("eval"), dict) and {"samples", "status"} <= content.keys():
         return "eval, status and samples are an Inspect log"
     return ""
 
 
-def _matches_folder(folder: Path) -> str:
+def _why_matches_log_folder(folder: Path) -> str:
     found = list_logs(folder)
     return f"{len(found):,} Inspect logs" if found else ""
 
@@ -66,7 +66,7 @@ def _is_json_log(path: Path) -> bool:
     return all(key in start for key in (b'"version"', b'"status"', b'"eval"', b'"task"'))
 
 
-@reads("inspect", "logs of Inspect", "single ratings", _matches_log, _matches_folder)
+@reads("inspect", "logs of Inspect", "single ratings", _why_matches_log, _why_matches_log_folder)
 def read_inspect(source: OpenSource) -> SourceBuilder:
     """Read Inspect logs: `.eval` (also Zstandard) and `.json`; also a folder.
 
@@ -127,8 +127,8 @@ def _parse_log_object(content: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _load_json(content: bytes) -> Any:
-    """Parse JSON with orjson, three times as fast as json; if orjson refuses the text (logs may
-    contain NaN), with json."""
+    """Parse JSON with orjson, three times as fast as json; with json if orjson is not installed or
+    refuses the text (logs may contain NaN)."""
     try:
         import orjson
     except ModuleNotFoundError:  # installed without extras
@@ -143,6 +143,8 @@ def _load_json(content: bytes) -> Any:
 
 
 def _add_sample(log: ScoreLog, header: RowCells, sample: RowCells, prefix: str) -> None:
+    """Add a sample and its scores to `log`; `header` describes the evaluation. `prefix` begins the
+    item's id; it is empty if all logs have the same task."""
     model, scores = header.text("model") or "model", sample.row.get("scores") or {}
     target = sample.row.get("target")
     item = log.add_item(
@@ -167,7 +169,8 @@ def _add_sample(log: ScoreLog, header: RowCells, sample: RowCells, prefix: str) 
 
 def _judge_and_prompt_of_scorer(header: RowCells, scorer: str) -> tuple[str, str]:
     """Return (judge, prompt) of a scorer: (grader model, scorer's name), or (scorer's name,
-    "scorer") if the scorer has no grader."""
+    "scorer") if the scorer has no grader. The grader of `model_graded_qa` and `model_graded_fact`
+    is the evaluated model if the log names no other."""
     for one in header.row.get("scorers") or ():
         options = one.get("options") or {}
         if one.get("name") == scorer and (model := _model_name(options.get("model"))):

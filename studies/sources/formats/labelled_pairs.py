@@ -16,7 +16,7 @@ from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, id_from_text
-from studies.sources.source_format import OpenSource, make_column_matcher, reads, tables_in
+from studies.sources.source_format import OpenSource, make_column_matcher, reads, table_files_in
 
 # ---- PandaLM ---------------------------------------------------------------------------------
 
@@ -29,14 +29,14 @@ def _panda_columns(table: SourceTable) -> tuple[list[str], list[str]]:
     return people, [name for name in table.columns if name.casefold().endswith("_result")]
 
 
-def _matches_pandalm(table: SourceTable) -> str:
+def _why_matches_pandalm(table: SourceTable) -> str:
     people, judges = _panda_columns(table)
-    if not table.has("instruction", "response1", "response2") or not people + judges:
+    if not table.has_columns("instruction", "response1", "response2") or not people + judges:
         return ""
     return f"response1, response2 and {', '.join(people + judges)} are PandaLM's"
 
 
-@reads("pandalm", "PandaLM's test set and results", "votes; pairs", _matches_pandalm)
+@reads("pandalm", "PandaLM's test set and results", "votes; pairs", _why_matches_pandalm)
 def read_pandalm(source: OpenSource) -> SourceBuilder:
     """Read PandaLM's `response1`, `response2`, `annotator1..3`, and judges' `…_result`.
 
@@ -101,14 +101,14 @@ _FILLER: Final = re.compile(r"(pairwise|outputs?|example|pred(iction)?s?|\W|_)+"
 
 def _auto_j_files(folder: Path) -> tuple[Path | None, list[Path]]:
     """Return the file of pairs in a folder, and the files of judges' outputs."""
-    paths, matches = tables_in(folder), make_column_matcher(_AUTO_J_SIGNS)
+    paths, matches = table_files_in(folder), make_column_matcher(_AUTO_J_SIGNS)
     pairs = (path for path in paths if "pairwise" in path.name.casefold())
     base = next((path for path in pairs if matches(read_table(path))), None)
     outputs = [path for path in paths if path != base and re.search("output|pred", path.name, re.I)]
     return base, outputs
 
 
-def _matches_auto_j_folder(folder: Path) -> str:
+def _why_matches_auto_j_folder(folder: Path) -> str:
     base, outputs = _auto_j_files(folder)
     if base is None or not outputs:
         return ""
@@ -120,7 +120,7 @@ def _matches_auto_j_folder(folder: Path) -> str:
     "Auto-J's test set and judges' outputs",
     "votes; pairs in both orders",
     _AUTO_J_SIGNS,
-    _matches_auto_j_folder,
+    _why_matches_auto_j_folder,
 )
 def read_auto_j(source: OpenSource) -> SourceBuilder:
     """Read Auto-J's pairs with `label` 0, 1, 2 and two files of outputs per judge; also a folder.
@@ -180,7 +180,7 @@ _LLMBAR_SIGNS: Final = {
 }
 
 
-def _matches_llmbar_folder(folder: Path) -> str:
+def _why_matches_llmbar_folder(folder: Path) -> str:
     results, matches = _result_files(folder), make_column_matcher(_LLMBAR_SIGNS)
     data = [path for path in _dataset_files(folder) if matches(read_table(path))]
     if not results and not data:
@@ -189,6 +189,7 @@ def _matches_llmbar_folder(folder: Path) -> str:
 
 
 def _dataset_files(folder: Path) -> list[Path]:
+    """Find LLMBar's files dataset.json in a folder and its subfolders, two levels deep."""
     return sorted(path for above in _SET_FOLDERS for path in folder.glob(f"{above}dataset.json"))
 
 
@@ -204,7 +205,7 @@ def _result_files(folder: Path) -> list[Path]:
     "LLMBar items and results",
     "pairs in both orders with gold labels",
     _LLMBAR_SIGNS,
-    _matches_llmbar_folder,
+    _why_matches_llmbar_folder,
 )
 def read_llmbar(source: OpenSource) -> SourceBuilder:
     """Read LLMBar's `dataset.json` and `result.json`; also a folder, such as
@@ -242,6 +243,8 @@ def _names_from_path(path: Path) -> tuple[str, str, str]:
 def _add_llmbar(
     builder: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
 ) -> None:
+    """Add the items of one of LLMBar's files, with `subset` as their category and the label as the
+    better answer, and the last of their results as verdicts of the judge with the prompt."""
     for line in cells_of(table):
         answers, question = {name: line.text(name) for name in _OUTPUTS}, line.require_text("input")
         id = id_from_text("llmbar", question, *answers.values())
@@ -258,7 +261,8 @@ def _add_llmbar(
 def _add_llmbar_result(
     builder: SourceBuilder, result: RowCells, at: tuple[str, str, str], shown: tuple[str, ...]
 ) -> None:
-    """Add a verdict; a completion is the reply, or a list of reply and finish reason."""
+    """Add a verdict; `at` is (item, judge, prompt), `shown` the outputs in the order shown. The
+    `completion` in the file is the reply, or a list of reply and finish reason."""
     value, winner = result.row.get("completion"), result.text("winner")
     parts = value if isinstance(value, list) and value else [value]
     reply, finish = text_of(parts[0]), text_of(parts[1]) if len(parts) > 1 else ""
@@ -276,10 +280,7 @@ _DECISIONS: Final[dict[str, Pick]] = {"A>B": 0, "B>A": 1, "A=B": "tie", "B=A": "
 _JUDGEBENCH: Final = "pair_id, response_A, response_B and label are JudgeBench's"
 _PAIRS: Final = "pair_id, question, response_A, response_B, label"
 matches_judgebench: Final = make_column_matcher(
-    {
-        f"{_PAIRS}, judgments": f"{_JUDGEBENCH}; judgments contains the verdicts",
-        _PAIRS: _JUDGEBENCH,
-    }
+    {f"{_PAIRS}, judgments": f"{_JUDGEBENCH}; judgments contains the verdicts", _PAIRS: _JUDGEBENCH}
 )
 
 
@@ -321,7 +322,8 @@ def read_judgebench(source: OpenSource) -> SourceBuilder:
 def _add_game(
     builder: SourceBuilder, line: RowCells, game: RowCells, item: str, shown: tuple[str, ...]
 ) -> None:
-    """Add a judge's decision; if the file names no model, `judge_name` is the judge."""
+    """Add a judge's decision on the answers `shown`; `game` has the cells of the decision, `line`
+    those of its row. If the file names no model, `judge_name` is the judge."""
     judgment, value = game.cells_of_object("judgment"), game.row.get("judgment")
     inner = judgment.text("response", "judgment")
     reply = inner if isinstance(value, Mapping) else value

@@ -13,7 +13,7 @@ from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Usag
 from studies.errors import SourceError
 from studies.files.items import drop_nulls, parse_items
 from studies.files.suspect_flags import FLAG_FIELDS
-from studies.files.table_formats.json_lines import decode_cell
+from studies.files.table_formats.json_lines import decode_json_cell
 from studies.files.table_formats.spreadsheet_guard import FLAT_HEADERS, unguard_formula
 from studies.files.tables import Row, SourceTable, read_table, text_of
 from studies.frames.frame_codes import SUSPECT_COLUMN
@@ -82,7 +82,7 @@ def _parse_rows(
             found.append(parse(row))
         except (ValueError, KeyError, TypeError) as error:
             reason = f"{type(error).__name__} {error}{advice}"
-            raise SourceError(f"{table.where(index)}: not a {kind}: {reason}"[:400]) from None
+            raise SourceError(f"{table.row_place(index)}: not a {kind}: {reason}"[:400]) from None
     return found
 
 
@@ -135,6 +135,7 @@ def keep_first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def _check_status(status: str) -> Any:
+    """Return the status; ValueError if it is none of STATUSES."""
     if status not in STATUSES:
         raise ValueError(f"unknown status {status!r}")
     return status
@@ -161,11 +162,13 @@ def _parse_judgement(values: Mapping[str, Any]) -> Judgement:
 
 
 def _decode_json(value: Any) -> Any:
-    return decode_cell(value) if isinstance(value, str) else value
+    """Parse a value that is a JSON text; return any other value unchanged."""
+    return decode_json_cell(value) if isinstance(value, str) else value
 
 
 def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
-    """Parse a verdict; a pick outside the slots shown is an error."""
+    """Parse a verdict; ValueError for a pick that is none of the `shown` slots, or an unknown
+    margin."""
     found = dict(values)
     for name in ("scores", "label_probabilities"):
         found[name] = tuple(found.get(name) or ())
@@ -185,7 +188,7 @@ def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
 # ---- the flat table of judgements ------------------------------------------------------------
 
 
-def _matches_flat(table: SourceTable) -> str:
+def _why_matches_flat_table(table: SourceTable) -> str:
     own = tuple(table.columns) in FLAT_HEADERS
     return "these are the columns of Evenhand's flat table of judgements" if own else ""
 
@@ -194,9 +197,9 @@ def _matches_flat(table: SourceTable) -> str:
     "evenhand-csv",
     "Evenhand's flat table of judgements, as exported",
     "verdicts with orders",
-    _matches_flat,
+    _why_matches_flat_table,
 )
-def read_flat(source: OpenSource) -> SourceBuilder:
+def read_flat_table(source: OpenSource) -> SourceBuilder:
     """Read Evenhand's flat table of judgements.
 
     Verdicts, orders and arrangements, replies, costs; not the details of token use, nor names that
@@ -224,7 +227,8 @@ def _parse_flat_row(row: Row) -> Judgement:
 def _make_judgement(
     cell: dict[str, str], shown: Names, labels: Names, verdict: Verdict | None, **facts: Any
 ) -> Judgement:
-    """Return the judgement of a row with columns that the flat table and the votes share."""
+    """Return the judgement of a row with columns that the flat table and the votes share. `cell`:
+    column -> text."""
     ask = Ask(
         *(cell.get("key", ""), cell["item"], cell["judge"], cell["prompt"], shown, labels),
         repeat=int(cell["repeat"] or 0),
@@ -237,13 +241,15 @@ def _make_judgement(
 
 
 def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
+    """Return the verdict of a row of the flat table; ValueError if it has neither a slot nor
+    scores, or a slot that is none of the `shown` ones."""
     scores = tuple(float(part) for part in cell["scores"].split(JOINT) if part)
     slot: Any = cell["slot"] if cell["slot"] in ("", "tie") else int(cell["slot"])
     if slot == "" and not scores:
         raise ValueError(f"status is {cell['status']!r}, but there is no verdict")
     if isinstance(slot, int) and not 0 <= slot < shown:
         raise ValueError(f"slot is {slot}, but only {shown} answers were shown")
-    likely = tuple(decode_cell(cell.get("probabilities") or "[]"))
+    likely = tuple(decode_json_cell(cell.get("probabilities") or "[]"))
     mass = float(cell["label_mass"]) if cell.get("label_mass") else None
     margin = int(cell["margin"]) if cell["margin"] else 1
     return Verdict(None if slot == "" else slot, margin, scores, likely, mass)
@@ -320,9 +326,9 @@ def unguarded_text(value: object) -> str:
 def _parse_vote(row: Row) -> Judgement:
     cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS} | {"rule": "vote"}
     cell |= {"status": cell["status"] or "ok", "prompt": cell["prompt"] or "vote"}
-    shown = tuple(str(name) for name in decode_cell(cell["shown"]))
+    shown = tuple(str(name) for name in decode_json_cell(cell["shown"]))
     usable = _check_status(cell["status"]) in USABLE_STATUSES
-    labels = tuple(decode_cell(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
+    labels = tuple(decode_json_cell(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
     verdict = _vote_verdict(cell, shown)
     if verdict is None and usable:
         raise ValueError(f"status is {cell['status']!r}, but nothing is picked")
@@ -330,7 +336,9 @@ def _parse_vote(row: Row) -> Judgement:
 
 
 def _vote_verdict(cell: Mapping[str, str], shown: tuple[str, ...]) -> Verdict | None:
-    picked, scores = cell["picked"], tuple(decode_cell(cell["scores"] or "[]"))
+    """Return the verdict of a row of votes, None if it has neither a pick nor scores; ValueError if
+    the pick is not among the contestants `shown`."""
+    picked, scores = cell["picked"], tuple(decode_json_cell(cell["scores"] or "[]"))
     if not picked and not scores:
         return None
     if picked not in ("", "tie", *shown):
@@ -343,19 +351,19 @@ def _vote_verdict(cell: Mapping[str, str], shown: tuple[str, ...]) -> Verdict | 
 # ---- folders of shards -----------------------------------------------------------------------
 
 
-def _matches_shards(folder: Path) -> str:
+def _why_matches_shards(folder: Path) -> str:
     if next(folder.rglob("*.parquet"), None) is None:
         return ""  # without a Parquet file pyarrow is not needed
     from studies.files import shards
 
-    return shards.matches_folder(folder)
+    return shards.why_matches_shards(folder)
 
 
 @reads(
     "evenhand-shards",
     "a folder of Parquet files with judgements, exported from Evenhand",
     "every verdict, order and reply",
-    folder=_matches_shards,
+    folder=_why_matches_shards,
 )
 def read_shards(source: OpenSource) -> SourceBuilder:
     """Read a folder of Parquet files with judgements, exported from Evenhand.

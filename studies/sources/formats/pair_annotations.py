@@ -13,7 +13,7 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.join import join_answers
-from studies.sources.source_format import OpenSource, make_column_matcher, reads, tables_in
+from studies.sources.source_format import OpenSource, make_column_matcher, reads, table_files_in
 
 # ---- AlpacaEval ------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
     (second); 1.5 is a tie, 0 a tie in older files, null a failure. The preference of a weighted
     annotator is 1 + P(second is better); both probabilities are stored.
     """
-    if not source.rows.has("preference"):
+    if not source.rows.has_columns("preference"):
         return _read_outputs(source)
     builder = SourceBuilder()
     builder.labels_recorded = False  # the judge saw the outputs in a random order
@@ -57,7 +57,7 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
         judge, reply = line.text("annotator"), line.row.get("raw_completion")
         if "annotator_index" in line.row and not judge:
             judge = f"human:{line.text('annotator_index')}"  # a person, in cross-annotations
-        builder.add_named_verdict(
+        builder.add_verdict_or_vote(
             item,
             judge or "recorded",
             "alpaca-eval",
@@ -72,6 +72,7 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
 
 
 def _add_instruction(builder: SourceBuilder, line: RowCells, texts: Mapping[str, str]) -> str:
+    """Add the item of a row with the answers `texts` (contestant -> text); return its id."""
     question = line.require_text("instruction")
     id, category = id_from_text("alpaca", question), line.text("dataset")
     return builder.add_item(id, question, texts, where=line.where, category=category)
@@ -82,6 +83,8 @@ def _json_text(value: Any) -> str:
 
 
 def _pick_from_preference(preference: float | None, where: str) -> Pick:
+    """Convert AlpacaEval's preference to a pick: 1 to below 1.5 is the first answer (0), above 1.5
+    to 2 the second (1), 1.5 or 0 a tie; None for None, SourceError for any other number."""
     if preference is None:
         return None
     if preference in _TIE_PREFERENCES:
@@ -115,13 +118,16 @@ MIN_MUCH_SCORE: Final = 1.25
 """Scores of this absolute value or more mean "much better" (1.5), smaller scores "better" (1)."""
 
 
-def _matches_comparator(table: SourceTable) -> str:
+def _why_matches_comparator(table: SourceTable) -> str:
     found = {"models", "examples"} <= set(table.json_object or {})
     return "models and examples are LLM Comparator's" if found else ""
 
 
 @reads(
-    "llm-comparator", "LLM Comparator's JSON", "pairs, order known if recorded", _matches_comparator
+    "llm-comparator",
+    "LLM Comparator's JSON",
+    "pairs, order known if recorded",
+    _why_matches_comparator,
 )
 def read_comparator(source: OpenSource) -> SourceBuilder:
     """Read LLM Comparator's JSON, one file per pair of models.
@@ -175,7 +181,7 @@ def _add_example(
         margin = (
             None if score is None else (abs(score) > MAX_TIE_SCORE) + (abs(score) >= MIN_MUCH_SCORE)
         )
-        builder.add_named_verdict(
+        builder.add_verdict_or_vote(
             item,
             rated.text("judge", "rater") or by[0],
             rated.text("prompt") or by[1],
@@ -207,8 +213,8 @@ _PRD: Final = {
 }
 
 
-def _matches_prd_folder(folder: Path) -> str:
-    names = {path.name.split(".")[0] for path in tables_in(folder)}
+def _why_matches_prd_folder(folder: Path) -> str:
+    names = {path.name.split(".")[0] for path in table_files_in(folder)}
     if "prompts" in names and names & {"judgements", "judgments"}:
         return f"prompts and judgements of PRD ({', '.join(sorted(names))})"
     return ""
@@ -219,7 +225,7 @@ def _matches_prd_folder(folder: Path) -> str:
     "PRD's prompts, judgements and votes",
     "pairs in both orders; votes",
     _PRD,
-    _matches_prd_folder,
+    _why_matches_prd_folder,
 )
 def read_prd(source: OpenSource) -> SourceBuilder:
     """Read PRD's prompts, judgements and votes; also a folder.
@@ -229,7 +235,7 @@ def read_prd(source: OpenSource) -> SourceBuilder:
     builder, empty = SourceBuilder(), 0
     named = [*source.other_files().values()]
     own = [source.table] if source.table else _prd_tables(source.path)
-    for table in sorted([*own, *named], key=lambda table: not table.has("responses")):
+    for table in sorted([*own, *named], key=lambda table: not table.has_columns("responses")):
         for line in cells_of(table):
             if "responses" in line.row:
                 _add_prompt(builder, line)
@@ -241,12 +247,16 @@ def read_prd(source: OpenSource) -> SourceBuilder:
 
 
 def _prd_tables(folder: Path) -> list[SourceTable]:
+    """Read the files of a folder that have PRD's columns."""
     return [
-        table for table in map(read_table, tables_in(folder)) if make_column_matcher(_PRD)(table)
+        table
+        for table in map(read_table, table_files_in(folder))
+        if make_column_matcher(_PRD)(table)
     ]
 
 
 def _add_prompt(builder: SourceBuilder, line: RowCells) -> None:
+    """Add a row of PRD's prompts as an item: its question, and the answers by model."""
     responses = line.row["responses"]
     if not isinstance(responses, Mapping):
         raise line.error("field 'responses': expected answers by model; correct the row")

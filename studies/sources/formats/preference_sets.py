@@ -22,31 +22,33 @@ RANKING_JUDGE: Final = "oasst"
 _ROLE_NAMES: Final = {"prompter": "User", "user": "User", "assistant": "Assistant"}
 
 
-def _matches_oasst(table: SourceTable) -> str:
-    if table.has("options") and {"prompt", "conversation"} & {*table.columns}:
+def _why_matches_oasst(table: SourceTable) -> str:
+    if table.has_columns("options") and {"prompt", "conversation"} & {*table.columns}:
         first: Any = next((row["options"] for row in table.rows if row.get("options")), [])
         if isinstance(first, list) and first and isinstance(first[0], dict):
             ranked = " with human ranks" if {"human_rank", "rank"} & first[0].keys() else ""
             return f"each prompt has a list of 'options'{ranked}"
-    if table.has("message_tree_id", "prompt") and not table.has("parent_id"):
+    if table.has_columns("message_tree_id", "prompt") and not table.has_columns("parent_id"):
         return "message_tree_id and a nested prompt are OpenAssistant's trees"
-    if table.has("message_id", "parent_id", "role", "text", "rank"):
+    if table.has_columns("message_id", "parent_id", "role", "text", "rank"):
         return "message_id, parent_id, role and rank are OpenAssistant's messages"
     return ""
 
 
-@reads("oasst", "OpenAssistant's ranked replies", "N options with people's ranks", _matches_oasst)
+@reads(
+    "oasst", "OpenAssistant's ranked replies", "N options with people's ranks", _why_matches_oasst
+)
 def read_oasst(source: OpenSource) -> SourceBuilder:
     """Read OpenAssistant's ranked replies, message trees, or the Hub's flat messages.
 
     N options; people ranked them, and the contestants are the ranks.
     """
     table, builder = source.rows, SourceBuilder()
-    if table.has("parent_id", "message_id"):
+    if table.has_columns("parent_id", "message_id"):
         _read_messages(table, builder)
     else:
         for line in source.cells():
-            (_read_ranked_options if table.has("options") else _read_tree)(line, builder)
+            (_read_ranked_options if table.has_columns("options") else _read_tree)(line, builder)
     builder.notes.append(
         "replies have no authors, so they are named by rank: rank-1 (the best), rank-2, …; "
         "meta.turns is the length of the conversation (1: the first reply level)"
@@ -55,6 +57,7 @@ def read_oasst(source: OpenSource) -> SourceBuilder:
 
 
 def _read_ranked_options(line: RowCells, builder: SourceBuilder) -> None:
+    """Add the item of a row whose `options` are replies with their ranks."""
     row = line.row
     turns = row.get("conversation") or [{"role": "prompter", "text": row.get("prompt")}]
     replies = [(option, option.get("human_rank", option.get("rank"))) for option in row["options"]]
@@ -70,7 +73,8 @@ def _add_ranking(
     replies: Sequence[tuple[Row, Any]],
     where: str,
 ) -> None:
-    """Add an item whose contestants are named by rank (`rank-1` is the best answer).
+    """Add the item `id` whose contestants are named by rank (`rank-1` is the best answer). `turns`
+    are the messages up to the question, `replies` the answers with their ranks.
 
     Answers stay in file order, so that the rank does not determine the position.
     """
@@ -118,7 +122,8 @@ def _read_tree(line: RowCells, builder: SourceBuilder) -> None:
 def _add_ranked_replies(
     builder: SourceBuilder, id: str, turns: Sequence[Row], replies: Sequence[Row], where: str
 ) -> None:
-    """Add an item if two or more replies are ranked and not deleted."""
+    """Add the item `id` if two or more `replies` to the last of `turns` are ranked and not
+    deleted."""
     ranked = [(one, one["rank"]) for one in replies if one.get("rank") is not None]
     ranked = [(reply, rank) for reply, rank in ranked if not reply.get("deleted")]
     if len(ranked) >= 2:
@@ -126,7 +131,8 @@ def _add_ranked_replies(
 
 
 def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
-    """Read flat messages, in which a reply refers to its parent."""
+    """Add an item for each prompt with two or more ranked replies in a table of flat messages, in
+    which a reply refers to its parent."""
     children: dict[str, list[Row]] = defaultdict(list)
     by_id = {text_of(row["message_id"]): row for row in table.rows}
     for row in table.rows:
@@ -139,7 +145,7 @@ def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
             while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
                 seen.add(parent)
                 turns.insert(0, by_id[parent])
-            _add_ranked_replies(builder, id, turns, children[id], table.where(index))
+            _add_ranked_replies(builder, id, turns, children[id], table.row_place(index))
 
 
 # ---- preference sets -------------------------------------------------------------------------
@@ -190,6 +196,7 @@ def read_preference(source: OpenSource) -> SourceBuilder:
 
 
 def _name_answers(kind: str, texts: list[str]) -> dict[str, str]:
+    """Return contestant -> text: `kind` is the name of a single answer, several are `kind-1`, …."""
     if len(texts) == 1:
         return {kind: texts[0]}
     return {f"{kind}-{k}": text for k, text in enumerate(texts, 1)}
@@ -204,6 +211,8 @@ def _answer_texts(value: Any) -> list[str]:
 
 
 def _question_text(line: RowCells) -> str:
+    """Return the question of a row, or the conversation before the last turn of `chosen`; "" if the
+    row has neither."""
     if turns := parse_conversation(line.row.get("prompt")):
         return _join_conversation(turns, line.where)
     if question := line.text("prompt", "instruction", "question"):
@@ -216,7 +225,7 @@ def _split_transcripts(
     chosen: str, rejected: list[str], where: str
 ) -> tuple[str, list[str], list[str]]:
     """Return the question (the common beginning of the transcripts), and the last answers of the
-    chosen and of the rejected ones."""
+    chosen and of the rejected ones; SourceError if they do not begin alike."""
     start, marker, end = chosen.rpartition(_ANSWER_MARKER)
     others = [text.rpartition(_ANSWER_MARKER) for text in rejected]
     if not marker or any(other[0] != start for other in others):

@@ -51,7 +51,8 @@ def score_of(value: Any) -> float | None:
 
 
 def score_or_label(held: RowCells, score: str = "score", label: str = "label") -> Any:
-    """Return the score of an annotation, or its label if it has no score."""
+    """Return the value in the column `score` of a row, or that in the column `label` if the score
+    is missing."""
     value = held.row.get(score)
     return held.row.get(label) if value is None or value != value else value
 
@@ -90,7 +91,8 @@ class ScoreLog:
         person: bool = False,
     ) -> None:
         """Add the score of an answer; with `error`, add a failed call instead. If score and reply
-        are missing, nothing is added; a note counts such answers."""
+        are missing, nothing is added; a note counts such answers. `person`: whether `judge` is the
+        name of a person."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:

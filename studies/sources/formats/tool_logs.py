@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from studies.files.table_formats.json_lines import parse_cell
+from studies.files.table_formats.json_lines import parse_json_cell
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
@@ -30,8 +30,8 @@ RED_TEAM: Final = "promptfoo:redteam:"
 """Start of the types of red-team assertions, which a model grades."""
 
 
-def _matches_promptfoo(table: SourceTable) -> str:
-    if table.has("gradingResult", "testCase", "provider"):
+def _why_matches_promptfoo(table: SourceTable) -> str:
+    if table.has_columns("gradingResult", "testCase", "provider"):
         return "gradingResult, testCase and provider are promptfoo's results"
     if any("gradingResult" in row for row in _result_rows(table)[:50]):
         return "results with gradingResult are promptfoo's"
@@ -39,6 +39,7 @@ def _matches_promptfoo(table: SourceTable) -> str:
 
 
 def _result_rows(table: SourceTable) -> Sequence[Row]:
+    """Return the results of a promptfoo file: its rows, or the list `results` of a JSON object."""
     if table.json_object is None:
         return table.rows
     results = table.json_object.get("results")
@@ -46,7 +47,9 @@ def _result_rows(table: SourceTable) -> Sequence[Row]:
     return [row for row in inner if isinstance(row, dict)] if isinstance(inner, list) else []
 
 
-@reads("promptfoo", "results of promptfoo", "single ratings; choices among N", _matches_promptfoo)
+@reads(
+    "promptfoo", "results of promptfoo", "single ratings; choices among N", _why_matches_promptfoo
+)
 def read_promptfoo(source: OpenSource) -> SourceBuilder:
     """Read results of promptfoo as JSON or JSON lines.
 
@@ -123,6 +126,7 @@ def _provider_and_prompt(row: Row) -> tuple[str, str]:
 
 
 def _provider_name(value: Any) -> str:
+    """Return the name of a provider, given as a text or as an object with a label or id."""
     if isinstance(value, dict):
         return _provider_name(value.get("label") or value.get("id") or value.get("text"))
     return text_of(value)
@@ -143,12 +147,12 @@ def _deepeval_run(table: SourceTable) -> tuple[RowCells, list[Mapping[str, Any]]
     return RowCells(run), held
 
 
-def _matches_deepeval(table: SourceTable) -> str:
+def _why_matches_deepeval(table: SourceTable) -> str:
     found = _deepeval_run(table)[1]
     return "testCases with metricsData are a test run of DeepEval" if found else ""
 
 
-@reads("deepeval", "test runs of DeepEval", "single ratings", _matches_deepeval)
+@reads("deepeval", "test runs of DeepEval", "single ratings", _why_matches_deepeval)
 def read_deepeval(source: OpenSource) -> SourceBuilder:
     """Read a test run of DeepEval (`.latest_test_run.json`).
 
@@ -181,7 +185,7 @@ def read_deepeval(source: OpenSource) -> SourceBuilder:
 # ---- Langfuse --------------------------------------------------------------------------------
 
 
-def _matches_langfuse(table: SourceTable) -> str:
+def _why_matches_langfuse(table: SourceTable) -> str:
     for row in recorded_scores.score_rows(table)[:1]:
         if {"name", "value", "source"} <= row.keys():
             if {"traceId", "trace_id"} & row.keys():
@@ -191,7 +195,7 @@ def _matches_langfuse(table: SourceTable) -> str:
     return ""
 
 
-@reads("langfuse", "scores exported from Langfuse", "single ratings", _matches_langfuse)
+@reads("langfuse", "scores exported from Langfuse", "single ratings", _why_matches_langfuse)
 def read_langfuse(source: OpenSource) -> SourceBuilder:
     """Read scores of Langfuse's API, version 2 (`traceId`) or 3 (`subject`), with `name`, `value`,
     `source`.
@@ -230,17 +234,18 @@ _PARTS: Final = ("annotator_kind", "label", "score", "explanation", "error")
 
 
 def _list_evaluation_names(table: SourceTable, pattern: re.Pattern[str]) -> list[str]:
-    """Return the names of evaluations in a table's columns, each once."""
+    """Return the names of evaluations, each once, that the first group of `pattern` finds in the
+    columns of a table."""
     matches = map(pattern.fullmatch, table.columns)
     return list(dict.fromkeys(match[1] for match in matches if match))
 
 
-def _matches_phoenix(table: SourceTable) -> str:
-    if table.has("example_id", "annotations", "output"):
+def _why_matches_phoenix(table: SourceTable) -> str:
+    if table.has_columns("example_id", "annotations", "output"):
         return "example_id, output and annotations are runs of a Phoenix experiment"
-    if table.has("example_id", "output") and _list_evaluation_names(table, _RUN_COLUMN):
+    if table.has_columns("example_id", "output") and _list_evaluation_names(table, _RUN_COLUMN):
         return "example_id and annotation_<name>_score are runs of a Phoenix experiment"
-    if table.has("context.span_id") and _list_evaluation_names(table, _SPAN_COLUMN):
+    if table.has_columns("context.span_id") and _list_evaluation_names(table, _SPAN_COLUMN):
         return "context.span_id and eval.<name>.score are spans of Phoenix"
     first = recorded_scores.score_rows(table)[:1]
     if any({"span_id", "annotator_kind", "result"} <= row.keys() for row in first):
@@ -248,7 +253,7 @@ def _matches_phoenix(table: SourceTable) -> str:
     return ""
 
 
-@reads("phoenix", "evaluations exported from Phoenix", "single ratings", _matches_phoenix)
+@reads("phoenix", "evaluations exported from Phoenix", "single ratings", _why_matches_phoenix)
 def read_phoenix(source: OpenSource) -> SourceBuilder:
     """Read an experiment of Phoenix as JSON or CSV, annotations of spans, or spans with
     `eval.<name>.score`.
@@ -280,16 +285,17 @@ def _annotation_of(line: RowCells, name: str) -> Mapping[str, Any]:
 
 
 def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, Any]]) -> None:
-    """Add one experiment run of Phoenix: one answer to one example, with its evaluations.
+    """Add one experiment run of Phoenix: one answer to one example, with its evaluations by models
+    and people (not those by code).
 
     A repetition with the same answer is another verdict on this answer. A repetition with a
     different answer is a separate item with the same question.
     """
-    question, answer, truth = (
-        plain_text(parse_cell(line.row.get(name), "{"))
+    question, answer, reference = (
+        plain_text(parse_json_cell(line.row.get(name), "{"))
         for name in ("input", "output", "reference_output")
     )
-    item = log.add_item(line.text("example_id"), question, {MODEL: answer}, ground_truth=truth)
+    item = log.add_item(line.text("example_id"), question, {MODEL: answer}, ground_truth=reference)
     kinds = [(one, one.text("annotator_kind").upper()) for one in map(RowCells, annotations)]
     judged = [(one, kind) for one, kind in kinds if kind != "CODE"]
     log.unscored += not judged
@@ -300,7 +306,8 @@ def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, A
 
 
 def _add_annotation(log: ScoreLog, line: RowCells) -> None:
-    """Add one annotation of a span; the file does not contain the text of the span."""
+    """Add one annotation of a span, unless code made it; the file does not contain the text of the
+    span."""
     kind, name = line.text("annotator_kind").upper(), line.text("name")
     result = line.cells_of_object("result")
     if kind == "CODE":
@@ -312,6 +319,7 @@ def _add_annotation(log: ScoreLog, line: RowCells) -> None:
 
 
 def _add_span(log: ScoreLog, line: RowCells, names: Sequence[str]) -> None:
+    """Add a span of Phoenix as an item, with the scores of the evaluations `names`."""
     model = line.text("attributes.llm.model_name") or MODEL
     answers = {model: line.text("attributes.output.value")}
     item = log.add_item(line.text("context.span_id"), line.text("attributes.input.value"), answers)
@@ -326,10 +334,12 @@ def _add_span(log: ScoreLog, line: RowCells, names: Sequence[str]) -> None:
 _FEEDBACK: Final = "feedback."
 
 
-def _matches_langsmith(table: SourceTable) -> str:
-    if table.has("run_id", "key", "score"):
+def _why_matches_langsmith(table: SourceTable) -> str:
+    if table.has_columns("run_id", "key", "score"):
         return "run_id, key and score are feedback of LangSmith"
-    if table.has("example_id") and any(name.startswith(_FEEDBACK) for name in table.columns):
+    if table.has_columns("example_id") and any(
+        name.startswith(_FEEDBACK) for name in table.columns
+    ):
         return "example_id and feedback.<key> are results of a LangSmith experiment"
     return ""
 
@@ -338,7 +348,7 @@ def _matches_langsmith(table: SourceTable) -> str:
     "langsmith",
     "feedback exported from LangSmith",
     "single ratings; pairs, order unknown",
-    _matches_langsmith,
+    _why_matches_langsmith,
 )
 def read_langsmith(source: OpenSource) -> SourceBuilder:
     """Read LangSmith's feedback (`run_id`, `key`, `score`) or rows with `feedback.<key>`.
@@ -348,7 +358,7 @@ def read_langsmith(source: OpenSource) -> SourceBuilder:
     log, groups = ScoreLog(), defaultdict[str, list[RowCells]](list)
     keys = [name for name in source.rows.columns if name.startswith(_FEEDBACK)]
     for line in source.cells():
-        if not source.rows.has("run_id", "key"):
+        if not source.rows.has_columns("run_id", "key"):
             _add_experiment_row(log, line, keys)
         elif line.text("comparative_experiment_id"):
             groups[line.text("feedback_group_id", "trace_id")].append(line)
@@ -366,14 +376,16 @@ def read_langsmith(source: OpenSource) -> SourceBuilder:
 
 
 def _add_experiment_row(log: ScoreLog, line: RowCells, keys: Sequence[str]) -> None:
+    """Add a row of a LangSmith experiment as an item, with the scores in the columns `keys`."""
+
     def joined(part: str) -> str:
         names = [name for name in line.row if name.startswith(f"{part}.")]
         found = {name.removeprefix(f"{part}."): line.row[name] for name in names}
         return plain_text(found or line.row.get(part))
 
     model = line.text("model", "experiment", "session_name") or MODEL
-    answers, truth = {model: joined("outputs")}, joined("reference")
-    item = log.add_item(line.text("example_id"), joined("inputs"), answers, ground_truth=truth)
+    answers, reference = {model: joined("outputs")}, joined("reference")
+    item = log.add_item(line.text("example_id"), joined("inputs"), answers, ground_truth=reference)
     for key in keys:
         name = key.removeprefix(_FEEDBACK)
         log.add_score(item, model, name, name, line.row.get(key))
@@ -381,7 +393,7 @@ def _add_experiment_row(log: ScoreLog, line: RowCells, keys: Sequence[str]) -> N
 
 def _add_preference(builder: SourceBuilder, group: str, members: Sequence[RowCells]) -> None:
     """Add the verdict on the two answers (LangSmith's runs) of a feedback group: the higher score
-    wins."""
+    wins. Nothing is added for a group of another size."""
     names = [line.text("session_id", "run_id") for line in members]
     if len(members) != 2 or builder.note_self_comparison(names, group):
         return

@@ -14,7 +14,7 @@ from studies.files.tables import SourceTable, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import FLAGS, RowCells, cells_of
 from studies.sources.join import join_answers, join_key
-from studies.sources.source_format import OpenSource, reads, tables_in
+from studies.sources.source_format import OpenSource, reads, table_files_in
 
 CHECK_JUDGE: Final = "visit-bench"
 JOIN_COLUMNS: Final = ("image", "instruction")
@@ -26,15 +26,16 @@ _MARKERS: Final = ("gpt4_prediction", "human_ratings_gpt4_correct", *_CAPTIONS)
 _IMAGES: Final = ("image", "images", "image_url")
 
 
-def _why_table_matches(table: SourceTable) -> str:
+def _why_matches_visit_table(table: SourceTable) -> str:
     found = [name for name in _MARKERS if name in table.columns]
-    if table.has("instruction") and len(found) >= 2:
+    if table.has_columns("instruction") and len(found) >= 2:
         return f"the columns {', '.join(found)} are VisIT-Bench's"
     return ""
 
 
-def _matches_folder(folder: Path) -> str:
-    """Return the reason why a folder matches: it has a question file and answer files of models."""
+def _why_matches_visit_folder(folder: Path) -> str:
+    """Return the reason why a folder matches: it has a question file and answer files of models; ""
+    if it has not."""
     answers = _answer_files(folder)
     base = _question_file(folder) if answers else None
     if base is None:
@@ -43,13 +44,14 @@ def _matches_folder(folder: Path) -> str:
 
 
 def _question_file(folder: Path) -> Path | None:
-    paths = [path for path in tables_in(folder) if not ANSWER_FILE.match(path.name)]
-    return next((path for path in paths if _why_table_matches(read_table(path))), None)
+    """Return the file of a folder with VisIT-Bench's questions; None if there is none."""
+    paths = [path for path in table_files_in(folder) if not ANSWER_FILE.match(path.name)]
+    return next((path for path in paths if _why_matches_visit_table(read_table(path))), None)
 
 
 def _answer_files(folder: Path) -> dict[str, Path]:
     """Return contestant -> path, for files named answers_<model>.csv or similarly."""
-    matches = [(ANSWER_FILE.match(path.name), path) for path in tables_in(folder)]
+    matches = [(ANSWER_FILE.match(path.name), path) for path in table_files_in(folder)]
     named = [(match[1].removesuffix(".gz"), path) for match, path in matches if match]
     return {name.rsplit(".", 1)[0]: path for name, path in named}
 
@@ -58,8 +60,8 @@ def _answer_files(folder: Path) -> dict[str, Path]:
     "visit-bench",
     "VisIT-Bench questions with one answer file per model",
     "items",
-    _why_table_matches,
-    _matches_folder,
+    _why_matches_visit_table,
+    _why_matches_visit_folder,
 )
 def read_visit_bench(source: OpenSource) -> SourceBuilder:
     """Read VisIT-Bench's questions and one file per model; also a folder.
@@ -97,6 +99,8 @@ def read_visit_bench(source: OpenSource) -> SourceBuilder:
 
 
 def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]) -> None:
+    """Add the item of a row with `answers` (contestant -> text), with its reference if people found
+    that correct, and with their check of the reference, if there is one."""
     instruction, category = line.require_text("instruction"), line.text("instruction_category")
     correct = _parse_flag(line, "human_ratings_gpt4_correct")
     images, caption = split_list(_first_cell(line, _IMAGES)), _first_cell(line, _CAPTIONS)
@@ -141,6 +145,8 @@ def _parse_flag(line: RowCells, column: str) -> bool | None:
 
 
 def _first_cell(line: RowCells, columns: tuple[str, ...]) -> str:
+    """Return the text of the first of these columns that is not empty (of a list, the text in
+    Python notation); "" if all are empty."""
     for value in map(line.row.get, columns):
         if isinstance(value, list):
             return repr([text_of(part) for part in value])
@@ -150,7 +156,8 @@ def _first_cell(line: RowCells, columns: tuple[str, ...]) -> str:
 
 
 def split_list(text: str) -> list[str]:
-    """Split a cell that lists texts in Python or JSON notation, or URLs separated by | or comma."""
+    """Split a cell that lists texts in Python or JSON notation, or URLs separated by |, comma or
+    line break; any other text is one element."""
     if text.startswith("[") and text.endswith("]") and len(text) < 1_000_000:
         try:
             value = ast.literal_eval(text)
@@ -165,6 +172,7 @@ def split_list(text: str) -> list[str]:
 
 
 def _check_images(images: list[str], where: str) -> None:
+    """Raise SourceError for an image path outside the file's folder; `where` begins the message."""
     for image in images:
         if not image.startswith(("https://", "data:")) and (".." in image or image[:1] == "/"):
             raise SourceError(

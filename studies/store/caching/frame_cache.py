@@ -30,10 +30,11 @@ _METADATA_KEY: Final = b"evenhand"
 
 
 def read_cached_frame(
-    store: Path, study: str, holds: Callable[[tuple[str, int]], bool]
+    store: Path, study: str, accepts: Callable[[tuple[str, int]], bool]
 ) -> pd.DataFrame | None:
-    """Return the cached frame of a study if `holds` accepts the version of the study from which the
-    frame was made; else None."""
+    """Return the cached frame of a study if the code that made it is unchanged and `accepts`
+    returns True for the version of the study (see `Store.version`) from which it was made; else
+    None. `store`: path of the store."""
     path = _cache_path(store, study)
     if not path.is_file():
         return None  # without cached frames pyarrow is not needed
@@ -44,7 +45,7 @@ def read_cached_frame(
         with pa.memory_map(str(path)) as source:
             schema = pa.ipc.open_file(source).schema
         code, stamp, last = json.loads((schema.metadata or {})[_METADATA_KEY])
-        if code != _code_fingerprint() or not holds((stamp, last)):
+        if code != _code_fingerprint() or not accepts((stamp, last)):
             return None
         table = feather.read_table(path, memory_map=False)
     except (OSError, pa.ArrowException, KeyError, ValueError):
@@ -56,7 +57,9 @@ def read_cached_frame(
 
 
 def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.DataFrame) -> None:
-    """Write a large frame to the cache atomically; errors of the file system are ignored."""
+    """Write a large frame to the cache atomically; errors of the file system are ignored. `version`
+    is the version of the study from which it was made. Frames of fewer than MIN_CACHED_ROWS rows
+    are not written, and none without pyarrow."""
     if len(frame) < MIN_CACHED_ROWS or find_spec("pyarrow") is None:
         return
     import pyarrow as pa
@@ -73,21 +76,24 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
 
 
 def read_cached_value(
-    store: Path, study: str, what: str, holds: Callable[[tuple[str, int]], bool]
+    store: Path, study: str, name: str, accepts: Callable[[tuple[str, int]], bool]
 ) -> Any:
-    """Return the cached value named `what` if `holds` accepts the version of the study from which
-    the value was computed; else None."""
+    """Return the cached value `name` of a study if the code that made it is unchanged and `accepts`
+    returns True for the version of the study from which it was computed; else None. `store`: path
+    of the store."""
     try:
-        code, stamp, last, value = _read_cached_values(store, study)[what]
-        return value if code == _code_fingerprint() and holds((stamp, last)) else None
+        code, stamp, last, value = _read_cached_values(store, study)[name]
+        return value if code == _code_fingerprint() and accepts((stamp, last)) else None
     except (KeyError, ValueError, TypeError):
         return None
 
 
-def cache_value(store: Path, study: str, what: str, version: tuple[str, int], value: Any) -> None:
+def cache_value(store: Path, study: str, name: str, version: tuple[str, int], value: Any) -> None:
+    """Write a value that JSON supports to the cache, under `name`, with the version of the study
+    from which it was computed; errors of the file system are ignored."""
     path = _cache_path(store, study, "json")
     with contextlib.suppress(OSError):
-        values = _read_cached_values(store, study) | {what: [_code_fingerprint(), *version, value]}
+        values = _read_cached_values(store, study) | {name: [_code_fingerprint(), *version, value]}
         with replace_when_written(path) as partial:
             partial.write_text(json.dumps(values), encoding="utf-8")
 
@@ -108,6 +114,8 @@ def delete_cached(store: Path, study: str) -> None:
 
 
 def _cache_path(store: Path, study: str, ending: str = "arrow") -> Path:
+    """Return the path of a study's cache file, in a folder beside the store: frame (arrow) or
+    values (json)."""
     name = hashlib.sha256(study.encode()).hexdigest()[:20]
     return store.with_name(store.name + "-frames") / f"{name}.{ending}"
 

@@ -39,7 +39,7 @@ class MemorySize:
         return int(self.small) + sum(self.buffers.values())
 
 
-def measure(value: object, excluded: tuple[type, ...] = ()) -> MemorySize:
+def measure_memory(value: object, excluded: tuple[type, ...] = ()) -> MemorySize:
     """Estimate the size of a value with all objects it refers to.
 
     Objects of the `excluded` types, classes and functions are not counted.
@@ -67,7 +67,8 @@ class _SizeCounter:
         """Measured objects, referenced so that Python does not give their ids to other objects."""
 
     def add(self, value: Any, weight: float, depth: int) -> None:
-        """Add the size of a value; `weight` is the number of similar objects it stands for."""
+        """Add the size of a value and of the objects it refers to; `weight` is the number of
+        similar objects it stands for, `depth` the level of nesting (at most MAX_DEPTH)."""
         if value is None or isinstance(value, self._excluded) or id(value) in self._seen:
             return
         if isinstance(value, self._scalars):
@@ -94,6 +95,7 @@ class _SizeCounter:
             self._add_sample(array.ravel(), array.size, weight, depth + 1)
 
     def _add_parts(self, value: Any, weight: float, depth: int) -> None:
+        """Add the size of a frame, container or other object: its own, and that of its parts."""
         if self._pandas and isinstance(value, self._pandas.DataFrame):
             for column in range(value.shape[1]):
                 self.add(value.iloc[:, column], weight, depth)
@@ -124,6 +126,7 @@ class _SizeCounter:
             self.add(value.index, weight, depth)
 
     def _add_sample(self, parts: Iterable[Any], count: int, weight: float, depth: int) -> None:
+        """Add the sizes of `count` elements, estimated from the first SAMPLED_ELEMENTS of them."""
         try:
             sample = tuple(islice(parts, SAMPLED_ELEMENTS))
         except RuntimeError:  # changed by another thread; measured again later

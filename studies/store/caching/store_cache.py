@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from studies.store.caching.memory_size import MemorySize, measure
+from studies.store.caching.memory_size import MemorySize, measure_memory
 
 MAX_CACHE_BYTES: Final = 1 << 30
 """Maximum bytes of a store's cache, about three frames of five million judgements."""
@@ -44,8 +44,8 @@ class StoreCache:
     one. The newest value is never dropped."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
-        """Create an empty cache; objects of `excluded` types, such as the store, are not
-        measured."""
+        """Create an empty cache of at most `most_bytes`; objects of `excluded` types, such as the
+        store, are not measured."""
         self._most, self._excluded = most_bytes, excluded
         self._entries: OrderedDict[CacheKey, _CacheEntry] = OrderedDict()
         self._buffers: dict[int, list[int]] = {}
@@ -74,25 +74,26 @@ class StoreCache:
         Simultaneous requests for a key wait for one computation.
         """
         with self._lock_key(key):
-            entry = self._find(key, version)
+            entry = self._find_entry(key, version)
             if entry is None:
-                entry = self._put(key, _CacheEntry(version, work()))
+                entry = self._put_entry(key, _CacheEntry(version, work()))
             value: Value = entry.value
             return value
 
     def find(self, key: CacheKey, version: Hashable) -> Any:
         """Return the value of a key in this version; None if it is not cached."""
-        entry = self._find(key, version)
+        entry = self._find_entry(key, version)
         return entry.value if entry else None
 
-    def drop(self, first: Hashable) -> None:
-        """Delete all values whose key begins with `first`, the name of a study."""
+    def drop_study(self, study: Hashable) -> None:
+        """Delete all values whose key begins with the name of a study."""
         with self._lock:
-            for key in [key for key in self._entries if key[0] == first]:
-                self._remove(key)
+            for key in [key for key in self._entries if key[0] == study]:
+                self._remove_entry(key)
 
     @contextmanager
     def _lock_key(self, key: CacheKey) -> Iterator[None]:
+        """Context in which no other thread computes the value of this key."""
         with self._lock:
             turn = self._computing.setdefault(key, [threading.RLock(), 0])
             turn[1] += 1
@@ -105,7 +106,7 @@ class StoreCache:
                 if not turn[1]:
                     del self._computing[key]
 
-    def _find(self, key: CacheKey, version: Hashable) -> _CacheEntry | None:
+    def _find_entry(self, key: CacheKey, version: Hashable) -> _CacheEntry | None:
         with self._lock:
             entry = self._entries.get(key)
             if entry is None or entry.version != version:
@@ -114,17 +115,18 @@ class StoreCache:
             self._used.add(key)
             return entry
 
-    def _put(self, key: CacheKey, entry: _CacheEntry) -> _CacheEntry:
+    def _put_entry(self, key: CacheKey, entry: _CacheEntry) -> _CacheEntry:
+        """Store an entry, drop the least recently used ones above the limit; return the entry."""
         with self._lock:
             if key in self._entries:
-                self._remove(key)
+                self._remove_entry(key)
             self._entries[key] = entry
-            self._measure(key)
+            self._measure_entry(key)
             self._used.add(key)
             if self._needs_measuring():
                 self._measure_used_values()
             while self._bytes > self._most and len(self._entries) > 1:
-                self._remove(next(iter(self._entries)))
+                self._remove_entry(next(iter(self._entries)))
         return entry
 
     def _needs_measuring(self) -> bool:
@@ -133,24 +135,27 @@ class StoreCache:
         return waited >= max(shortest, self._measuring_seconds / MEASURING_SHARE)
 
     def _measure_used_values(self) -> None:
+        """Measure again the entries that may have grown since they were last measured."""
         began = time.monotonic()
         for key in self._used:
-            self._measure(key)
+            self._measure_entry(key)
         self._used = set(islice(reversed(self._entries), RECENT_ENTRIES))
         self._measured_at = time.monotonic()
         self._measuring_seconds = self._measured_at - began
 
-    def _measure(self, key: CacheKey) -> None:
+    def _measure_entry(self, key: CacheKey) -> None:
         entry = self._entries[key]
         self._add_to_total_bytes(entry.size, -1)
-        entry.size = measure(entry.value, self._excluded)
+        entry.size = measure_memory(entry.value, self._excluded)
         self._add_to_total_bytes(entry.size, 1)
 
-    def _remove(self, key: CacheKey) -> None:
+    def _remove_entry(self, key: CacheKey) -> None:
         self._add_to_total_bytes(self._entries.pop(key).size, -1)
         self._used.discard(key)
 
     def _add_to_total_bytes(self, size: MemorySize, sign: int) -> None:
+        """Add the size of an entry to the total (`sign` 1), or subtract it (-1); a buffer counts
+        once, however many entries refer to it."""
         self._bytes += sign * int(size.small)
         for address, held in size.buffers.items():
             known = self._buffers.setdefault(address, [held, 0])

@@ -27,7 +27,8 @@ _MOVE_ATTEMPTS: Final = "UPDATE attempts SET key=? WHERE key=?"
 
 
 def key_without_parameters(key: str, parameters: Collection[str]) -> str:
-    """Return the key of a planned call that is sent without some of its parameters."""
+    """Return the key of a planned call that is sent without these parameters; `key` itself if there
+    are none."""
     if not parameters:
         return key
     names = ",".join(sorted(parameters))
@@ -48,7 +49,8 @@ def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
 
 def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
     """Replace a key, in plans and attempts, by the key of the same call without the parameters
-    `without`; return the new key. If `without` is empty, the planned key is restored."""
+    `without`, and delete an error stored under the old key; return the new key. If `without` is
+    empty, the planned key is restored."""
     row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
     planned = key if row is None else str(row[0])
     adapted = key_without_parameters(planned, without)
@@ -64,13 +66,15 @@ def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]
         )
     connection.execute("DELETE FROM adapted_requests WHERE key=?", (planned,))
     if without:
-        _store_request(connection, planned, adapted, without)
+        _store_adapted_request(connection, planned, adapted, without)
     return adapted
 
 
-def _store_request(
+def _store_adapted_request(
     connection: sqlite3.Connection, planned: str, adapted: str, without: Collection[str]
 ) -> None:
+    """Store that a planned call is sent without the parameters `without`, under the key `adapted`,
+    and store the request as sent."""
     connection.execute(
         "INSERT OR REPLACE INTO adapted_requests VALUES (?,?,?)",
         (planned, adapted, ",".join(sorted(without))),
@@ -89,8 +93,8 @@ def _store_request(
 
 
 def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
-    """Replace keys in a new plan by adapted keys with stored judgements; return the keys of all
-    live asks of the plan."""
+    """Replace keys without a judgement, in a new plan, by adapted keys with one; return the keys of
+    all live asks of the plan."""
     connection.execute(
         "UPDATE plan SET key=(SELECT adapted FROM adapted_requests a WHERE a.key=plan.key) "
         "WHERE study=? AND origin='live' AND EXISTS (SELECT 1 FROM adapted_requests a "

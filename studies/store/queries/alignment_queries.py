@@ -20,7 +20,8 @@ def read_alignment(store: Store, name: str) -> str | None:
 
 
 def write_alignment(store: Store, name: str, text: str) -> None:
-    """Store the JSON of a study's alignment in place of an earlier one."""
+    """Store the split of a study's labelled items (JSON, as in `read_alignment`) in place of an
+    earlier one."""
 
     def work(connection: sqlite3.Connection) -> None:
         connection.execute(

@@ -29,7 +29,8 @@ def allowance_spent(
 def put_reservation(
     connection: sqlite3.Connection, day: str, visitor: str, run: str, dollars: float
 ) -> int:
-    """Reserve dollars for one call; return the reservation's id."""
+    """Reserve dollars for one call of a visitor's run on a day (a text); return the reservation's
+    id."""
     cursor = connection.execute(
         "INSERT INTO allowance(day, visitor, run, reserved) VALUES (?,?,?,?)",
         (day, visitor, run, dollars),
@@ -42,4 +43,6 @@ def delete_reservation(connection: sqlite3.Connection, number: int) -> None:
 
 
 def settle_reservation(connection: sqlite3.Connection, number: int, cost: float) -> None:
+    """Store the dollars that a call cost, which then count instead of those reserved; `number` is
+    the reservation's id."""
     connection.execute("UPDATE allowance SET spent=? WHERE id=?", (cost, number))

@@ -16,7 +16,8 @@ _ROWS_PER_BATCH: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeCost:
-    """Number, tokens, dollars (None without prices) and seconds of one judge's replies."""
+    """Totals of one judge's replies: number, tokens, dollars (None without prices), seconds; a
+    reply that does not report one of these adds nothing to it."""
 
     judge: str
     replies: int
@@ -28,7 +29,8 @@ class JudgeCost:
 
 @dataclass(frozen=True, slots=True)
 class FailureCount:
-    """Number of unusable replies of one judge with one status, and an example."""
+    """Number of unusable replies of one judge with one status, and the beginning of one of their
+    error messages or texts as an example."""
 
     status: str
     judge: str
@@ -85,8 +87,8 @@ def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
 
 
 def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
-    """Return one row per call with known tokens or cost: sequence number (seq), prompt tokens,
-    completion tokens, dollars."""
+    """Return an array with one row per judgement with known tokens or cost: sequence number (seq),
+    prompt tokens, completion tokens, dollars; NaN where unknown."""
     cursor = store.read(
         "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
         f"JOIN judgements j USING(key) WHERE p.study={STUDY_ID} AND "

@@ -18,11 +18,13 @@ FactsByItem = dict[str, dict[str, Any]]
 
 class ItemQueries(StoreFile):
     def items(self, name: str) -> dict[str, Item]:
+        """Return id -> item, for all items of the study `name`, in their order there."""
         rows = self.read(f"SELECT i.json {ITEMS_OF_STUDY} ORDER BY s.position", (name,))
         found = (parse_stored_item(json.loads(text)) for (text,) in rows)
         return {item.id: item for item in found}
 
     def item(self, name: str, item: str) -> Item | None:
+        """Return the item with the id `item` of the study `name`; None if there is none."""
         row = self.read(f"SELECT i.json {ITEMS_OF_STUDY} AND s.item=?", (name, item)).fetchone()
         return parse_stored_item(json.loads(row[0])) if row else None
 
@@ -56,10 +58,11 @@ class ItemQueries(StoreFile):
         return {item: json.loads(text)["instruction"] for item, text in rows}
 
 
-def _parse_item_facts(narrow: str, whole: str | None) -> dict[str, Any]:
-    facts: dict[str, Any] = json.loads(narrow)
-    if whole is not None:
-        facts["suspects"] = list_suspect_places(parse_stored_item(json.loads(whole)))
+def _parse_item_facts(facts_json: str, item_json: str | None) -> dict[str, Any]:
+    """Parse the facts of an item; if the whole item is given, find its injection suspects too."""
+    facts: dict[str, Any] = json.loads(facts_json)
+    if item_json is not None:
+        facts["suspects"] = list_suspect_places(parse_stored_item(json.loads(item_json)))
     return facts
 
 
@@ -69,7 +72,8 @@ def item_ids(store: StoreFile, study: str) -> set[str]:
 
 
 def checks_in_items(store: StoreFile, study: str) -> dict[str, tuple[AnswerCheck, ...]]:
-    """Return item -> answer checks in the study's data."""
+    """Return item -> people's verifications of its answers that came with the study's data; items
+    without any are left out."""
     rows = store.read(
         f"SELECT s.item, json_extract(i.json, '$.checks') {ITEMS_OF_STUDY} "
         "AND instr(i.json, '\"checks\"') ORDER BY s.position",

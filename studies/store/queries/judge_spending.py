@@ -66,14 +66,14 @@ def mean_call_tokens(store: StoreFile, study: str) -> dict[tuple[str, str], floa
     """Return (judge, prompt) -> mean tokens of a call, prompt and reply together, over the replies
     that report both.
 
-    A judge without such replies, or whose replies all report 0 tokens, is left out.
+    A judge and prompt without such replies, or with 0 tokens in all of them, is left out.
     """
     return {cell: sum(parts) for cell, parts in mean_token_parts(store, study).items()}
 
 
 def mean_token_parts(store: StoreFile, study: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Return (judge, prompt) -> mean tokens of the prompt and mean tokens of the reply, over the
-    replies that report both."""
+    replies that report both; left out without such replies, or with 0 tokens in all of them."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.prompt_tokens), avg(j.completion_tokens) "
         "FROM plan p JOIN judgements j USING(key) "

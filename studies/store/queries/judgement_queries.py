@@ -34,7 +34,7 @@ class JudgementQueries(StoreFile):
         )
         return (judgement_from_row(row) for row in rows)
 
-    def recorded(self, name: str) -> Iterator[Judgement]:
+    def recorded_judgements(self, name: str) -> Iterator[Judgement]:
         """Yield the recorded verdicts and human votes of a study."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.origin='recorded' "
@@ -52,9 +52,9 @@ class JudgementQueries(StoreFile):
     def unextracted_judgements(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return (sequence number, judgement) for unreadable replies to `prompts` that no
-        extraction judge has read yet: the first `limit` with a sequence number (seq) above
-        `after`."""
+        """Return (sequence number, judgement) for unreadable replies to live asks with `prompts`
+        that have no extraction, or only failed ones: the first `limit` with a sequence number (seq)
+        above `after`."""
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
@@ -96,6 +96,7 @@ class JudgementQueries(StoreFile):
         return dict(self.read(f"SELECT seq, key FROM judgements WHERE seq IN ({marks})", wanted))
 
     def seq_of(self, key: str) -> int | None:
+        """Return the sequence number of the judgement of the ask `key`; None without one."""
         row = self.read("SELECT seq FROM judgements WHERE key=?", (key,)).fetchone()
         return row[0] if row else None
 
@@ -130,7 +131,8 @@ class JudgementQueries(StoreFile):
     def latest_judgements(
         self, name: str, count: int, *, failures_only: bool = False
     ) -> list[Judgement]:
-        """Return the last `count` judgements of a study, newest first."""
+        """Return the last `count` judgements of a study, newest first; with `failures_only`, only
+        unusable replies."""
         # CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
         # stops when enough are found. Otherwise it would sort a million rows to find eight.
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
@@ -151,7 +153,7 @@ class JudgementQueries(StoreFile):
         )
         return [judgement_from_row(row) for row in rows]
 
-    def tokens(self, name: str) -> tuple[int, int]:
+    def token_totals(self, name: str) -> tuple[int, int]:
         """Return the sums of prompt and completion tokens of the replies to a study's live asks."""
         row = self.read(
             "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
@@ -163,7 +165,7 @@ class JudgementQueries(StoreFile):
 
     def endpoint_rate(self, endpoint: str) -> tuple[float, float] | None:
         """Return uncached prompt tokens per second and calls per second of one connection to the
-        endpoint, from its last replies; None if these are fewer than five or have no times."""
+        endpoint, from its last 100 replies; None if these are fewer than five or have no times."""
         tokens, calls, seconds = self.read(
             "SELECT sum(prompt_tokens - cached_tokens), count(*), sum(seconds) FROM "
             "(SELECT j.* FROM judgements j JOIN requests r USING(key) WHERE r.endpoint=? "
@@ -202,8 +204,8 @@ class JudgementQueries(StoreFile):
         yield from (ColumnTexts(*row) for row in rows if row[0] is not None)
 
     def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
-        """Return a cursor over the rows of a frame; reading five million rows at once would not fit
-        into memory."""
+        """Return a cursor over the rows of `frame_rows`, because five million rows at once would
+        not fit into memory."""
         return self.read(
             "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
             "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "

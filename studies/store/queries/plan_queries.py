@@ -22,6 +22,7 @@ KEYS_PER_QUERY: Final = 500
 
 class PlanQueries(StoreFile):
     def plan_sha(self, name: str) -> str:
+        """Return the hash of a study's plan; "" if there is no such study."""
         row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
         return row[0] if row else ""
 
@@ -98,7 +99,8 @@ class PlanQueries(StoreFile):
 
     def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
         """Return status -> number of live asks, and "planned" -> number of all of them, with
-        noise-floor repeats. With `recorded`, a study without live asks counts its recorded asks."""
+        noise-floor repeats. With `recorded`, a study without live asks counts its recorded asks,
+        whose number is then also in "recorded"."""
         found = self.counts_of_origin(name, "live")
         if recorded and not found:
             found = self.counts_of_origin(name, "recorded")
@@ -106,13 +108,15 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def count_calls_without_twins(self, name: str) -> int:
-        """Return the number of planned calls, or of recorded verdicts, without those that show a
-        twin."""
+        """Return the number of planned calls or, in a study without any, of recorded verdicts and
+        votes, without those that show a twin."""
+        found = self.counts(name, recorded=True)
         twins = self.read(
-            f"SELECT count(*) FROM plan WHERE study={STUDY_ID} AND instr(shown, ?) > 0",
-            (name, TWIN_SIGN),
+            f"SELECT count(*) FROM plan WHERE study={STUDY_ID} AND instr(shown, ?) > 0 "
+            "AND origin=?",
+            (name, TWIN_SIGN, "recorded" if "recorded" in found else "live"),
         ).fetchone()[0]
-        return self.counts(name, recorded=True)["planned"] - int(twins)
+        return found["planned"] - int(twins)
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
         """Return status -> number of asks of this origin, "live" or "recorded"."""
@@ -129,6 +133,7 @@ class PlanQueries(StoreFile):
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
     def _count_asks(self, name: str) -> list[list[Any]]:
+        """Return the rows of `ask_counts`, as lists."""
         found: Counter[str] = Counter()
         rows = self.read_blocks(
             name,  # GROUP BY would sort all rows, which takes twice as long
@@ -146,8 +151,8 @@ class PlanQueries(StoreFile):
 def count_asks_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Count, by status, the live asks whose judgement has one of these statuses and a sequence
-    number (seq) of at most `until`."""
+    """Return status -> number of live asks whose judgement has this status, one of `statuses`, and
+    a sequence number (seq) of at most `until`."""
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "
@@ -158,8 +163,8 @@ def count_asks_by_status(
 
 
 def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict[str, int]:
-    """Count, by judge, the asks to be called (not imported) that have no judgement, or one whose
-    status is in `again`."""
+    """Return judge -> number of live asks that have no judgement, or one whose status is in
+    `again`."""
     rows = store.read(
         f"SELECT judge, count(*) FROM plan p WHERE study={STUDY_ID} "
         "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
@@ -172,7 +177,7 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
 def count_asks_to_repeat(
     store: PlanQueries, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
-    """List (judge, number of live asks with one of these statuses); with `pending`, asks without a
+    """List (judge, number of live asks whose status is in `again`); with `pending`, asks without a
     judgement count too."""
     wanted = {*again, "pending"} if pending else {*again}
     found: dict[str, int] = {}
@@ -183,8 +188,8 @@ def count_asks_to_repeat(
 
 
 def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
-    """Return the number of a judge's judgements with a known cost, and their mean cost in
-    dollars."""
+    """Return the number of a judge's judgements with a known cost, and their mean cost in dollars,
+    None without any."""
     count, mean = store.read(
         "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.judge=? AND j.cost IS NOT NULL",
@@ -194,7 +199,8 @@ def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float 
 
 
 def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str]]:
-    """Yield item and contestants shown (joined by SEP) of all asks to judges other than people."""
+    """Yield item and contestants in the order shown (joined by SEP), each combination once, of all
+    asks to judges other than people."""
     return store.read(
         f"SELECT DISTINCT item, shown FROM plan WHERE study={STUDY_ID} AND judge NOT LIKE ?",
         (study, f"{HUMAN_PREFIX}%"),
@@ -202,8 +208,8 @@ def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str
 
 
 def planned_calls_by_item(store: StoreFile, study: str) -> dict[str, int]:
-    """Return item -> number of planned calls to judges other than people, or of their recorded
-    verdicts, without noise-floor repeats and calls that show a twin."""
+    """Return item -> number of planned calls and recorded verdicts of judges other than people,
+    without noise-floor repeats and calls that show a twin."""
     rows = store.read(
         f"SELECT item, count(*) FROM plan WHERE study={STUDY_ID} AND noise=0 "
         "AND judge NOT LIKE ? AND instr(shown, ?)=0 GROUP BY item",
@@ -238,8 +244,9 @@ def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
     return row[0] or 0, row[1] or 0, row[2] or 0
 
 
-def count_parts(store: PlanQueries, study: str) -> list[int]:
-    """Count the items, judges, people and prompts of a study."""
+def count_items_judges_people_prompts(store: PlanQueries, study: str) -> list[int]:
+    """Return the numbers of a study's items, judges other than people, people, and prompts of these
+    judges."""
     items = store.read(
         f"SELECT count(*) FROM study_items WHERE study={STUDY_ID}", (study,)
     ).fetchone()[0]

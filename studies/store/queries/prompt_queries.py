@@ -10,6 +10,7 @@ from studies.store.store_file import StoreFile
 
 class PromptQueries(StoreFile):
     def prompt_yaml(self, sha: str) -> str | None:
+        """Return the YAML of the prompt version with this hash; None if it is not stored."""
         row = self.read("SELECT yaml FROM prompts WHERE sha=?", (sha,)).fetchone()
         return row[0] if row else None
 
@@ -25,7 +26,8 @@ class PromptQueries(StoreFile):
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
         """Return the YAML of a recorded study's prompt; None unless the store has exactly one
-        version of the prompt `name`, since recorded asks do not identify the version."""
+        version of the prompt `name`, since recorded asks do not identify the version. `study` has
+        no effect."""
         rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 
@@ -40,14 +42,14 @@ class PromptQueries(StoreFile):
         return [text for (text,) in rows]
 
     def scale_of_prompt(self, study: str, prompt: str) -> tuple[str, ...]:
-        """Return the options that a prompt declares, from the lowest to the highest; empty if the
-        store does not have the prompt's text."""
+        """Return the options that a prompt declares, from the lowest to the highest; empty if it
+        declares none or the store does not have its text."""
         text = self.prompt_of(study, prompt) or self.recorded_prompt(study, prompt)
         return declared_scale(text) if text else ()
 
 
 def declared_scale(text: str) -> tuple[str, ...]:
-    """Return the options in the key `scale` of a prompt's YAML; empty without this key."""
+    """Return the options in the key `scale` of a prompt's YAML; empty without a list there."""
     import yaml  # not needed to measure a table
 
     from studies.spec.yaml_text import BoundedYamlLoader

@@ -85,7 +85,8 @@ class RunSpending(NamedTuple):
 
 
 def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
-    """Return owner -> attempts, dollars and tokens, for several runs in one query."""
+    """Return owner -> attempts, dollars and tokens of the run that `owner` identifies, for several
+    runs in one query; runs without attempts are left out."""
     marks = ",".join("?" * len(owners))
     rows = store.read(
         f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL}, "
@@ -117,8 +118,8 @@ class FailedAsks(NamedTuple):
 
 
 def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
-    """Count the unusable replies of a run by status; replies that a later retry replaced are not
-    counted."""
+    """Count the unusable replies of the run with the lease owner `owner` by status; replies that a
+    later retry replaced are not counted."""
     marks = ",".join("?" * len(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "
@@ -145,7 +146,7 @@ def sibling_spending(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
 ) -> list[SiblingSpending]:
     """Return the spending of each run of a study except the run `owner`; attempts of `free_judges`
-    do not count."""
+    do not count, and runs without other attempts are left out."""
     marks = ",".join("?" * len(free_judges))
     rows = connection.execute(
         "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "
@@ -165,7 +166,8 @@ def put_settled_attempt(
     usage: Usage,
     cost: float | None,
 ) -> None:
-    """Store the attempt of a call that was made outside this store and has a known outcome."""
+    """Store the attempt of a call that was made outside this store: its outcome is the status of
+    the judgement, `owner` identifies the run, `cost` is in dollars (None if unknown)."""
     connection.execute(
         "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
         "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "

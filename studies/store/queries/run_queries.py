@@ -63,7 +63,7 @@ def delete_runs(connection: sqlite3.Connection, study: str) -> None:
 
 
 def has_live_run(store: StoreFile, study: str) -> bool:
-    """Whether a process runs the study at this moment."""
+    """Whether a live process has a run of the study that has not ended, also a paused one."""
     rows = store.read("SELECT owner FROM runs WHERE study=? AND ended IS NULL", (study,))
     return any(is_owner_alive(store.owners, owner) for (owner,) in rows.fetchall())
 
@@ -96,13 +96,10 @@ def release_leases(connection: sqlite3.Connection, owner: str) -> None:
 
 
 def lease_free_asks(
-    connection: sqlite3.Connection,
-    owners: Path,
-    owner: str,
-    keys: Collection[str],
-    first_seq: int,
+    connection: sqlite3.Connection, owners: Path, owner: str, keys: Collection[str], first_seq: int
 ) -> set[str]:
-    """Lease the asks that have no result and that no other live run has leased; return their keys.
+    """Lease those asks with `keys` that have no result and that no other live run has leased;
+    return their keys.
 
     An error stored up to the sequence number `first_seq` is no result. `owners` is the store's
     folder of lock files.

@@ -32,12 +32,12 @@ each row is on another page."""
 def put_answers(
     connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]
 ) -> tuple[int, int, Counter[str]]:
-    """Store the results of asks that are in a plan; of stored results, only errors are replaced.
+    """Store final results of asks that are in a plan; of stored results, only errors are replaced.
 
     Return the number of rows whose asks are in a plan, the number of final results among them, and
     the new judgements by status.
     """
-    _put_incoming(connection, rows)
+    _put_incoming_rows(connection, rows)
     known = "FROM incoming i WHERE EXISTS (SELECT 1 FROM plan p WHERE p.key=i.key)"
     count, settled = connection.execute(
         f"SELECT count(*), COALESCE(sum(settled), 0) {known}"
@@ -75,7 +75,7 @@ def write_recorded_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
     """Write the rows collected in the temporary table to the store as a recorded study; of several
-    rows of an ask, the first in the plan counts."""
+    rows of an ask, the first in the plan counts. `plan_sha` is stored as the hash of the plan."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)
@@ -131,7 +131,8 @@ def drop_import_tables(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cache_size=-2000")
 
 
-def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+def _put_incoming_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Write the rows to the temporary table `incoming`, in place of earlier ones."""
     connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING_COLUMNS})")
     connection.execute("DELETE FROM temp.incoming")
     connection.executemany(f"INSERT INTO temp.incoming VALUES ({_PLACEHOLDERS})", rows)

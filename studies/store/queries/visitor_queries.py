@@ -83,8 +83,8 @@ def restrict_reads(connection: sqlite3.Connection) -> None:
 
 
 def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
-    """Refuse, on this connection, changes to studies of other owners, votes that the visitor may
-    not cast, and new studies above the limits.
+    """Refuse, on this connection, changes to studies of other owners and to runs, votes that the
+    visitor may not cast, and new studies above the limits; make the visitor the owner of new ones.
 
     `most_studies` is the limit of studies per visitor; 0 means no limit.
     """
@@ -93,6 +93,8 @@ def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
 
 
 def _trigger_statements(most_studies: int) -> list[str]:
+    """Return the SQL of the triggers that refuse writes, and of the one that makes the visitor the
+    owner of a new study; `most_studies` is the limit per visitor, 0 for none."""
     made = [
         _refusing_trigger(table, event, rule.format(row=row))
         for table, rule in _REFUSAL_CONDITIONS.items()
@@ -119,6 +121,8 @@ def _trigger_statements(most_studies: int) -> list[str]:
 
 
 def _refusing_trigger(table: str, event: str, refused: str, error: str = NOT_OWNER_ERROR) -> str:
+    """Return the SQL of a trigger that refuses an `event` (INSERT, UPDATE or DELETE) on a table if
+    the SQL condition `refused` is true; `error` is the message."""
     name = f"{table}_{event.lower()}{'_full' if error == STORE_FULL_ERROR else ''}"
     return (
         f"CREATE TEMP TRIGGER {name} BEFORE {event} ON main.{table} "
@@ -137,6 +141,7 @@ def owner_of(store: StoreFile, study: str) -> str | None:
 
 
 def study_owners(store: StoreFile) -> set[str]:
+    """Return the owners of all studies, with "" among them if a study has none."""
     return {owner for (owner,) in store.read("SELECT DISTINCT owner FROM studies")}
 
 

@@ -32,7 +32,7 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code is not None and code & 0xFF in _DAMAGE_CODES
 
 
-def check_file(path: Path) -> None:
+def check_store_file(path: Path) -> None:
     """Raise StoreUnusable, or StoreDamaged, if the file at the path cannot be a complete store."""
     if not path.exists():
         return
@@ -96,7 +96,8 @@ def _log_has_pages(path: Path, first: int, last: int) -> bool:
 
 
 def find_bad_page(path: Path, *, use_log: bool = True) -> str:
-    """Return the first fault that SQLite finds in the pages of a file.
+    """Return the first fault that SQLite finds in the pages of a file. With `use_log`, pages in the
+    write-ahead log replace those in the file.
 
     The result is empty if there is no fault or if the file cannot be opened, for example because it
     is locked.

@@ -140,6 +140,8 @@ class PageFile:
     def _read_rows_of_page(
         self, content: bytes, kind: int, pointers: tuple[int, ...], content_at: int
     ) -> Iterator[Row]:
+        """Yield the readable rows of a page; `pointers` are the offsets of its cells, which start
+        at `content_at` or later."""
         for at in pointers:
             if not content_at <= at < self._usable:
                 continue
@@ -149,6 +151,8 @@ class PageFile:
                 continue
 
     def _read_row_at(self, content: bytes, kind: int, at: int) -> Row:
+        """Read the row of the cell at the offset `at` of a page of this kind; Unreadable, or
+        another error, if its bytes do not follow the format."""
         if kind == INDEX_NODE:
             at += 4
         size, at = _read_varint(content, at)
@@ -177,6 +181,8 @@ class PageFile:
         return fitting if fitting <= most else least
 
     def _read_overflow_pages(self, number: int, size: int) -> bytes:
+        """Read `size` bytes of a payload from a chain of overflow pages that starts at page
+        `number`."""
         parts: list[bytes] = []
         while size > 0:
             content = self.page(number)
@@ -187,7 +193,8 @@ class PageFile:
 
 
 def _read_varint(content: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length integer; return the integer and the index after it."""
+    """Read the variable-length integer at the offset `at`; return the integer and the offset after
+    it."""
     value = 0
     for place in range(at, at + 8):
         byte = content[place]
@@ -215,7 +222,8 @@ def _parse_record_values(payload: bytes) -> tuple[Any, ...]:
 
 
 def _parse_record_value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
-    """Return one value of a record, and its length in bytes."""
+    """Return the value at the offset `at` of a record, and its length in bytes; `code` is SQLite's
+    serial type of the value."""
     if code >= 12:
         length = (code - 12) // 2
         content = payload[at : at + length]

@@ -54,7 +54,8 @@ class PageTrees:
                 self.roots[name] = root
 
     def rows(self, name: str, root: int | None = None) -> Iterator[Row]:
-        """Yield the readable rows of a table or index, in the order of its tree."""
+        """Yield the readable rows of a table or index, in the order of its tree, and count the
+        losses; `root` is the number of its first page (None: as found by `find_roots`)."""
         losses = self.losses.setdefault(name, TreeLosses())
         shape = MASTER_SHAPE if name == MASTER else self.shapes[name]
         start = self.roots.get(name) if root is None else root
@@ -72,6 +73,8 @@ class PageTrees:
             yield from self._fitting_rows(page, shape, losses)
 
     def _take_page(self, number: int, shape: TableShape) -> BTreePage | None:
+        """Read a page of a tree; None if it is unreadable, of another kind of tree, or was read
+        before."""
         if number in self._seen:
             return None
         try:
@@ -85,6 +88,7 @@ class PageTrees:
 
     @staticmethod
     def _fitting_rows(page: BTreePage, shape: TableShape, losses: TreeLosses) -> Iterator[Row]:
+        """Yield the rows of a page that fit the table; count them and the others in `losses`."""
         fitting = [row for row in page.rows if shape.fits(row)]
         losses.cells += page.bad_cells + len(page.rows) - len(fitting)
         losses.read_pages += bool(fitting)
@@ -92,6 +96,7 @@ class PageTrees:
         yield from fitting
 
     def _cut_off_pages(self) -> Iterator[tuple[int, BTreePage]]:
+        """Yield number and content of each readable page that no tree has so far."""
         for number in range(2, self.pages.count + 1):
             if number not in self._seen:
                 try:

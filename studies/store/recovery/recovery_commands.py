@@ -11,7 +11,7 @@ from typing import Any
 from studies.errors import StoreUnusable
 from studies.store.database import default_store_path
 from studies.store.recovery.backup import find_damage
-from studies.store.recovery.damage import check_file
+from studies.store.recovery.damage import check_store_file
 from studies.store.recovery.rolling_backups import backup_folder, write_backup
 from studies.store.recovery.salvage import RepairReport, repair_store
 from studies.terminal import escape_control
@@ -48,7 +48,7 @@ def repair(options: argparse.Namespace) -> None:
 def _is_undamaged(source: Path) -> bool:
     """Whether a store passes all checks, also the page-by-page check that opening may skip."""
     try:
-        check_file(source)
+        check_store_file(source)
     except StoreUnusable:
         return False
     return not find_damage(source)
@@ -88,7 +88,7 @@ def backup(options: argparse.Namespace) -> None:
     source: Path = options.store or default_store_path()
     if not source.exists():
         raise StoreUnusable(f"there is no store at {source}; --store names the SQLite file")
-    check_file(source)
+    check_store_file(source)
     stamp = time.strftime("%Y-%m-%d-%H%M%S")
     target: Path = options.out or backup_folder(source) / f"manual-{stamp}.db"
     if target.is_dir():

@@ -58,7 +58,8 @@ def write_backup(store: Path, target: Path) -> None:
 
 
 def backup_before_migration(store: Path, version: int) -> None:
-    """Copy a store before its schema is changed; if the copy fails, the schema is not changed."""
+    """Copy a store before its schema is changed, unless EVENHAND_BACKUPS is 0; raise StoreUnusable
+    if the copy fails, so that the schema is not changed."""
     if not settings.BACKUPS.read():
         return
     day = time.strftime("%Y-%m-%d-%H%M%S")
@@ -115,6 +116,7 @@ def _store_and_log_files(store: Path) -> list[Path]:
 
 
 def _require_room(size: int, store: Path) -> None:
+    """Raise StoreUnusable unless the disk of the store has twice `size` bytes free."""
     free = shutil.disk_usage(store.parent).free
     if free < 2 * size:
         raise StoreUnusable(

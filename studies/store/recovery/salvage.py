@@ -115,6 +115,8 @@ def repair_store(source: Path, target: Path) -> RepairReport:
 def _copy_tables(
     pages: PageFile, connection: sqlite3.Connection, notes: list[str]
 ) -> dict[str, TableResult]:
+    """Copy the readable rows of all tables from `pages` to a new store; return table -> counts. A
+    damaged list of tables adds a note."""
     shapes = store_shapes(database.schema_statements())
     trees = PageTrees(pages, shapes)
     trees.find_roots()
@@ -137,7 +139,8 @@ def _copy_tables(
 
 
 def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterable[Row]) -> int:
-    """Insert rows (only the first of several with the same key); return the number inserted."""
+    """Insert rows (only the first of several with the same key, and none with an invalid value);
+    return the number inserted."""
     kept = 0
     records = (shape.record(row) for row in rows)
     while batch := list(islice(records, _BATCH_ROWS)):
@@ -149,6 +152,7 @@ def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterab
 
 
 def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, Any]) -> int:
+    """Insert a row (column -> value); return 1, or 0 if its key exists or a value is invalid."""
     marks = ",".join("?" * len(record))
     columns = ",".join(record)
     try:

@@ -1,4 +1,4 @@
-"""SQLite connections whose errors name the store and, if its file is damaged, the repair command.
+"""SQLite connections whose errors about a damaged file name the store and the repair command.
 
 A damaged page is found by the first query that reads it, which may be any query of the program.
 """
@@ -58,6 +58,7 @@ class StoreCursor(sqlite3.Cursor):
             raise self._explain(error) from error
 
     def _explain(self, error: sqlite3.DatabaseError) -> Exception:
+        """Return StoreDamaged for an error due to a damaged file, else the error itself."""
         store = self.connection
         if isinstance(store, StoreConnection) and is_damage(error):
             return StoreDamaged(store.path, str(error))

@@ -36,6 +36,7 @@ class Column(NamedTuple):
     """Possible first characters of the column's text; empty if any character is possible."""
 
     def fits(self, value: Any) -> bool:
+        """Whether the column can have this value, by type, null and first character."""
         if value is None:
             return not self.required
         if not isinstance(value, self.types):
@@ -116,6 +117,7 @@ def store_shapes(statements: Sequence[str]) -> dict[str, TableShape]:
 
 
 def _table_shape(connection: sqlite3.Connection, name: str, has_rowid: bool) -> TableShape:
+    """Return the shape of a table that exists in the connected database."""
     rows = connection.execute(f"PRAGMA table_info({name})").fetchall()
     keys = [row for row in rows if row[5]]
     if not has_rowid:  # its record begins with the primary key
@@ -134,6 +136,7 @@ def _table_shape(connection: sqlite3.Connection, name: str, has_rowid: bool) -> 
 
 
 def _index_shapes(connection: sqlite3.Connection, table: TableShape) -> dict[str, TableShape]:
+    """Return name -> shape of each index of a table."""
     by_name = {column.name: column for column in table.columns}
     found = {}
     for _, name, _, origin, partial in connection.execute(f"PRAGMA index_list({table.name})"):

@@ -106,8 +106,8 @@ def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFr
 def _count_valid_frames(
     file: BinaryIO, head: bytes, frames: list[WalFrame], page_size: int, order: str
 ) -> int:
-    """Return the number of pages in the log before the first with a wrong checksum; `order` is the
-    byte order of the checksums."""
+    """Return the number of `frames` (pages in the log) before the first with a wrong checksum; 0 if
+    that of the log's header `head` is wrong. `order` is the byte order of the checksums."""
     sums = _checksum(head[:24], (0, 0), order)
     if struct.pack(">II", *sums) != head[24:32]:
         return 0
@@ -123,6 +123,7 @@ def _count_valid_frames(
 
 
 def _checksum(content: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
+    """Continue the checksum `sums` of a log with `content`; `order` is the byte order, < or >."""
     first, second = sums
     words = struct.unpack(f"{order}{len(content) // 4}I", content)
     for even, odd in zip(words[::2], words[1::2], strict=True):
@@ -142,6 +143,7 @@ def find_foreign_wal(store: Path, header: FileHeader) -> str:
 
 
 def _compare_log_with_store(store: Path, header: FileHeader, wal: Wal) -> str:
+    """Return a difference that shows that a log belongs to another store; "" if there is none."""
     if wal.page_size != header.page_size:
         return f"pages of {wal.page_size} bytes, not {header.page_size}"
     with wal.path.open("rb") as log, store.open("rb") as file:
@@ -152,6 +154,7 @@ def _compare_log_with_store(store: Path, header: FileHeader, wal: Wal) -> str:
 
 
 def _header_at(log: BinaryIO, frame: WalFrame) -> FileHeader | None:
+    """Return the header in a log's version of the first page; None if it is invalid."""
     log.seek(frame.offset)
     return parse_header(log.read(100))
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from components.filtering import filters
-from components.filtering.filters import Filter, short_names
+from components.filtering.filters import Filter, short_rater_names
 from studies.spec.study import Study
 from studies.store.store import Store
 from tests.studies.small_items import ask, item, judged
@@ -82,13 +82,13 @@ def test_suspects_are_left_out_only_if_they_are_marked(frame: pd.DataFrame) -> N
 def test_a_row_is_named_by_the_part_that_tells_it_apart(
     cells: list[tuple[str, ...]], names: list[str]
 ) -> None:
-    found = short_names(cells)
+    found = short_rater_names(cells)
     assert list(found) == cells and list(found.values()) == names
 
 
 def test_rows_of_a_frame_are_named_with_the_cells_that_occur(frame: pd.DataFrame) -> None:
     machines = Filter().apply(filters.machine_rows(frame))
-    assert filters.row_names(machines) == {
+    assert filters.rater_names(machines) == {
         ("j", "p"): "j, p", ("j", "r"): "j, r", ("k", "p"): "k, p",
     }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from components.filtering.filters import Filter
-from components.filtering.related_studies import related_studies
+from components.filtering.related_studies import studies_with_same_data_source
 from components.results.view_drawing import VIEWS, render_view
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
@@ -47,18 +47,18 @@ def test_another_filter_is_another_drawing(store):
 def test_a_run_of_other_data_is_no_neighbour(store):
     save(store, "one", "a", "xy")
     save(store, "far", "b", "xy")
-    before = related_studies(store, "one")
+    before = studies_with_same_data_source(store, "one")
     save(store, "far", "b", "xyx", sha="2")
-    assert related_studies(store, "one") == before == ()
+    assert studies_with_same_data_source(store, "one") == before == ()
     save(store, "near", "a", "xy")
-    ((name, version),) = related_studies(store, "one")
+    ((name, version),) = studies_with_same_data_source(store, "one")
     save(store, "near", "a", "xyx", sha="2")
-    assert name == "near" and related_studies(store, "one") != (("near", version),)
+    assert name == "near" and studies_with_same_data_source(store, "one") != (("near", version),)
 
 
 def test_studies_whose_files_cannot_be_read_are_not_related(store, monkeypatch):
     for name in ("one", "two"):
         save(store, name, "a", "xy")
-    assert [name for name, _ in related_studies(store, "one")] == ["two"]
+    assert [name for name, _ in studies_with_same_data_source(store, "one")] == ["two"]
     monkeypatch.setattr(store, "study_files", lambda: {"one": "judges: 5", "two": "judges: 6"})
-    assert related_studies(store, "one") == ()
+    assert studies_with_same_data_source(store, "one") == ()

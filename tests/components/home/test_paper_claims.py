@@ -55,14 +55,14 @@ def test_rates_of_the_larger_judge_are_those_of_a_count_by_hand(demo):
     picks = frame[~frame["noise"] & frame["status"].isin(["ok", "extracted"])]
     won = picks["first"].astype(str).where(picks["pick"] == 0, picks["second"].astype(str))
     won = won.where(picks["pick"] != TIE, "tie")
-    good = picks["pick"] == picks["truth"]
+    good = picks["pick"] == picks["known_answer"]
     by_pair = picks.assign(won=won, good=good).groupby(
         ["prompt", "item", "comparison"], observed=True
     )
     both = [rows for _, rows in by_pair if len(rows.drop_duplicates("shown")) == 2]
     same = [rows for rows in both if rows["won"].nunique() == 1 and "tie" not in set(rows["won"])]
-    known = [rows for rows in both if (rows["truth"] >= 0).all()]
-    agreed = [rows["good"].all() for rows in same if (rows["truth"] >= 0).all()]
+    known = [rows for rows in both if (rows["known_answer"] >= 0).all()]
+    agreed = [rows["good"].all() for rows in same if (rows["known_answer"] >= 0).all()]
     got = recorded_rates(frame)
     assert got.decided == pytest.approx(len(same) / len(both))
     assert got.right == pytest.approx(sum(rows["good"].mean() for rows in known) / len(known))

@@ -19,6 +19,7 @@ from components.html.panel import (
     ReplyRow,
     forest_html,
 )
+from components.html.run_progress import reply_ending
 from studies.domain import STATUSES, Estimate
 from tests.page_words import says
 
@@ -113,6 +114,7 @@ def test_verdict_chips_name_the_slot():
     assert "second" in panel.verdict_chip(1)
     assert ">3rd<" in panel.verdict_chip(2)
     assert ">4th<" in panel.verdict_chip(3)
+    assert ">21st<" in panel.verdict_chip(20)
     assert ">tie<" in panel.verdict_chip("tie")
     assert ">–<" in panel.verdict_chip(None)
 
@@ -201,3 +203,16 @@ def test_a_reply_without_verdict_shows_its_status_instead():
     made = panel.last_replies_html([ReplyRow("unreadable", None, ("x", "y"), "Both are good.")])
     assert "s-unreadable" in made
     assert "eh-slot" not in made
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("short one", "short one"),
+        ("one two three", "\u2026 three"),
+        ("\u4e00" * 20, "\u2026 " + "\u4e00" * 10),
+    ],
+    ids=["whole", "at a space", "without spaces"],
+)
+def test_the_end_of_a_reply_is_shown_with_or_without_spaces(text, end):
+    assert reply_ending(text, 10) == end

@@ -15,11 +15,7 @@ from components.inspect.comparison_index import PAGE_SIZE, ComparisonIndex, Orde
 from components.inspect.load_comparison import InspectedStudy
 from components.inspect.url_selection import FAILURES, Selection
 from studies.frames.frame import NO_PICK, TIE
-from tests.page_words import says
-
-
-def text_of(made: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", made)).split())
+from tests.page_words import says, text_of
 
 
 def index(flipped: list[bool], lean: list[int]) -> ComparisonIndex:

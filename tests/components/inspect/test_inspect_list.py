@@ -24,7 +24,7 @@ from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.spec.study import parse_study
 from studies.store.rows import put_judgement
 from studies.store.store import Store
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 EVIL = """<img src=x onerror="alert(1)"><script>alert(2)</script>${alert(3)} {{value}} ' " </div>"""
 PIXEL = bytes.fromhex("89504e470d0a1a0a")
@@ -56,10 +56,6 @@ def tags_of(made: str) -> Tags:
     tags.feed(made)
     assert not tags.open
     return tags
-
-
-def text_of(made: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", made)).split())
 
 
 def ask_all(store: Store, yaml: str, folder=None) -> str:

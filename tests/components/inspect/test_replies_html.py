@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +12,7 @@ from components.inspect import replies_html
 from components.inspect.html_parts import MAX_TEXT
 from components.inspect.load_comparison import InspectedReply, OrderReplies
 from studies.domain import Ask, Judgement, Verdict
-
-
-def text_of(made: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", made)).split())
+from tests.page_words import text_of
 
 
 def judged(

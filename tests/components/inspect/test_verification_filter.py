@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from html import unescape
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -22,9 +20,9 @@ from components.inspect.url_selection import Selection, apply_click, parse_selec
 from components.inspect.verification_filter import (
     CHECK_OUTCOMES,
     VERIFICATION_KINDS,
-    check_bits,
-    checks_html,
+    verification_bits,
     verification_masks,
+    verifications_html,
 )
 from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
 from studies.frames.frame import SEP, TIE, frame_from_rows
@@ -32,7 +30,7 @@ from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -119,7 +117,7 @@ def test_the_masks_are_those_of_a_loop_over_everything(few: ComparisonIndex) -> 
     for line in comparison_rows(few, np.arange(len(few))):
         here = [c for c in SAYS.get(line.item, ()) if c.contestant in line.names]
         for kind in CHECK_OUTCOMES:
-            told = any(check_bits(check) >> CHECK_OUTCOMES.index(kind) & 1 for check in here)
+            told = any(verification_bits(check) >> CHECK_OUTCOMES.index(kind) & 1 for check in here)
             assert bool(said[kind][line.at]) == told, (line.item, kind)
 
 
@@ -155,14 +153,10 @@ def study(store: Store) -> Store:
     return store
 
 
-def words(html: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
-
-
 def test_the_menu_offers_what_somebody_said_with_how_many_it_leaves(study: Store) -> None:
     bar = filter_bar(load_inspect_page(study, Selection("s")))
     assert '<select data-field="verified">' in bar and '<option value="fails">' in bar
-    told = words(bar)
+    told = text_of(bar)
     assert (
         f"{VERIFICATION_KINDS['fails']} (1)" in told and f"{VERIFICATION_KINDS['any']} (1)" in told
     )
@@ -179,19 +173,19 @@ def test_without_verifications_there_is_no_menu_and_a_stale_link_says_why(store:
     store.save_study(Study("s"), [item], (), recorded=made, only_recorded=True)
     assert 'data-field="verified"' not in filter_bar(load_inspect_page(store, Selection("s")))
     inspected = load_inspect_page(store, Selection("s", verified="fails"))
-    assert inspected.total == 0 and says(words(detail_panel(inspected)), "No answer", "verified")
+    assert inspected.total == 0 and says(text_of(detail_panel(inspected)), "No answer", "verified")
     assert 'data-field="verified"' in filter_bar(inspected), "it can be taken away again"
 
 
 def test_the_opened_comparison_says_who_verified_what(study: Store) -> None:
     html = detail_panel(load_inspect_page(study, Selection("s", item="q0")))
     assert "<img" not in html
-    told = words(html)
+    told = text_of(html)
     assert says(told, "Verified: 1", "2", "yes")
     assert f"{HOSTILE} no, the caption's fault, harmful" in told
     assert says(told, "Verified", "not", "no", "answer's")
     assert told.count("Verified:") == 3, "x, y, and the reference in its drawer"
-    assert "Verified:" not in words(
+    assert "Verified:" not in text_of(
         detail_panel(load_inspect_page(study, Selection("s", item="q1")))
     )
 
@@ -200,11 +194,13 @@ def test_a_verification_on_the_page_can_be_found_at_once(study: Store) -> None:
     study.set_voting_rules("s", VotingRules("verify", whom="answers"))
     assert load_inspect_page(study, Selection("s", verified="neither")).total == 0
     at = open_vote_session(study, "s", voter_id("cat"), "verify")
-    while (ballot := at.next()) is not None:
+    while (ballot := at.next_ballot()) is not None:
         at.check(ballot.position, ballot.done, AnswerCheck("", "", ballot.item == "q0"))
     inspected = load_inspect_page(study, Selection("s", verified="neither"))
-    assert inspected.total == 1 and says(words(detail_panel(inspected)), "cat no", "another reason")
+    assert inspected.total == 1 and says(
+        text_of(detail_panel(inspected)), "cat no", "another reason"
+    )
 
 
 def test_an_answer_nobody_verified_has_no_line() -> None:
-    assert checks_html([AnswerCheck("ann", "x", True)], "y") == ""
+    assert verifications_html([AnswerCheck("ann", "x", True)], "y") == ""

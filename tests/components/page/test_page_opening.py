@@ -12,7 +12,7 @@ import pytest
 
 from components.inspect.url_selection import Selection
 from components.layout.loading_screen import TITLE
-from components.page.page_opening import compute_overview_ahead, show_preview
+from components.page.page_opening import compute_summary_ahead, loading_screen_content
 from components.page.page_tab import create_page
 from judges.engine.engine import Engine
 from studies.sharing.visitor_store import VisitorStore
@@ -46,10 +46,10 @@ def handlers(store: Store) -> Iterator[dict[str, Any]]:
 
 
 def test_the_drawn_overview_is_shown_until_the_study_changes(store: Store) -> None:
-    assert show_preview(store, None, ADDRESS) is None
-    compute_overview_ahead(store, ADDRESS)
-    until(lambda: show_preview(store, None, ADDRESS) is not None)
-    shown = show_preview(store, None, {**ADDRESS, "view": "Overview", "__theme": "dark"})
+    assert loading_screen_content(store, None, ADDRESS) is None
+    compute_summary_ahead(store, ADDRESS)
+    until(lambda: loading_screen_content(store, None, ADDRESS) is not None)
+    shown = loading_screen_content(store, None, {**ADDRESS, "view": "Overview", "__theme": "dark"})
     assert shown is not None and shown.count("eh-panel") >= 3 and "always first" in shown
     for other in (
         {"tab": "inspect"},
@@ -57,26 +57,26 @@ def test_the_drawn_overview_is_shown_until_the_study_changes(store: Store) -> No
         {"judge": "always first"},
         {"study": ""},
     ):
-        assert show_preview(store, None, ADDRESS | other) is None, other
+        assert loading_screen_content(store, None, ADDRESS | other) is None, other
     store.writer.run(lambda c: c.execute("UPDATE studies SET updated=updated+1"))
-    assert show_preview(store, None, ADDRESS) is None
+    assert loading_screen_content(store, None, ADDRESS) is None
 
 
 def test_the_overview_of_a_study_that_runs_is_not_shown_as_complete(store: Store) -> None:
-    compute_overview_ahead(store, ADDRESS)
-    until(lambda: show_preview(store, None, ADDRESS) is not None)
+    compute_summary_ahead(store, ADDRESS)
+    until(lambda: loading_screen_content(store, None, ADDRESS) is not None)
     run = SimpleNamespace(finished=threading.Event())
     engine: Any = SimpleNamespace(latest_run=lambda name: run if name == "opened" else None)
-    assert show_preview(store, engine, ADDRESS) is None
+    assert loading_screen_content(store, engine, ADDRESS) is None
     run.finished.set()
-    assert show_preview(store, engine, ADDRESS) is not None
+    assert loading_screen_content(store, engine, ADDRESS) is not None
 
 
 def test_home_is_shown_before_its_controls_are_ready(store: Store) -> None:
     """But to nobody whose address opens something else, nor while the live demo changes it."""
     engine: Any = SimpleNamespace(latest_run=lambda name: None, active_run=lambda name: None)
     for address in ({}, {"__theme": "dark"}, {"tab": "home", "study": "opened"}):
-        shown = show_preview(store, engine, address)
+        shown = loading_screen_content(store, engine, address)
         assert shown is not None and all(
             part in shown for part in (TITLE, "My studies", "Open opened", 'id="eh-all-examples"')
         )
@@ -84,11 +84,11 @@ def test_home_is_shown_before_its_controls_are_ready(store: Store) -> None:
         {"study": "opened"}, {"tab": "vote"}, {"tab": "home", "blind": "1"}, {"token": "x"},
     ]  # fmt: skip
     for address in others:
-        assert show_preview(store, engine, address) is None, address
-    assert show_preview(store, None, {}) is None  # a frozen study has no Home
-    assert show_preview(VisitorStore(store), engine, {}) is None
+        assert loading_screen_content(store, engine, address) is None, address
+    assert loading_screen_content(store, None, {}) is None  # a frozen study has no Home
+    assert loading_screen_content(VisitorStore(store), engine, {}) is None
     engine.active_run = lambda name: SimpleNamespace()
-    assert show_preview(store, engine, {}) is None
+    assert loading_screen_content(store, engine, {}) is None
 
 
 def test_comparisons_are_listed_when_inspect_is_opened(handlers: dict[str, Any]) -> None:

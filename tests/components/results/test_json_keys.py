@@ -210,7 +210,7 @@ def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
     compared = 0
     for panel in view.panels:
         shown = numbers_in(bodies[panel.name])
-        if not panel.json_keys or whole.get(panel.frame_name) is False or not shown:
+        if not panel.json_keys or whole.get(panel.panel_output) is False or not shown:
             continue
         wanted = values_of(found(summaries, panel.json_keys[0]))
         seen = shown_among(shown, wanted)

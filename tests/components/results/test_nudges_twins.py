@@ -118,7 +118,9 @@ def test_compare_with_shows_the_difference_in_each_family_of_twins(store: Store)
     assert RECORDS["longer"].name in html
     lines = {
         one.name: line
-        for one, line in comparison.pair_with_filtered_side(filtered, "b").family("Nudges")
+        for one, line in comparison.pair_with_filtered_side(filtered, "b").family_contrasts(
+            "Nudges"
+        )
     }
     values = {(e.judge, e.family): e.beyond_floor.value for e in filtered.twin_effects}
     gap = values["a", "longer-3"] - values["b", "longer-3"]

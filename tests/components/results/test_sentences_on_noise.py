@@ -68,7 +68,7 @@ def test_one_way_flips_are_said_to_come_from_the_order():
 def test_a_coin_that_ties_is_compared_with_a_coin_that_ties():
     bias = bias_from_frame(coin_judges(items=200, coin3=COIN_WITH_TIES))
     assert random_consistency(bias) == pytest.approx(1 / 3, abs=0.02)
-    assert bias.whole("consistency").high < 0.5
+    assert bias.overall("consistency").high < 0.5
     assert low_consistency_warning(bias) == ""
 
 

@@ -151,7 +151,7 @@ def test_replies_are_not_repeated_while_many_are_usable_or_calls_are_missing():
 def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
     run_through(mumbling_plan(0.25), store)
     some = FilteredStudy(store, "mumbling")
-    assert 0 < some.failed < len(some.measured_judge_rows)
+    assert 0 < some.unusable_count < len(some.measured_judge_rows)
     assert find_unusable(some) is None
     assert study_finding(store, "mumbling") == overview_tab.finding(some)[0]
     assert not now(store, engine, "mumbling").retry_includes_unreadable

@@ -16,7 +16,7 @@ import pytest
 from components.home.study_list import study_state
 from components.html.markup import Markup
 from components.html.panel import finding_html
-from components.layout.header import show_run_pill
+from components.layout.header import run_pill_html
 from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
@@ -86,7 +86,7 @@ def running(**values: Any) -> RunFacts:
 def test_failed_calls_are_done_neither_in_the_header_nor_in_the_run():
     # 71 planned, 51 not made yet, 16 answered, 4 failed: the replies of 16 are stored.
     facts = running(counts={"planned": 71, "pending": 51, "ok": 16, "error": 4})
-    pill = show_run_pill(facts.snapshot)
+    pill = run_pill_html(facts.snapshot)
     assert 'data-done="16"' in pill and 'data-planned="71"' in pill and "23\u202f%" in pill
     assert facts.done == facts.snapshot.done == 16
 
@@ -207,8 +207,8 @@ def test_only_the_clock_stops_the_clock(judged, engine):
     # clock that the click started, or the page stands still while the run goes on.
     look = RunActions(judged, engine, LiveStudies(judged))
     assert look(NAME, "")[0] == gr.skip()
-    assert look.tick(NAME, "")[0].active is False
-    assert look.tick("", "")[0] == gr.skip()
+    assert look.redraw_on_timer(NAME, "")[0].active is False
+    assert look.redraw_on_timer("", "")[0] == gr.skip()
 
 
 def test_as_many_values_are_shown_as_there_are_places_for_them(judged, engine):
@@ -569,12 +569,12 @@ def test_leaving_a_judge_out_lets_the_others_go_on(store, tmp_path, engine):
 def test_a_quote_is_computed_once_for_each_state_of_a_study(store, tmp_path, engine):
     save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
     quotes = QuoteCache(store)
-    first = quotes.for_study("small")
+    first = quotes.run_and_retry_quotes("small")
     assert first[0] == CostQuote(8, 0.0)
-    assert quotes.for_study("small")[0] is first[0]
+    assert quotes.run_and_retry_quotes("small")[0] is first[0]
     plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8)
     asked(store, engine, plan)
-    assert quotes.for_study("small")[0] == CostQuote(0, 0.0)
+    assert quotes.run_and_retry_quotes("small")[0] == CostQuote(0, 0.0)
 
 
 def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
@@ -641,3 +641,11 @@ def test_a_broken_run_counts_its_calls_in_one_way():
     assert says(kpis, "Unusable replies", "4", "of 20")
     line = StudySummary("s", False, 1.0, lambda: Counter(pending=51, ok=16, error=4))
     assert study_state(line, [], 4, 4).text == "55 calls left"
+
+
+def test_a_cost_without_token_counts_is_unknown_and_not_free():
+    figures = LiveFigures(0, NO_VERDICT, 2, None, None, None)
+    for usage, said, unsaid in ((1, "unknown", "free"), (0, "free", "unknown")):
+        facts = running(spent=0.0, expected_dollars=0.0, budget=None, unknown_usage=usage)
+        kpis = words(show_kpis(facts, figures))
+        assert says(kpis, "Spent", said) and unsaid not in kpis

@@ -20,9 +20,9 @@ from components.server.allowed_hosts import (
     BadHosts,
     Hosts,
     configured_hosts,
+    make_host_check_lifespan,
     parse_host,
     parse_origin,
-    serve_only,
 )
 from tests.page_words import pattern, says
 from tests.samples import each
@@ -294,7 +294,9 @@ def test_it_stands_before_a_middleware_that_grants_cross_origin_reads() -> None:
 
     permits = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"])
     app = Starlette(
-        routes=[Route("/", answer)], middleware=[permits], lifespan=serve_only(hosts_of())
+        routes=[Route("/", answer)],
+        middleware=[permits],
+        lifespan=make_host_check_lifespan(hosts_of()),
     )
     with TestClient(app, base_url=f"http://{HERE}") as client:
         asked = {"Origin": EVIL, "Access-Control-Request-Method": "POST"}

@@ -70,10 +70,12 @@ def test_who_has_as_much_at_work_as_they_may_waits():
 def test_one_event_too_many_is_refused_in_words():
     turns = FairTurns(CROWD)
     one, *_ = places("a1")
-    assert turns.refusal(one, places("a1 a1 b1"), 0) == ""
-    assert says(turns.refusal(one, places("a1 a1 a1"), 0), "3 requests", "page")
-    assert says(turns.refusal(one, places("a2 a2 a3 a3 a4"), 0), "5 requests", "your network")
-    assert "9 answers" in turns.refusal(one, [], 9)
+    assert turns.refusal_reason(one, places("a1 a1 b1"), 0) == ""
+    assert says(turns.refusal_reason(one, places("a1 a1 a1"), 0), "3 requests", "page")
+    assert says(
+        turns.refusal_reason(one, places("a2 a2 a3 a3 a4"), 0), "5 requests", "your network"
+    )
+    assert "9 answers" in turns.refusal_reason(one, [], 9)
 
 
 @examples(200)
@@ -99,8 +101,8 @@ def test_what_is_remembered_of_passers_by_is_bounded():
 def test_one_below_each_limit_is_accepted():
     turns = FairTurns(CROWD)
     one, *_ = places("a1")
-    assert turns.refusal(one, places("a1 a1 a2 a2"), 8) == ""
-    assert turns.refusal(one, places("b1 b1 b1 b1 b1 b1"), 0) == "", "of another address"
+    assert turns.refusal_reason(one, places("a1 a1 a2 a2"), 8) == ""
+    assert turns.refusal_reason(one, places("b1 b1 b1 b1 b1 b1"), 0) == "", "of another address"
 
 
 def test_an_address_that_was_served_waits_behind_a_new_one():

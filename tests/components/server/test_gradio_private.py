@@ -29,8 +29,8 @@ from components.server.fair_turns import (
 from components.server.gradio_private import (
     PRIVATE_NAMES,
     FairQueue,
+    IdleAwareQueue,
     MinimalStateHolder,
-    QuietQueue,
     check_private_names,
 )
 from components.server.private_name import GradioChanged
@@ -71,7 +71,7 @@ def without(module: str, name: str) -> SimpleNamespace:
 @pytest.mark.parametrize("private", PRIVATE_NAMES, ids=lambda one: one.name)
 def test_the_installed_gradio_has_the_name_and_the_check_is_quick(private, blocks):
     seen: list[bool] = []
-    assert count_calls(lambda: seen.append(private.holds(blocks, gr))) < 300_000
+    assert count_calls(lambda: seen.append(private.is_working(blocks, gr))) < 300_000
     assert seen == [True]
     assert private.use and private.fallback and private.attributes
 
@@ -84,7 +84,7 @@ def test_guarded_handlers_take_the_added_inputs_first():
     with gr.Blocks() as page:
         token, box, shown = gr.Textbox(), gr.Textbox(), gr.Textbox()
         box.change(lambda text: text, box, shown)
-    gradio_private.guard_handlers(
+    gradio_private.wrap_handlers(
         page, {"_token": token}, lambda handler, inputs: lambda token, *v: f"{token} {handler(*v)}"
     )
     (event,) = page.fns.values()
@@ -97,7 +97,7 @@ def test_scripts_and_status_updates_are_those_of_the_configuration():
     with gr.Blocks() as page:
         first, second = gr.Textbox(), gr.Textbox()
         first.change(lambda a, b: a, [first, second], first, show_progress="hidden")
-    gradio_private.set_scripts(page, second, lambda place, before: f"script of input {place}")
+    gradio_private.set_event_scripts(page, second, lambda place, before: f"script of input {place}")
     gradio_private.disable_status_updates(page)
     (event,) = page.get_config_file()["dependencies"]
     assert event["js"] == "script of input 1" and event["show_progress_on"] == []
@@ -152,7 +152,7 @@ def test_a_session_keeps_states_and_no_typed_value(blocks, monkeypatch):
 class _Sleeps:
     """A queue's loop that is stopped after a number of looks; stores the seconds between them."""
 
-    def __init__(self, queue: QuietQueue, looks: int) -> None:
+    def __init__(self, queue: IdleAwareQueue, looks: int) -> None:
         self.seconds: list[float] = []
         self._queue, self._looks = queue, looks
 
@@ -162,7 +162,7 @@ class _Sleeps:
 
 
 def test_gradio_s_loop_looks_less_often_into_an_idle_queue(blocks, monkeypatch):
-    queue = QuietQueue.from_queue(blocks._queue)
+    queue = IdleAwareQueue.from_queue(blocks._queue)
     sleeps = _Sleeps(queue, 3)
     monkeypatch.setattr(
         gr.queueing, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleeps.sleep})
@@ -226,7 +226,7 @@ def test_a_page_that_answers_itself_too_late_starts_all_the_same(blocks, monkeyp
     with pytest.raises(ValueError, match="localhost"):
         blocks.launch(**plain)
     blocks.close()
-    blocks.launch(**plain, **gradio_private.start_settings(blocks))
+    blocks.launch(**plain, **gradio_private.launch_arguments(blocks))
     blocks.close()
 
 

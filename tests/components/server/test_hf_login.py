@@ -21,7 +21,7 @@ from components.server.hf_login import (
     OAUTH_INFO_KEY,
     LoginMiddleware,
     can_log_in,
-    is_account,
+    is_account_name,
 )
 from components.vote.ballot_actions import handle_action
 from studies.settings import LOGIN_SETTINGS
@@ -54,7 +54,7 @@ def test_the_name_of_an_account_cannot_be_typed(store: Store, name: str) -> None
 
 @pytest.mark.parametrize("name", ["ann", "hf", "hfann", "shelf:ann", "h f ann", "ann hf:"])
 def test_other_names_can(store: Store, name: str) -> None:
-    assert not is_account(name)
+    assert not is_account_name(name)
     study_of(store)
     assert "data-ballot" in handle_action(store, "s", {"act": "show", "voter": name})
 

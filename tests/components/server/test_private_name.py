@@ -22,11 +22,11 @@ def name(attribute: str, *, protects: bool = False) -> PrivateName:
 
 
 def test_a_name_holds_if_its_check_finds_it() -> None:
-    assert name("there").holds({"page": 1}, GRADIO)
-    assert not name("there").holds({"page": 0}, GRADIO)
+    assert name("there").is_working({"page": 1}, GRADIO)
+    assert not name("there").is_working({"page": 0}, GRADIO)
     for blocks in ({}, None):
-        assert not name("there").holds(blocks, GRADIO), "the check itself fails"
-    assert not name("gone").holds({"page": 1}, GRADIO)
+        assert not name("there").is_working(blocks, GRADIO), "the check itself fails"
+    assert not name("gone").is_working({"page": 1}, GRADIO)
 
 
 def test_public_mode_is_refused_without_a_name_that_protects_visitors(

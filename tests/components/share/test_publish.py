@@ -20,9 +20,9 @@ from components.share.publish import (
     IS_INSTALLED,
     PublishFailed,
     copy_study,
-    freeze,
-    publish,
     push_space,
+    write_frozen_page,
+    write_space_folder,
 )
 from studies.domain import Item
 from studies.errors import StudyError
@@ -39,7 +39,7 @@ __all__ = ["hub"]
 @pytest.fixture(scope="module")
 def frozen(judged: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("space") / "frozen"
-    freeze(judged, NAME, folder)
+    write_frozen_page(judged, NAME, folder)
     return folder
 
 
@@ -80,13 +80,13 @@ def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
 def test_nothing_is_written_over(judged: Store, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept", encoding="utf-8")
     with pytest.raises(StudyError, match="is not empty"):
-        freeze(judged, NAME, tmp_path)
+        write_frozen_page(judged, NAME, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_a_seed_is_used_once(judged: Store, tmp_path: Path) -> None:
     here = tmp_path / "space"
-    publish(judged, NAME, here)
+    write_space_folder(judged, NAME, here)
     front = yaml.safe_load((here / "README.md").read_text("utf-8").split("---\n")[1])
     assert front["hf_oauth"] is True and "hf_oauth_scopes" not in front  # openid and profile alone
     assert "authlib==" in (here / "requirements.txt").read_text("utf-8")

@@ -8,7 +8,7 @@ import gradio as gr
 import pytest
 
 from components.home.study_list import study_state
-from components.layout.header import show_study_size
+from components.layout.header import study_size_html
 from components.page.page_tab import create_page
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
@@ -43,7 +43,7 @@ def test_a_new_study_is_in_the_store_before_its_first_call(store):
     text, state = text_and_state(outputs)
     assert state.study == "My study" and outputs[-1].value == "My study"
     assert is_without_calls(store, "My study")
-    assert "not run yet" in show_study_size(store, "My study")
+    assert "not run yet" in study_size_html(store, "My study")
     assert study_state(store.studies()[0], ()).tab == "study"
     assert open_new_study(store, TEXT, state, {})[1].study == "My study 2"
     prepare_run(text, store)  # Run fills the same study

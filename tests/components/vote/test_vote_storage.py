@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components.layout.header import show_study_size
+from components.layout.header import study_size_html
 from components.study.plan import demo_studies
 from judges.planning.plan import make_plan, save_plan
 from studies.domain import Verdict
@@ -25,7 +25,7 @@ prompts: [brief-letters]
 
 def vote(store: Store, study: str, who: str, most: int) -> list[str]:
     at, keys = open_vote_session(store, study, voter_id(who), "pair"), []
-    while len(keys) < most and (ballot := at.next()) is not None:
+    while len(keys) < most and (ballot := at.next_ballot()) is not None:
         keys.append(at.vote(ballot.position, ballot.done, Verdict(0), "so").key)
     return keys
 
@@ -76,4 +76,4 @@ def test_the_built_in_study_keeps_its_votes_and_counts_people(demo_store: Store)
         vote(store, demo_studies.PAIRS_STUDY, who, 2)
     demo_studies.open_demo(store)
     assert len(people(store, demo_studies.PAIRS_STUDY)) == 6
-    assert "3 people" in show_study_size(store, demo_studies.PAIRS_STUDY)
+    assert "3 people" in study_size_html(store, demo_studies.PAIRS_STUDY)

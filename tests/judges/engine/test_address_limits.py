@@ -66,7 +66,7 @@ def test_calls_to_the_embedded_judge_are_limited(store: Store) -> None:
             refusal = pytest.raises(PlanError, match=pattern("6 calls", "embedded"))
             with attempt(DENIAL, PUBLIC, "many calls to the embedded judge"), refusal:
                 engine.start(load_stored_plan(guarded_store, "many"), guarded_store)
-            engine._check_size(load_stored_plan(guarded_store, "few"))
+            engine._check_number_of_calls(load_stored_plan(guarded_store, "few"))
             assert engine.active_run("many") is None
         finally:
             engine.close()

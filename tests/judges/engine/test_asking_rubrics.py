@@ -173,7 +173,7 @@ def test_prompts_with_a_wrong_rubric_are_refused() -> None:
 
 def test_the_grammar_of_a_rubric_has_one_line_for_each_criterion() -> None:
     labels = Arrangement(("3", "1", "2"), ("A", "B", "C"), NAMES[::-1]).labels
-    grammar = load_prompt("rubric").gbnf(1, labels)
+    grammar = load_prompt("rubric").grammar_for(1, labels)
     assert grammar is not None
     root, level = grammar.split("\n")
     assert re.findall(r"(\w+): ", root) == [*NAMES[::-1]] and root.count(" level ") == 3

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from judges.engine.limits import stragglers
-from judges.engine.limits.hedging import HedgeBudget, race
+from judges.engine.limits.hedging import HedgeBudget, race_with_hedge
 from judges.engine.run_state import RunSettings
 from studies.store.queries.run_costs import attempt_totals
 from tests.judge_server import Fault, JudgeServer, at
@@ -97,7 +97,7 @@ def run_race(first: TimedCall, second: TimedCall, calls: int = 100):
 
     async def main():
         budget = HedgeBudget(calls)
-        won, outcome = await race(first, lambda: second, budget, left.append)
+        won, outcome = await race_with_hedge(first, lambda: second, budget, left.append)
         await asyncio.gather(*left, return_exceptions=True)
         return won, outcome, budget.hedges
 

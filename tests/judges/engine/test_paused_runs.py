@@ -170,3 +170,15 @@ def test_gates_of_typed_keys_do_not_add_up(guarded: VisitorStore) -> None:
         engine._drop_unused_limiters()
         assert len(engine._limiters) == MAX_UNUSED_LIMITERS
         assert ("https://api.example.com/v1", "0") not in engine._limiters
+
+
+def test_the_gate_that_was_used_last_is_kept(guarded: VisitorStore, tmp_path: Path) -> None:
+    """A run uses the oldest gate; of many more that are made then, the others go first."""
+    with JudgeServer() as server, shared(guarded, house(server), LIMITS) as engine:
+        one, two = visitors(2)
+        started(engine, guarded, tmp_path, one, "one", server.base_url).wait()
+        (at,) = engine._limiters
+        idle = [("https://api.example.com/v1", str(number)) for number in range(3)]
+        engine._limiters = {at: engine._limiters[at], **{one: EndpointLimiter(1) for one in idle}}
+        started(engine, guarded, tmp_path, two, "two", server.base_url).wait()
+        assert [*engine._limiters][:4] == [*idle, at]

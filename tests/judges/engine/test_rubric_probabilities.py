@@ -14,10 +14,10 @@ from judges.engine.outcome import read_label_probabilities
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import parse_completion
 from judges.models.interface import parse_level_logprobs, parse_logprobs
-from judges.operations.check_judge import reread
+from judges.operations.check_judge import reread_replies
 from judges.planning.plan import asks_of, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
-from judges.verdicts.verdict import level_token_places
+from judges.verdicts.verdict import rubric_level_token_indices
 from metrics.labels.label_sections import scores_section
 from metrics.labels.scores.score_distribution import score_distribution_section
 from studies.frames.arrangement import Arrangement
@@ -114,9 +114,12 @@ def test_a_reply_without_logprobs_is_unsupported() -> None:
 
 def test_levels_are_found_whatever_the_tokens() -> None:
     offered = Arrangement(("1", "2", "3"), (), ("Tone", "Length"))
-    assert level_token_places(["Tone: ", "2", "\nLength:", " 3"], "123", offered) == [1, 3]
-    assert level_token_places(["Tone:", " 2", "\n", "Length:", " 3", "/3"], "123", offered) is None
-    assert level_token_places(["T", "one", ": 2"], "123", offered) is None
+    assert rubric_level_token_indices(["Tone: ", "2", "\nLength:", " 3"], "123", offered) == [1, 3]
+    assert (
+        rubric_level_token_indices(["Tone:", " 2", "\n", "Length:", " 3", "/3"], "123", offered)
+        is None
+    )
+    assert rubric_level_token_indices(["T", "one", ": 2"], "123", offered) is None
 
 
 def test_expected_levels_and_scores_are_those_of_the_stored_probabilities(tmp_path: Path) -> None:
@@ -146,7 +149,7 @@ def test_expected_levels_and_scores_are_those_of_the_stored_probabilities(tmp_pa
     mean = np.mean([one["expected"].value for one in found["criteria"].values()])
     assert found["expected"].value == pytest.approx(mean, abs=1e-5)
     assert "expected" in scores_section(frame)["sim"]["rubric"]
-    again = reread(store, "s")
+    again = reread_replies(store, "s")
     assert again.read == usable.sum() and not again.changed
     store.close()
 

@@ -74,18 +74,18 @@ def test_the_rate_is_that_of_the_last_half_minute(times, rate):
 def test_the_slowest_judge_that_goes_on_sets_the_time_left(monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     tally = RunTally(Counter(), {"fast": 20, "slow": 20, "done": 3})
-    assert tally.rate() == 0.0 and tally.eta(set()) is None
+    assert tally.asks_per_second() == 0.0 and tally.seconds_left(set()) is None
     tally.settled_times["fast"] = deque([90.0, 95.0, 100.0])  # 0.2 a second
     tally.settled_times["slow"] = deque([80.0, 90.0, 100.0])  # 0.1 a second
     tally.settled.update(fast=10, slow=15, done=3)
-    assert tally.rate() == pytest.approx(0.3)
-    assert tally.eta(set()) == pytest.approx(50.0)
+    assert tally.asks_per_second() == pytest.approx(0.3)
+    assert tally.seconds_left(set()) == pytest.approx(50.0)
     tally.settled["slow"] = 10
-    assert tally.eta(set()) == pytest.approx(100.0)
-    assert tally.eta({"slow"}) == pytest.approx(50.0)
-    assert tally.eta({"slow", "fast"}) is None
+    assert tally.seconds_left(set()) == pytest.approx(100.0)
+    assert tally.seconds_left({"slow"}) == pytest.approx(50.0)
+    assert tally.seconds_left({"slow", "fast"}) is None
     tally.settled_times["fast"].clear()
-    assert tally.eta(set()) is None, "no rate is known"
+    assert tally.seconds_left(set()) is None, "no rate is known"
 
 
 def test_the_expected_cost_is_each_judges_mean_times_its_asks():

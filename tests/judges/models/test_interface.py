@@ -19,7 +19,7 @@ from judges.models.interface import (
     parse_level_logprobs,
     parse_logprobs,
     parse_request_quota,
-    parse_reset,
+    parse_reset_seconds,
     rate_headers_of,
 )
 from studies.domain import JudgeSpec
@@ -65,7 +65,7 @@ def test_a_duration_is_a_number_of_seconds_or_numbers_with_units(text, seconds):
     ],
 )
 def test_a_reset_is_a_duration_or_a_time(text, seconds):
-    assert parse_reset(text, NOON) == seconds
+    assert parse_reset_seconds(text, NOON) == seconds
 
 
 def headers(limit: str, remaining: str, reset: str, **more: str) -> dict[str, str]:

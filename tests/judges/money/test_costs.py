@@ -97,6 +97,8 @@ def test_tokens_that_are_counted_apart_from_the_prompt_never_earn_money():
 def test_an_unknown_price_or_an_untold_usage_is_unknown_never_zero():
     assert cost_of(Usage(1000, 50), None) is None
     assert cost_of(Usage(), Price(2.0, 8.0)) is None
+    assert cost_of(Usage(), Price(0.0, 0.0)) == 0, "a free call, whatever its tokens"
+    assert cost_of(Usage(), Price(0.0, 0.0, 0.0, 1.0)) is None
     assert cost_of(Usage(1000), Price(2.0, 8.0)) is None, "its reply was not counted"
     assert cost_of(Usage(1000), Price(2.0, 0.0)) == pytest.approx(0.002)
     assert price_of(JudgeSpec("j", "nobody-knows-it", "http://x")) is None
@@ -384,15 +386,19 @@ def test_the_tokens_of_a_byte_are_raised_by_what_a_reply_reports_never_lowered()
         return reserved * 1e6 - 16
 
     assert reserve_input() == pytest.approx(500)
-    ledger.calibrate(call, Usage(216, 1))  # 200 of 1000 bytes: 0.22 with the tenth on top
+    ledger.calibrate_tokens_per_byte(
+        call, Usage(216, 1)
+    )  # 200 of 1000 bytes: 0.22 with the tenth on top
     assert reserve_input() == pytest.approx(500)
-    ledger.calibrate(costed_call("x" * 1000, images=1), Usage(5016, 1))  # the image's tokens
-    ledger.calibrate(call, Usage())
-    ledger.calibrate(costed_call(""), Usage(500, 1))
+    ledger.calibrate_tokens_per_byte(
+        costed_call("x" * 1000, images=1), Usage(5016, 1)
+    )  # the image's tokens
+    ledger.calibrate_tokens_per_byte(call, Usage())
+    ledger.calibrate_tokens_per_byte(costed_call(""), Usage(500, 1))
     assert reserve_input() == pytest.approx(500)
-    ledger.calibrate(call, Usage(1016, 1))  # one token a byte, and a tenth
+    ledger.calibrate_tokens_per_byte(call, Usage(1016, 1))  # one token a byte, and a tenth
     assert reserve_input() == pytest.approx(1100)
-    ledger.calibrate(call, Usage(816, 1))
+    ledger.calibrate_tokens_per_byte(call, Usage(816, 1))
     assert reserve_input() == pytest.approx(1100)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from components.inspect.load_comparison import _render_messages, stored_prompt
+from components.inspect.load_comparison import _rebuild_sent_messages, stored_prompt
 from judges.engine.public_engine import PublicEngine, RunLimits
 from judges.engine.run import Run
 from judges.judge_errors import PlanError
@@ -321,7 +321,7 @@ def test_what_one_visitor_paid_for_answers_nobody_else(
 def _sent_of(store: VisitorStore, study_name: str, ask: Ask) -> Any:
     items = store.items(study_name)
     prompt = stored_prompt(store, ask.key)
-    return _render_messages(store, store.study(study_name), ask, prompt, items)
+    return _rebuild_sent_messages(store, store.study(study_name), ask, prompt, items)
 
 
 # ------------------------------------------------------------------ whose run, and how many
@@ -339,12 +339,12 @@ def test_runs_are_steered_by_their_owner_alone(guarded: VisitorStore, tmp_path: 
             for look in (engine.latest_run, engine.active_run):
                 with pytest.raises(AccessDenied):
                     look("one")
-            assert engine.run(run.id) is None
+            assert engine.find_run(run.id) is None
             with pytest.raises(AccessDenied):
                 engine.start(run.plan, guarded)
         with as_visitor(Visitor(second.owner, visitor_from_secret("", token).share)):
             assert engine.latest_run("one") is run
-            assert engine.run(run.id) is run
+            assert engine.find_run(run.id) is run
             with pytest.raises(AccessDenied, match="not yours"):
                 engine.active_run("one")
             with pytest.raises(AccessDenied, match="not yours"):

@@ -20,9 +20,9 @@ from judges.security.key_consents import (
     FILE,
     NO_CONSENTS,
     Consents,
-    Pair,
+    KeyDestination,
     TypedKey,
-    listed_pairs,
+    listed_destinations,
     origin_of,
     parse_typed_keys,
     typed_keys_of_judges,
@@ -118,17 +118,17 @@ def test_a_key_without_a_valid_address_goes_nowhere():
 
 def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone():
     consents = user_consents()
-    assert consents.allows(Pair(VARIABLE, "https://api.openai.com"))
+    assert consents.allows(KeyDestination(VARIABLE, "https://api.openai.com"))
     for origin in ("http://api.openai.com", "https://api.openai.com:8443", "https://openai.com"):
         with attempt(ABUSE, OWN, f"{VARIABLE} to {origin}"):
-            assert not consents.allows(Pair(VARIABLE, origin))
+            assert not consents.allows(KeyDestination(VARIABLE, origin))
     with attempt(ABUSE, OWN, "HOME to a provider"):
-        assert not consents.allows(Pair("HOME", "https://api.openai.com"))
-    assert all(origin_of(pair.origin) == pair.origin for pair in listed_pairs())
+        assert not consents.allows(KeyDestination("HOME", "https://api.openai.com"))
+    assert all(origin_of(pair.origin) == pair.origin for pair in listed_destinations())
 
 
 def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing():
-    pair = Pair(VARIABLE, "http://127.0.0.1:8000")
+    pair = KeyDestination(VARIABLE, "http://127.0.0.1:8000")
     user_consents().allow(pair)
     stored = Path(os.environ["XDG_CONFIG_HOME"]) / "evenhand" / FILE
     assert json.loads(stored.read_text()) == [list(pair)]
@@ -137,7 +137,14 @@ def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing():
     assert not user_consents().allows(pair)
 
 
-@pytest.mark.parametrize("pair", [Pair("A B", "http://h"), Pair("A", "http://h/v1"), Pair("A", "")])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        KeyDestination("A B", "http://h"),
+        KeyDestination("A", "http://h/v1"),
+        KeyDestination("A", ""),
+    ],
+)
 def test_what_is_no_pair_is_not_stored(pair):
     with pytest.raises(PlanError, match=pattern("expected", "variable", "origin")):
         user_consents().allow(pair)
@@ -146,11 +153,11 @@ def test_what_is_no_pair_is_not_stored(pair):
 
 def test_where_no_pair_can_be_confirmed_none_is_offered_or_taken():
     judge = JudgeSpec("j", "m", "http://h/v1", api_key_env=VARIABLE)
-    assert NO_CONSENTS.missing([judge]) == ()
+    assert NO_CONSENTS.missing_destinations([judge]) == ()
     with attempt(ABUSE, PUBLIC, "a visitor allows a variable", "a variable for its provider"):
         with pytest.raises(PlanError, match="type your key"):
-            NO_CONSENTS.allow(Pair(VARIABLE, "http://h"))
-        assert not NO_CONSENTS.allows(Pair(VARIABLE, "https://api.openai.com"))
+            NO_CONSENTS.allow(KeyDestination(VARIABLE, "http://h"))
+        assert not NO_CONSENTS.allows(KeyDestination(VARIABLE, "https://api.openai.com"))
 
 
 # ---- every path that sends ------------------------------------------------------------------
@@ -169,7 +176,7 @@ def test_a_run_and_a_check_send_a_variable_only_after_consent(tmp_path, store):
             with attempt(ABUSE, OWN, "a study that names a variable"), refusal:
                 act()
         assert server.bill.totals.calls == 0
-        user_consents().allow(Pair(VARIABLE, origin_of(server.base_url)))
+        user_consents().allow(KeyDestination(VARIABLE, origin_of(server.base_url)))
         assert asking.start(plan, store, settings=QUICK).wait(120)
         assert (
             check_judge(plan, plan.study.judges[0], consents=asking.consents(store)).read.status
@@ -254,7 +261,7 @@ def test_on_a_terminal_a_command_asks(answer, code, tmp_path, capsys, monkeypatc
 
 def test_allow_is_a_command_of_its_own(capsys):
     assert main(["allow", VARIABLE, "http://127.0.0.1:8000/v1"]) == 0
-    assert user_consents().allows(Pair(VARIABLE, "http://127.0.0.1:8000"))
+    assert user_consents().allows(KeyDestination(VARIABLE, "http://127.0.0.1:8000"))
     assert main(["allow", VARIABLE, "nowhere"]) == 2
     assert says(capsys.readouterr().err, "expected", "variable", "origin")
 
@@ -350,7 +357,7 @@ def test_a_placeholder_of_a_local_server_is_no_key_to_mask():
 
 
 def test_given_consents_reach_no_other_variable_and_no_other_host():
-    lent = Consents(frozenset({Pair("HOUSE_KEY", "https://api.openai.com")}))
+    lent = Consents(frozenset({KeyDestination("HOUSE_KEY", "https://api.openai.com")}))
     for variable, url in ((VARIABLE, "https://api.openai.com/v1"), ("HOUSE_KEY", "https://b/v1")):
         with pytest.raises(ConsentNeeded):
             lent.check(JudgeSpec("j", "m", url, api_key_env=variable))

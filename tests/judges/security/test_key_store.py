@@ -21,18 +21,18 @@ from judges.judge_errors import KeyExpired, KeyRefused, PlanError
 from judges.models.clients import find_api_key
 from judges.operations.check_judge import check_judge
 from judges.planning.plan import save_plan
-from judges.security.key_consents import Consents, Pair
+from judges.security.key_consents import Consents, KeyDestination
 from judges.security.key_store import (
     EXPIRED_MESSAGE,
     KEY_MASK,
     RedactingStream,
     SecretKey,
     active_keys,
-    idle_seconds,
+    key_idle_seconds,
     make_typed_key,
+    mask_keys_in_output,
     redact_keys,
     redact_record,
-    register_keys,
 )
 from studies.domain import JudgeSpec
 from studies.errors import SettingError
@@ -70,12 +70,12 @@ def test_a_key_is_held_as_long_as_it_is_used_and_forgotten_when_it_is_not():
 
 
 def test_how_long_is_the_owner_s_to_say(monkeypatch):
-    assert idle_seconds() == 60 * 30
+    assert key_idle_seconds() == 60 * 30
     monkeypatch.setenv("EVENHAND_KEY_MINUTES", "5")
-    assert idle_seconds() == 300
+    assert key_idle_seconds() == 300
     monkeypatch.setenv("EVENHAND_KEY_MINUTES", "for ever")
     with pytest.raises(SettingError, match=pattern("EVENHAND_KEY_MINUTES", "ever', not", "number")):
-        idle_seconds()
+        key_idle_seconds()
 
 
 def test_blanks_around_a_pasted_key_are_not_sent():
@@ -132,7 +132,7 @@ def test_what_looks_like_a_key_goes_though_nobody_holds_it():
 
 
 def test_lent_keys_are_known_within_the_block_and_not_after_it():
-    with register_keys([CANARY]):
+    with mask_keys_in_output([CANARY]):
         assert redact_keys(f"token {CANARY} refused") == f"token {KEY_MASK} refused"
     assert all(key.is_expired() or CANARY not in key.whole_forms() for key in active_keys())
 
@@ -164,7 +164,7 @@ def test_the_longest_key_is_taken():
 
 def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch):
     monkeypatch.setenv("LONG_TOKEN", "".join(f"{n:05x}" for n in range(1638)))
-    consents = Consents(frozenset({Pair("LONG_TOKEN", "http://127.0.0.1:9")}))
+    consents = Consents(frozenset({KeyDestination("LONG_TOKEN", "http://127.0.0.1:9")}))
     spec = JudgeSpec("j", "m", "http://127.0.0.1:9/v1", api_key_env="LONG_TOKEN")
     key = find_api_key(spec, {}, consents)
     line = "GET /queue/data HTTP/1.1 200 OK, 0.0123 s, nothing in this line is a part of it"

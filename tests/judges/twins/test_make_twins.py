@@ -7,7 +7,7 @@ import re
 import pytest
 
 from components.inspect.injection_marks import suspects_shown
-from judges.twins.make_twins import LENGTHS, SLACK, add_twins, find_fault, make_twin
+from judges.twins.make_twins import LENGTHS, SLACK, add_twins, find_broken_rule, make_twin
 from judges.twins.twin_makers import MAKERS, TwinSkipped, TwinSource
 from judges.twins.twin_texts import ATTACKS, FILLERS, OPENINGS
 from studies.domain import Item
@@ -170,11 +170,11 @@ def test_a_family_that_does_not_apply_gives_its_reason(family: str, text: str, r
 
 
 def test_a_twin_that_breaks_a_law_is_found():
-    assert says(find_fault("sham", ENGLISH, ENGLISH), "same")
-    assert says(find_fault("citation", ENGLISH, "Source."), "length")
-    assert find_fault("citation", ENGLISH, ENGLISH.replace("Water", "Steam")) == "words lost"
-    assert says(find_fault("citation", "Yes.", "Yes. (Source)"), "full stop")
-    assert find_fault("sham", ENGLISH, ENGLISH + "\n") == ""
+    assert says(find_broken_rule("sham", ENGLISH, ENGLISH), "same")
+    assert says(find_broken_rule("citation", ENGLISH, "Source."), "length")
+    assert find_broken_rule("citation", ENGLISH, ENGLISH.replace("Water", "Steam")) == "words lost"
+    assert says(find_broken_rule("citation", "Yes.", "Yes. (Source)"), "full stop")
+    assert find_broken_rule("sham", ENGLISH, ENGLISH + "\n") == ""
 
 
 def study_of(twins: TwinSpec, items: int = 6) -> tuple[Study, list[Item]]:
@@ -231,18 +231,18 @@ def test_a_twin_may_exceed_its_length_by_whole_sentences(family, longest):
     for length, fault in ((longest, ""), (longest + 1, "length out of bounds")):
         twin = original + " " + "y" * (length - 1002) + "."
         assert len(twin) == length
-        assert find_fault(family, original, twin) == fault
+        assert find_broken_rule(family, original, twin) == fault
 
 
 def test_a_twin_keeps_at_least_its_share_of_the_length_its_words_and_its_full_stop():
     original = "word " * 199 + "ends."
-    assert find_fault("repeat", original, original) == ""
-    assert find_fault("repeat", original, original + "x")
-    assert find_fault("frame", original, original), "the same text is no twin"
-    assert says(find_fault("cut", original, original[:297]), "length")
-    assert not says(find_fault("cut", original, original[:298]), "length")
-    assert find_fault("longer-1", original, original + "z" * 1000 + ".") == ""
-    assert find_fault("longer-1", original, "z" * 1999 + ".") == "words lost"
-    assert find_fault("longer-1", original, original + "z" * 1000).startswith("no full stop")
-    assert find_fault("longer-1", original, original + "z" * 995 + "end.**") == ""
-    assert find_fault("empty", original, "") == "" == find_fault("other", original, "z")
+    assert find_broken_rule("repeat", original, original) == ""
+    assert find_broken_rule("repeat", original, original + "x")
+    assert find_broken_rule("frame", original, original), "the same text is no twin"
+    assert says(find_broken_rule("cut", original, original[:297]), "length")
+    assert not says(find_broken_rule("cut", original, original[:298]), "length")
+    assert find_broken_rule("longer-1", original, original + "z" * 1000 + ".") == ""
+    assert find_broken_rule("longer-1", original, "z" * 1999 + ".") == "words lost"
+    assert find_broken_rule("longer-1", original, original + "z" * 1000).startswith("no full stop")
+    assert find_broken_rule("longer-1", original, original + "z" * 995 + "end.**") == ""
+    assert find_broken_rule("empty", original, "") == "" == find_broken_rule("other", original, "z")

@@ -98,7 +98,7 @@ def test_ratings_are_read_as_scores(tmp_path: Path) -> None:
     ],
 )
 def test_plain_markers_are_detected(reply: str, options: int, format: str) -> None:
-    assert RecordedReplyReader().detect([(reply, options)] * 4) == format
+    assert RecordedReplyReader().detect_format([(reply, options)] * 4) == format
 
 
 def test_few_readable_replies_are_not_a_format(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_the_prefilled_closing_has_no_placeholder_for_a_small_model_to_copy(form
 @pytest.mark.parametrize("form", FORMATS.values(), ids=lambda form: form.name)
 def test_a_format_is_read_by_a_prefill_or_by_a_grammar(form: Any) -> None:
     for n_options in (2, 4, 9, 12):
-        prefilled, grammar = form.prefill_for(n_options), form.gbnf(n_options)
+        prefilled, grammar = form.prefill_for(n_options), form.grammar_for(n_options)
         assert (prefilled is None) != (grammar is None) or form.name == "none"
 
 
@@ -201,8 +201,8 @@ def test_ten_options_are_no_longer_single_tokens_so_a_grammar_takes_over() -> No
     selection = find_format("selection-option")
     assert selection.prefill_for(9) == "Selection: Option "
     assert selection.prefill_for(10) is None
-    assert selection.gbnf(9) is None
-    assert '"9" | "10"' in (selection.gbnf(10) or "")
+    assert selection.grammar_for(9) is None
+    assert '"9" | "10"' in (selection.grammar_for(10) or "")
 
 
 @pytest.mark.parametrize(

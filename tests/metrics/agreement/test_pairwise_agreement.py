@@ -15,6 +15,7 @@ from metrics.estimation.row_selection import people_mask, select_rows
 from metrics.position.position_term_measure import FIRST_IF_EQUAL, POSITION_TERM
 from metrics.ratings.conditional_logit import verdict_t_quantile
 from metrics.ratings.position_term import position_term
+from metrics.summary.agreement_sections import rater_pairs
 from tests.metrics import reference_coefficients
 from tests.metrics.frames import build, pair, patterns, prd
 from tests.samples import ALL, sample
@@ -74,6 +75,18 @@ def test_judges_meet_on_the_same_order_and_people_in_its_slots():
     assert table["j"][c.PEOPLE].share.value == 1.0
     assert table[c.PEOPLE]["k"].share.value == 0.5
     assert list(table) == [c.PEOPLE, "j", "k"]
+
+
+def test_verdicts_with_different_prompts_are_compared_prompt_by_prompt():
+    """With p1 both pick the first; with p2 j picks the second. People vote for x, shown first."""
+    rows = [
+        {"item": "q", "shown": ("x", "y"), "pick": pick, "judge": judge, "prompt": prompt}
+        for judge, picks in (("j", (0, 1)), ("k", (0, 0)))
+        for prompt, pick in zip(("p1", "p2"), picks, strict=True)
+    ]
+    table = rater_pairs(build([*rows, *votes("q", 0, 0)]))
+    assert (table["j"]["k"].share.value, table["j"]["k"].share.n) == (0.5, 2)
+    assert table["j"][c.PEOPLE].share.value == 0.5 and table["k"][c.PEOPLE].share.value == 1
 
 
 def test_people_vote_on_sides_of_their_own():

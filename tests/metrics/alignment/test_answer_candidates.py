@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.labels.compared_points import NEAR_LABEL
 from metrics.summary.alignment.alignment_section import (
     AlignmentInputs,
     LookResult,
@@ -174,3 +175,16 @@ def test_mistakes_on_single_answers_are_counted_by_label_and_category() -> None:
     counted = judge_mistakes(off, "j", "p", scored)
     assert counted is not None and counted.all.value == pytest.approx(1 / 4)
     assert judge_mistakes(off, "j", "q", scored) is None
+
+
+def test_a_score_is_a_mistake_if_it_is_more_than_one_step_of_its_scale_off() -> None:
+    """Labels 50 on a scale of quarters: 75 and 25 are next to it, 100 is not."""
+    hundred = ("0", "25", "50", "75", "100")
+    scored = StudyLabels(tuple(LabelledAnswer(f"q{k}", "x", 50.0) for k in range(4)), (), "score")
+    frame = verdicts("p", [75.0, 25.0, 50.0, 100.0], [50.0] * 4, hundred)
+    got = judge_mistakes(frame, "j", "p", scored)
+    assert got is not None and got.all.value == pytest.approx(1 / 4)
+    assert list(got.by_label) == ["50"]
+    assert NEAR_LABEL.of(frame).value == pytest.approx(3 / 4)
+    narrow = verdicts("p", [0.75, 0.5, 0.25, 0.0], [0.5] * 4, ("0", "0.25", "0.5", "0.75", "1"))
+    assert NEAR_LABEL.of(joined(frame, narrow)).value == pytest.approx(6 / 8), "each by its scale"

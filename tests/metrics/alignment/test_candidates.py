@@ -42,7 +42,7 @@ def verdicts(items: range, prompt: str, picks: str, **more: object) -> list[dict
     """Rows of a prompt on items whose better answer is x; picks "00" is the first slot twice."""
     return [
         {"item": f"q{item}", "shown": shown, "pick": int(pick), "prompt": prompt,
-         "truth": shown.index("x"), "length": (9, 3) if shown[0] == "x" else (3, 9), **more}
+         "known_answer": shown.index("x"), "length": (9, 3) if shown[0] == "x" else (3, 9), **more}
         for item in items
         for shown, pick in zip((("x", "y"), ("y", "x")), picks, strict=True)
     ]  # fmt: skip

@@ -75,6 +75,8 @@ def test_the_excess_of_length_is_what_is_chosen_minus_what_is_right():
     assert s.PAIR_LENGTH.of(build(shorter)).value == -0.5
     unknown = [{**row, "length": [-1, -1]} for row in rows]
     assert s.PAIR_LENGTH.of(build(unknown)).value is None
+    for side in ([9, -1], [-1, 9]):
+        assert s.PAIR_LENGTH.of(build([{**row, "length": side} for row in rows])).value is None
     assert s.PAIR_LENGTH.of(build(pair("q", 0, 1, better="x"))).value is None
 
 

@@ -115,6 +115,16 @@ def test_chance_of_accuracy_depends_on_ties_and_options() -> None:
     assert accuracy.chance(4, ties=0.0) == 0.25
 
 
+def test_chance_of_consistency_depends_on_ties_and_options() -> None:
+    """Summed over all outcomes of random verdicts: A, B or a tie in each of two orders."""
+    consistency = records.RECORDS["consistency"]
+    assert (consistency.chance(), consistency.chance(3)) == (0.5, pytest.approx(1 / 9))
+    chances = {"x": 0.3, "y": 0.3, "tie": 0.4}
+    same = sum(p * q for a, p in chances.items() for b, q in chances.items() if a == b)
+    assert consistency.chance(2, ties=0.4) == pytest.approx(same)
+    assert consistency.chance(2, ties=1.0) == 1
+
+
 def _every_reply(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(evidence.frame, evidence.frame["repeat"] == 0, 1)
 
@@ -149,7 +159,9 @@ def test_a_new_measure_is_on_the_cards_of_page_and_library(
     drawn = show_measures(card)
     assert "First calls" in drawn and line.value_text in drawn
     measured = SimpleNamespace(remedies=RemedyInputs())
-    study: Any = SimpleNamespace(name="s", frame=frame, truth="none", measured=measured)
+    study: Any = SimpleNamespace(
+        name="s", frame=frame, known_answer_source="none", measured=measured
+    )
     printed = next(judge_cards(study))
     assert printed.measures["First calls"] == line.estimate
 

@@ -11,7 +11,7 @@ from components.study.plan.demo_studies import PAIRS_STUDY
 from metrics.catalogue import records
 from metrics.catalogue.record import DECLARED, MeasureRecord
 from metrics.estimation.measures import Measure, fact_tally
-from studies.frames.reply_facts import REPLY_FACTS, reply_fact
+from studies.frames.reply_facts import REPLY_FACTS, register_reply_fact
 from studies.store.store import Store
 from tests.demo_store import copy_demo
 
@@ -49,7 +49,7 @@ def test_a_frame_without_the_column_has_no_value() -> None:
 def test_a_fact_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REPLY_FACTS, "taken", lambda text: math.nan)
     with pytest.raises(ValueError, match="taken"):
-        reply_fact("taken")(lambda text: 0.0)
+        register_reply_fact("taken")(lambda text: 0.0)
 
 
 def test_a_fact_registered_after_the_first_reading_is_in_the_next_frame(

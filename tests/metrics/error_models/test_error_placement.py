@@ -28,7 +28,13 @@ def choices(picks: dict[int, list[int]]) -> pd.DataFrame:
         order = [*NAMES[1:]]
         order.insert(truth, NAMES[0])
         rows += [
-            {"item": f"q{k}", "shown": order, "pick": pick, "truth": truth, "orders": OPTIONS}
+            {
+                "item": f"q{k}",
+                "shown": order,
+                "pick": pick,
+                "known_answer": truth,
+                "orders": OPTIONS,
+            }
             for k, pick in enumerate(slots)
         ]
     return build(rows)
@@ -92,7 +98,7 @@ def test_the_same_answer_is_compared_in_neighbouring_positions() -> None:
 def test_a_tie_is_a_pick_in_no_position() -> None:
     frame = build(
         [
-            {"item": f"q{k}", "shown": NAMES, "pick": "tie" if k else 0, "truth": 0}
+            {"item": f"q{k}", "shown": NAMES, "pick": "tie" if k else 0, "known_answer": 0}
             for k in range(10)
         ]
     )
@@ -102,7 +108,7 @@ def test_a_tie_is_a_pick_in_no_position() -> None:
 
 
 def test_pairs_have_no_section() -> None:
-    rows = [{"item": "q", "shown": ("a", "b"), "pick": 0, "truth": 1}]
+    rows = [{"item": "q", "shown": ("a", "b"), "pick": 0, "known_answer": 1}]
     assert error_placement_section(build(rows)) == {}
 
 
@@ -115,7 +121,7 @@ def drawn(rng: np.random.Generator, items: int) -> pd.DataFrame:
     knows = rng.beta(2, 2, items)
     frame = counted([[0] * OPTIONS] * OPTIONS, items)
     turned = [SEP.join([*NAMES[-k:], *NAMES[:-k]]) if k else SEP.join(NAMES) for k in range(4)]
-    truth = frame["truth"].to_numpy()
+    truth = frame["known_answer"].to_numpy()
     chance = WEIGHTS * (np.arange(OPTIONS) != truth[:, None])
     bounds = np.cumsum(chance / chance.sum(axis=1, keepdims=True), axis=1)
     wrong = (rng.random((len(truth), 1)) > bounds).sum(axis=1)

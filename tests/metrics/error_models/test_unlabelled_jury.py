@@ -99,14 +99,16 @@ def test_independent_errors_give_three_effective_judges() -> None:
         assert judge["right_first"].value == pytest.approx(in_first, abs=0.05)
         assert judge["right_second"].value == pytest.approx(0.95 * 0.9 * accuracy, abs=0.05)
         assert judge["tie_second"].value == pytest.approx(0.05, abs=0.02)
-    right = np.where(found.better > 0.5, 1, -1) == grid.truth
+    right = np.where(found.better > 0.5, 1, -1) == grid.known_winner
     assert found.right is not None and found.right.value == pytest.approx(right.mean(), abs=0.03)
 
 
 def test_with_labels_the_correlation_is_that_of_the_effective_votes() -> None:
     grid = simulated(np.random.default_rng(4), 200, (0.8, 0.7, 0.7), ties=0.2, hard=0.4, pairs=4)
     sign = np.sign(grid.verdicts.sum(axis=1)).astype(np.float64)
-    r = error_correlation((grid.truth[None] > 0).astype(float), np.ones((1, grid.size)), sign)
+    r = error_correlation(
+        (grid.known_winner[None] > 0).astype(float), np.ones((1, grid.size)), sign
+    )
     labelled = effective_votes(grid, range(3)).value
     assert float(votes_from_correlation(3, r)[0]) == pytest.approx(labelled, abs=1e-9)
 

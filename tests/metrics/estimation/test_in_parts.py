@@ -115,7 +115,7 @@ def test_wins_counted_some_rows_at_a_time_are_the_same(frame, combine, part, mon
             win_rates.win_rates_by_cell(frame, ["judge"], combine),
             win_rates.head_to_head(frame, combine),
             win_rates.win_loss_record(frame, combine, "tie"),
-            win_rates.manski_bounds(frame),
+            win_rates.win_rate_bounds(frame),
         )
 
     whole = counted()

@@ -72,17 +72,26 @@ def test_every_cell_is_what_the_measure_says_of_its_rows(frame):
             same(estimate, plain[cell][measure.name])
 
 
+def uneven(frame):
+    """The same with judge b asked in one order only, and q1 of prompt p in no known order."""
+    orders = frame["orders"].mask(frame["judge"] == "b", 1)
+    orders = orders.mask((frame["item"] == "q1") & (frame["prompt"] == "p"), 0)
+    keep = (frame["judge"] != "b") | ~frame.duplicated(["item", "judge", "prompt", "comparison"])
+    return frame.assign(orders=orders.astype(frame["orders"].dtype))[keep]
+
+
+@pytest.mark.parametrize("change", [lambda frame: frame, uneven], ids=["both orders", "uneven"])
 @pytest.mark.parametrize("where", [{}, {"judge": "a"}, {"judge": "b", "category": "d"}])
-def test_a_cut_and_pooled_cube_is_the_filtered_frame(frame, where):
-    kept = frame
+def test_a_cut_and_pooled_cube_is_the_filtered_frame(frame, where, change):
+    kept = frame = change(frame)
     for column, value in where.items():
         kept = kept[kept[column] == value]
-    cube = MeasureCube(frame, BY, MEASURES)
-    for measure in MEASURES:
-        same(cube.of(measure.name, where), measure.of(kept))
+    cube = MeasureCube(frame, BY, ALL)
+    for measure in ALL:
+        same(cube.pooled_estimate(measure.name, where), measure.of(kept))
         for cell, estimate in cube.by_cell(measure.name, ("prompt",), where).items():
             same(estimate, measure.of(kept[kept["prompt"] == cell[0]]))
-    assert cube.items("consistency", where) <= kept["item"].nunique()
+    assert cube.count_items("consistency", where) <= kept["item"].nunique()
 
 
 def test_the_numbers_of_a_filter_do_not_depend_on_the_filters_before_it(frame):
@@ -93,14 +102,6 @@ def test_the_numbers_of_a_filter_do_not_depend_on_the_filters_before_it(frame):
             fresh = MeasureCube(frame, BY, MEASURES).by_cell("consistency", by, where)
             assert used.by_cell("consistency", by, where) == fresh
             assert list(used.by_cell("consistency", by, where)) == list(fresh)
-
-
-def uneven(frame):
-    """The same with judge b asked in one order only, and q1 of prompt p in no known order."""
-    orders = frame["orders"].mask(frame["judge"] == "b", 1)
-    orders = orders.mask((frame["item"] == "q1") & (frame["prompt"] == "p"), 0)
-    keep = (frame["judge"] != "b") | ~frame.duplicated(["item", "judge", "prompt", "comparison"])
-    return frame.assign(orders=orders.astype(frame["orders"].dtype))[keep]
 
 
 @pytest.mark.parametrize("block", [90, 200])
@@ -121,12 +122,12 @@ def test_a_frame_counted_some_items_at_a_time_has_the_same_totals(
 
 def test_what_nobody_judged_is_unknown_with_its_reason(frame):
     cube = MeasureCube(frame, BY, MEASURES)
-    nobody = cube.of("consistency", {"judge": "nobody"})
+    nobody = cube.pooled_estimate("consistency", {"judge": "nobody"})
     assert nobody.value is None
     assert says(nobody.note, "no comparison", "all its orders")
     assert cube.by_cell("consistency", ("judge",), {"judge": "nobody"}) == {}
     assert MeasureCube(build([]), BY, MEASURES).by_cell("entropy", BY) == {}
-    assert MeasureCube(build([]), BY, MEASURES).of("entropy").value is None
+    assert MeasureCube(build([]), BY, MEASURES).pooled_estimate("entropy").value is None
 
 
 def test_grades_of_options_are_cut_like_the_rest():
@@ -134,7 +135,7 @@ def test_grades_of_options_are_cut_like_the_rest():
     rows = [*rotated("q0", [1, 2, 0], judge="a"), *rotated("q1", [0, 0, 0], judge="b")]
     frame = build(rows)
     cube = MeasureCube(frame, BY, [grade_measure()])
-    assert cube.of("grade", {"judge": "b"}).value == 0
-    assert cube.of("grade").value == pytest.approx(
+    assert cube.pooled_estimate("grade", {"judge": "b"}).value == 0
+    assert cube.pooled_estimate("grade").value == pytest.approx(
         estimate_grade_score_measures(frame)["grade"].value
     )

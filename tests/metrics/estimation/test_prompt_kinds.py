@@ -55,7 +55,7 @@ def test_an_unread_score_is_no_tie_where_unread_verdicts_are():
 def test_an_unread_score_widens_no_bound_of_a_win_rate():
     # Of x's four verdicts one is missing: 2 won of 3, between 2/4 and 3/4.
     rows = [*pair("q1", 0, 1, **BOTH), *pair("q2", 1, None, **BOTH), *scored("q1", (7, 5), None)]
-    got = win_rates.manski_bounds(build(rows))["x"]
+    got = win_rates.win_rate_bounds(build(rows))["x"]
     assert (got.low, got.value, got.high) == (0.5, pytest.approx(2 / 3), 0.75)
 
 

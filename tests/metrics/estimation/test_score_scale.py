@@ -20,7 +20,7 @@ NOTHING = np.zeros(0)
 
 
 def test_a_scale_is_that_of_all_options_offered():
-    assert scale_of([Arrangement(("1", "5")), Arrangement(("0", "3"))]) == ScoreScale(0, 5, 5)
+    assert scale_of([Arrangement(("1", "5")), Arrangement(("0", "3"))]) == ScoreScale(0, 5, 5, 3)
     assert scale_of([]) == UNKNOWN_SCALE
     assert scale_of([Arrangement(("1", "5")), Arrangement(())]) == UNKNOWN_SCALE
 
@@ -37,28 +37,57 @@ def test_a_scale_grows_to_contain_what_was_seen():
     assert (ONE_TO_TEN.unit, UNKNOWN_SCALE.unit) == ("score/10", "score")
 
 
+@pytest.mark.parametrize(
+    ("options", "step", "near", "levels"),
+    [
+        (("1", "2", "3"), 1, [True, True, False], [1, 2, 3]),
+        (("0", "25", "50", "75", "100"), 25, [True, True, True], [0, 0, 0]),
+        (("1", "0.75", "0.5", "0.25", "0"), 0.25, [False, False, False], [1.25, 2.0, 3.25]),
+        (("1", "3", "7"), 2, [True, True, True], [1, 3, 3]),
+        ((), 1, [True, True, False], [1, 2, 3]),
+    ],
+    ids=["whole numbers", "quarters of 100", "quarters of 1", "uneven", "unknown"],
+)
+def test_one_step_is_the_smallest_distance_of_two_options(options, step, near, levels):
+    scale = scale_of([Arrangement(options)]) if options else UNKNOWN_SCALE
+    assert scale.step == step and Arrangement(options).step == step
+    assert scale.within_one_step(np.array([-0.3, 1.0, 1.1])).tolist() == near
+    assert scale.including(np.array([-9.0, 200.0])).step == step
+    assert scale.nearest_level(np.array([1.2, 2.1, 3.2])).tolist() == levels
+
+
+def test_named_options_are_their_ranks_apart():
+    assert Arrangement(("good", "bad"), ranks=(3.0, 1.0)).step == 2
+    assert Arrangement(("pass", "fail")).step == 1
+    tenths = Arrangement(tuple(f"{k / 10:g}" for k in range(11)))
+    gaps = np.diff([float(one) for one in tenths.options])
+    assert scale_of([tenths]).within_one_step(gaps).all()
+
+
 def test_means_distances_and_differences_end_at_the_limits_of_the_scale():
     values, items = np.array([1.0, 10.0, 1.0, 10.0]), np.arange(4)
-    mean = ONE_TO_TEN.mean(values, items, "score/10")
+    mean = ONE_TO_TEN.mean_score(values, items, "score/10")
     assert (mean.value, mean.low, mean.high, mean.unit) == (5.5, 1, 10, "score/10")
-    distance = ONE_TO_TEN.distance(np.array([0.0, 9.0]), items[:2])
+    distance = ONE_TO_TEN.mean_distance(np.array([0.0, 9.0]), items[:2])
     assert (distance.low, distance.high) == (0, 9)
-    difference = ONE_TO_TEN.difference(np.array([-9.0, 9.0]), items[:2])
+    difference = ONE_TO_TEN.mean_difference(np.array([-9.0, 9.0]), items[:2])
     assert (difference.value, difference.low, difference.high) == (0, -9, 9)
 
 
 def test_on_an_unknown_scale_nothing_is_cut_and_equal_values_use_the_span():
     items = np.arange(2)
-    free = UNKNOWN_SCALE.difference(np.array([-9.0, 9.0]), items)
+    free = UNKNOWN_SCALE.mean_difference(np.array([-9.0, 9.0]), items)
     assert free == mean_estimate([-9.0, 9.0], items)
-    assert UNKNOWN_SCALE.distance(np.array([0.0, 9.0]), items).low == 0
-    assert UNKNOWN_SCALE.distance(np.array([0.0, 9.0]), items).high > 9
+    assert UNKNOWN_SCALE.mean_distance(np.array([0.0, 9.0]), items).low == 0
+    assert UNKNOWN_SCALE.mean_distance(np.array([0.0, 9.0]), items).high > 9
     share = 1.959964**2 / (2 + 1.959964**2)
     seen = UNKNOWN_SCALE.including(np.array([2.0, 7.0]))
-    assert seen.mean(np.array([3.0, 3.0]), items).high == pytest.approx(3 + 5 * share, abs=1e-5)
-    assert UNKNOWN_SCALE.mean(np.array([3.0, 3.0]), items).high is None
+    assert seen.mean_score(np.array([3.0, 3.0]), items).high == pytest.approx(
+        3 + 5 * share, abs=1e-5
+    )
+    assert UNKNOWN_SCALE.mean_score(np.array([3.0, 3.0]), items).high is None
     # On the known scale the farther end of it counts: 10 − 3.
-    known = ONE_TO_TEN.mean(np.array([3.0, 3.0]), items)
+    known = ONE_TO_TEN.mean_score(np.array([3.0, 3.0]), items)
     assert known.high == pytest.approx(3 + 7 * share, abs=1e-5)
 
 

@@ -94,7 +94,7 @@ def test_measured_repeats_are_taken_from_the_finest_interaction():
 def test_shares_of_a_single_reply_add_up_and_are_named_with_the_item_first():
     got = variance_components(np.array([[1.0, 2.0], [3.0, 6.0]]), ("judge", "item"), 0.8, 2)
     total = 4 + 1.5 + 0.6 + 0.8
-    assert got.shares() == pytest.approx(
+    assert got.variance_shares() == pytest.approx(
         {
             "judge": 4 / total,
             "item": 1.5 / total,
@@ -104,7 +104,7 @@ def test_shares_of_a_single_reply_add_up_and_are_named_with_the_item_first():
     )
     assert effect_name(frozenset({"prompt", "judge", "item"})) == "item × judge × prompt"
     nothing = VarianceComponents({"item": 2}, {ITEM: 0.0}, None, 1.0)
-    assert nothing.shares() == {} and nothing.narrowing("item") == 0.0
+    assert nothing.variance_shares() == {} and nothing.narrowing("item") == 0.0
 
 
 def test_without_repeats_the_finest_interaction_may_all_be_noise():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from metrics.labels.option_order import option_order_effects
+from metrics.labels.point_table import chosen_options, point_table, table_scale
 from metrics.labels.reliability import reliability_curves
 from metrics.labels.scores.criteria_order import criteria_order_effects
 from metrics.labels.scores.score_contradictions import score_contradictions
@@ -169,3 +171,12 @@ def test_spread_of_the_expected_score() -> None:
     assert found.mean.value == pytest.approx(2.5)
     assert found.spread.value == pytest.approx(math.sqrt(0.75))
     assert score_distributions(frame_of([("q", "m", UP, [3.0], False)]))["j", "p"].expected is None
+
+
+def test_the_scale_of_a_table_has_the_step_of_its_options() -> None:
+    wide = Arrangement(("0", "5", "10"), (), ("a", "b"))
+    frame = frame_of([("q", "m", wide, [5.0, 5.0, 5.0], False)], {"q": 10.0})
+    for table in (point_table(frame), chosen_options(frame)):
+        scale = table_scale(table)
+        assert (scale.low, scale.high, scale.step) == (0, 10, 5)
+        assert scale.within_one_step(np.array([5.0, -5.0, 10.0])).tolist() == [True, True, False]

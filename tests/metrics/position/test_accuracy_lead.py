@@ -64,7 +64,7 @@ def test_chance_counts_ties_by_hand():
 
 def test_without_ties_chance_is_one_of_n():
     rows = [row for k in range(6) for row in rotated(f"q{k}", [0, 1, 2])]
-    frame = build([{**row, "truth": 0} for row in rows])
+    frame = build([{**row, "known_answer": 0} for row in rows])
     right, lead = accuracy(frame), accuracy_lead(frame)
     assert chance_accuracy(right, lead) == pytest.approx(1 / 3)
     assert chance_accuracy(accuracy(build(pair("q", 0, 1))), lead) is None

@@ -40,7 +40,7 @@ def test_no_pair_no_test():
     assert build_order_tables(build([]), ["judge"]) == {}
     empty = pool_order_tables({}, [])
     assert {test.p for test in empty.tests().values()} == {None}
-    assert OrderTable(np.diag([0, 5, 0])).permutation().p == 1  # ties only: nothing to permute
+    assert OrderTable(np.diag([0, 5, 0])).permutation_test().p == 1  # ties only: nothing to permute
 
 
 choice_pairs = st.dictionaries(
@@ -53,7 +53,7 @@ choice_pairs = st.dictionaries(
 def test_the_permutation_test_of_pairs_is_the_general_one(counts):
     frame = patterns(counts)
     (table,) = build_order_tables(frame, []).values()
-    slow, fast = order_tests.permutation_test(frame, 2), table.permutation()
+    slow, fast = order_tests.permutation_test(frame, 2), table.permutation_test()
     assert fast.p == pytest.approx(slow.p, abs=1e-9)
     assert fast.statistic == pytest.approx(slow.statistic)
 
@@ -75,9 +75,9 @@ def test_many_ties_and_flips_are_no_burden():
     # 40,000 flips evenly to both sides: nothing to see; 21,000 against 19,000: surely a lean.
     even = OrderTable(np.array([[0, 10_000, 10_000], [10_000, 0, 0], [10_000, 0, 0]]))
     lean = OrderTable(np.array([[0, 0, 21_000], [0, 0, 0], [19_000, 0, 0]]))
-    assert even.permutation().p == 1
-    assert lean.permutation().p < 1e-20
-    assert lean.permutation().p == pytest.approx(lean.tests()["sign"].p, rel=1e-6)
+    assert even.permutation_test().p == 1
+    assert lean.permutation_test().p < 1e-20
+    assert lean.permutation_test().p == pytest.approx(lean.tests()["sign"].p, rel=1e-6)
 
 
 def test_prd_cells_add_up_to_the_published_flips():

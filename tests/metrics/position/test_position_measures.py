@@ -127,7 +127,7 @@ def test_accuracy_leaves_out_true_ties_and_counts_a_tie_verdict_as_wrong():
     rows = [
         *pair("q1", 0, 1, better="x"),  # right, right
         *pair("q2", "tie", 0, better="x"),  # tie: wrong; y picked: wrong
-        *pair("q3", 0, 0, truth=-1),  # truly tied: out
+        *pair("q3", 0, 0, known_answer=-1),  # truly tied: out
         *pair("q4", None, 1, better="x"),  # unread: out; right
     ]
     got = p.accuracy(build(rows))

@@ -56,7 +56,12 @@ def test_the_matrix_is_symmetric_and_its_scatter_names_the_models():
     assert got.spearman["two"]["three"].value == pytest.approx(-1)
     assert got.r2["two"]["three"].value == pytest.approx(1)
     assert "one" not in got.r2["one"]
-    assert got.points("one", "two") == [("a", 1, 10), ("b", 2, 20), ("c", 3, 30), ("d", 4, 40)]
+    assert got.shared_scores("one", "two") == [
+        ("a", 1, 10),
+        ("b", 2, 20),
+        ("c", 3, 30),
+        ("d", 4, 40),
+    ]
 
 
 def test_this_study_is_one_more_benchmark():

@@ -32,14 +32,14 @@ PERFECT, FIRST = (1, 2, 0), (0, 0, 0)
 
 def test_a_cell_has_the_grade_and_what_stands_beside_it():
     rows = [
-        *rotated("q1", PERFECT, truth=0),
-        *rotated("q2", FIRST, truth=0),
+        *rotated("q1", PERFECT, known_answer=0),
+        *rotated("q2", FIRST, known_answer=0),
         *with_unrelated("q1", PERFECT),
         *rotated("q1", PERFECT, judge="k"),
     ]
     for row in rows:
-        if "truth" in row:
-            row["truth"] = row["shown"].index("o0")
+        if "known_answer" in row:
+            row["known_answer"] = row["shown"].index("o0")
     got = {(c.judge, c.prompt, c.unrelated): c for c in grade_cells(build(rows))}
     assert {(judge, unrelated) for judge, _, unrelated in got} == {
         ("j", "none"), ("j", "unrelated"), ("k", "none")

@@ -58,7 +58,7 @@ def test_the_summary_names_the_source_of_each(store: Store, tmp_path: Path) -> N
     cell = section["recorded"]["recorded"]
     assert set(cell) == set(PRINTED_BY)
     assert "JudgeBench" in cell["orders_merged"]["note"]
-    assert printed_accuracies(store.frame("pairs").assign(truth=-2)) == {}
+    assert printed_accuracies(store.frame("pairs").assign(known_answer=-2)) == {}
 
 
 @pytest.mark.parametrize("judge", ["GPT-4", "ChatGPT"])

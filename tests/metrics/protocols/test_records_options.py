@@ -46,7 +46,13 @@ def judged(choose) -> pd.DataFrame:
             truth = shown.index("r0")
             pick = choose(shown, truth)
             rows.append(
-                {"item": item, "shown": shown, "pick": pick, "truth": truth, "prompt": "choice"}
+                {
+                    "item": item,
+                    "shown": shown,
+                    "pick": pick,
+                    "known_answer": truth,
+                    "prompt": "choice",
+                }
             )
     return build(rows)
 
@@ -151,7 +157,7 @@ def winners(frame: pd.DataFrame, first: str) -> tuple[list[int], list[int]]:
     """(gold label, 1 where output_1 was named, else 0), items in file order, of one order."""
     rows = frame.loc[(frame["first"] == first).to_numpy()]
     one, pick = (0 if first == "output_1" else 1), rows["pick"].to_numpy()
-    truth = rows["truth"].to_numpy()
+    truth = rows["known_answer"].to_numpy()
     gold = np.where(truth == one, 1, 2)
     return gold.tolist(), (pick == one).astype(int).tolist()
 
@@ -188,7 +194,7 @@ def test_llmbar_kappas_against_gold_are_of_labels_that_do_not_match(run):
 def test_llmbar_right_in_both_orders_is_the_authors_count(run):
     frame = llmbar(*run)
     published = json.loads(records("llmbar", *run, "statistics.json").read_text())
-    right = (frame["pick"] == frame["truth"]).groupby(frame["item"], observed=True).all()
+    right = (frame["pick"] == frame["known_answer"]).groupby(frame["item"], observed=True).all()
     assert int(right.sum()) == int(published["correct_both"].split(" / ")[0])
     shares = [
         position_measures.accuracy(frame[frame["first"] == first])

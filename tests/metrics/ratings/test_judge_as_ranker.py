@@ -45,7 +45,7 @@ def study(rate, items: int = 120, seed: int = 1):
 
 
 def measured(judged: pd.DataFrame, frame: pd.DataFrame) -> RankerMeasures:
-    return judge_as_ranker(judged, RankedStudy.of(frame))
+    return judge_as_ranker(judged, RankedStudy.from_frame(frame))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -111,7 +111,9 @@ def test_known_answers_alone_give_a_ranking_but_no_decisiveness() -> None:
     rows = []
     for item in range(8):
         for other, pick in (("b", item % 4 == 0), ("c", item % 8 == 0)):
-            rows.append({"item": f"{item}", "shown": ("a", other), "pick": int(pick), "truth": 0})
+            rows.append(
+                {"item": f"{item}", "shown": ("a", other), "pick": int(pick), "known_answer": 0}
+            )
     frame = build(rows)
     found = measured(frame, frame)
     # The reference ties b and c behind a, the judge puts b before c: 2 of 2 ordered pairs agree.
@@ -121,7 +123,9 @@ def test_known_answers_alone_give_a_ranking_but_no_decisiveness() -> None:
 
 
 def test_two_models_or_no_reference_give_no_number() -> None:
-    two = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0, "truth": 0} for k in range(9)])
+    two = build(
+        [{"item": f"{k}", "shown": ("a", "b"), "pick": 0, "known_answer": 0} for k in range(9)]
+    )
     none = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(9)])
     for frame in (two, none, none.iloc[:0]):
         found = measured(frame, frame)

@@ -148,8 +148,8 @@ def test_the_curve_starts_at_the_start_and_ends_at_the_table():
     assert got.curve.battles[[0, -1]].tolist() == [0, 360]
     assert len(got.curve.battles) == 51
     for name, rating in got.table.items():
-        assert got.curve.of(name)[0] == 1000
-        assert got.curve.of(name)[-1] == rating.estimate.value
+        assert got.curve.ratings_of(name)[0] == 1000
+        assert got.curve.ratings_of(name)[-1] == rating.estimate.value
         column = got.curve.names.index(name)
         assert got.curve.low[-1, column] == pytest.approx(rating.order_low)
 

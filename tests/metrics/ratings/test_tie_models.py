@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from metrics.ratings.bradley_terry import fit_leaderboards
-from metrics.ratings.tie_models import TieModel, davidson, rao_kupper
+from metrics.ratings.tie_models import TieModel, fit_davidson, fit_rao_kupper
 from tests.metrics.battle_frames import all_finite, duels, fought, some_battles
 
 # Wins of three models with ties A–B 4, A–C 3, B–C 5.
@@ -18,7 +18,7 @@ def strengths(model: TieModel) -> dict[str, float | None]:
 
 
 def test_davidson_gives_what_was_worked_out_elsewhere():
-    model = davidson(duels(TIED))
+    model = fit_davidson(duels(TIED))
     expected = {"A": 0.76479, "B": -0.15818, "C": -0.60662}
     assert strengths(model) == pytest.approx(expected, abs=1e-5)
     assert model.parameter.value == pytest.approx(0.89262, abs=1e-5)
@@ -26,7 +26,7 @@ def test_davidson_gives_what_was_worked_out_elsewhere():
 
 
 def test_rao_kupper_gives_what_was_worked_out_elsewhere():
-    model = rao_kupper(duels(TIED))
+    model = fit_rao_kupper(duels(TIED))
     expected = {"A": 0.58730, "B": -0.12269, "C": -0.46461}
     assert strengths(model) == pytest.approx(expected, abs=1e-5)
     assert model.parameter.value == pytest.approx(1.94482, abs=1e-5)
@@ -36,10 +36,10 @@ def test_rao_kupper_gives_what_was_worked_out_elsewhere():
 def test_half_wins_shrink_the_gaps_and_keep_the_order():
     (board,) = fit_leaderboards(duels(TIED))
     assert board.theta == pytest.approx([0.52521, -0.10851, -0.41670], abs=1e-5)
-    assert board.names == tuple(davidson(duels(TIED)).strength) == ("A", "B", "C")
+    assert board.names == tuple(fit_davidson(duels(TIED)).strength) == ("A", "B", "C")
 
 
-@pytest.mark.parametrize(("fit", "never"), [(davidson, 0.0), (rao_kupper, 1.0)])
+@pytest.mark.parametrize(("fit", "never"), [(fit_davidson, 0.0), (fit_rao_kupper, 1.0)])
 def test_without_ties_the_parameter_is_dropped(fit, never):
     # 7:3 only: plain Bradley–Terry, θ = ± ln(7/3)/2 = ± 0.423649.
     model = fit(duels([("A", "B", 7, 3)]))
@@ -48,7 +48,7 @@ def test_without_ties_the_parameter_is_dropped(fit, never):
     assert "no ties" in model.note
 
 
-@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+@pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])
 def test_only_ties_make_everyone_equal(fit):
     model = fit(duels([("A", "B", 0, 0, 5)]))
     assert strengths(model) == {"A": 0.0, "B": 0.0}
@@ -56,14 +56,14 @@ def test_only_ties_make_everyone_equal(fit):
     assert "only ties" in model.note
 
 
-@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+@pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])
 def test_groups_that_never_met_are_refused(fit):
     model = fit(duels([("A", "B", 2, 1), ("C", "D", 1, 2)]))
     assert model.strength == {}
     assert "never compared" in model.note
 
 
-@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+@pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])
 def test_one_side_winning_everything_is_regularised(fit):
     model = fit(duels([("A", "B", 5, 0), ("A", "C", 5, 0), ("B", "C", 3, 2, 1)]))
     assert model.regularised
@@ -71,7 +71,7 @@ def test_one_side_winning_everything_is_regularised(fit):
     assert "no finite fit" in model.strength["A"].note
 
 
-@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+@pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])
 def test_wins_and_ties_without_a_loss_have_no_finite_fit(fit):
     # A tie does not hold A back: strength and the tie parameter run off together.
     model = fit(duels([("A", "B", 2, 0, 1)]))
@@ -83,13 +83,13 @@ def test_wins_and_ties_without_a_loss_have_no_finite_fit(fit):
 
 
 @given(some_battles())
-@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+@pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])
 def test_whatever_comes_every_number_is_finite(fit, rows):
     assert all_finite(fit(fought(rows)))
 
 
 @given(some_battles())
-@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+@pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])
 def test_swapping_all_verdicts_mirrors_the_strengths(fit, rows):
     turned = {0: 1, 1: 0}
     lost = fit(fought([(item, a, b, turned.get(pick, pick)) for item, a, b, pick in rows]))
@@ -97,7 +97,7 @@ def test_swapping_all_verdicts_mirrors_the_strengths(fit, rows):
     assert strengths(lost) == pytest.approx(mirror, abs=1e-5)
 
 
-@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+@pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])
 def test_thin_data_give_a_note(fit):
     for frame in (duels([]), fought([(0, "A", "B", None)])):
         assert fit(frame).note == "no readable verdict"

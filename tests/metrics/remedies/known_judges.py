@@ -87,7 +87,7 @@ def simulate(
                 "shown": np.full(items, 2 * pair + order),
                 "repeat": np.full(items, repeat),
                 "pick": pick,
-                "truth": truth,
+                "known_answer": truth,
                 "p_0": chance,
             }
             for name, values in part.items():
@@ -137,7 +137,7 @@ def _frame(table, items: int, judges: int, names: Sequence[str]) -> pd.DataFrame
             "status": category(zero, STATUSES),
             "pick": table["pick"].astype(np.int8),
             "margin": np.ones(n, np.int8),
-            "truth": table["truth"].astype(np.int8),
+            "known_answer": table["known_answer"].astype(np.int8),
         }
     )
     if np.isfinite(table["p_0"]).any():

@@ -46,7 +46,10 @@ def test_a_dear_judge_is_used_as_far_as_the_budget_reaches() -> None:
         if step.rule.members == (("j1", "p"),) and step.rule.id == "single"
     )  # fmt: skip
     assert covers(one_call.agreement, expected_credit([DEAR], lambda v: single(v[0])))
-    assert (cheap.comparisons(40), one_call.comparisons(40)) == (40_000, 2_000)
+    assert (cheap.affordable_comparisons(40), one_call.affordable_comparisons(40)) == (
+        40_000,
+        2_000,
+    )
     for step in plan.steps[1:]:
         assert step.gain is not None and step.gain.low is not None and step.gain.low > 0
 
@@ -63,11 +66,11 @@ def test_an_unknown_price_is_never_free() -> None:
 
 def test_a_local_judge_pays_for_any_number() -> None:
     plan = plan_of([CHEAP, DEAR], {("j0", "p"): 0.0, ("j1", "p"): 0.02})
-    assert plan.steps[0].cost == 0 and math.isinf(plan.steps[0].comparisons(40))
+    assert plan.steps[0].cost == 0 and math.isinf(plan.steps[0].affordable_comparisons(40))
 
 
 def test_without_known_answers_there_is_no_plan() -> None:
-    frame = simulate([CHEAP], 20, np.random.default_rng(0)).assign(truth=np.int8(-2))
+    frame = simulate([CHEAP], 20, np.random.default_rng(0)).assign(known_answer=np.int8(-2))
     assert plan_budget(build_remedy_study(frame), {}) is None
 
 

@@ -28,13 +28,14 @@ def test_a_score_decides_by_its_sign_and_near_zero_not_at_all():
 
 def test_rules_of_one_judge_in_two_orders():
     half = (0.5, 0.5)
-    assert said(d.single_call(BOTH)) == [(1, 0), (0, 1), half, (0.5, 0), (0, 0), "?"]
+    single = said(d.single_call_in_random_order(BOTH))
+    assert single == [(1, 0), (0, 1), half, (0.5, 0), (0, 0), "?"]
     assert said(d.both_orders_agree(BOTH)) == [(1, 0), (0, 1), (0, 0), (0, 0), (0, 0), "?"]
     assert said(d.pooled_orders(BOTH)) == [(1, 0), (0, 1), (0, 0), (1, 0), (0, 0), "?"]
 
 
 def test_credit_is_one_a_half_or_nothing():
-    rule = d.single_call(BOTH[:, :5])
+    rule = d.single_call_in_random_order(BOTH[:, :5])
     truth = np.array([1.0, 1.0, 1.0, -1.0, 1.0])
     assert rule.decided.tolist() == [1, 1, 1, 0.5, 0]
     assert rule.sign.tolist() == [1, -1, 0, 0.5, 0]

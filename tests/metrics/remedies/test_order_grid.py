@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.remedies.order_grid import build_order_grid
-from metrics.remedies.recommendation import points
+from metrics.remedies.recommendation import format_points
 from metrics.remedies.remedy_study import build_remedy_study
 from metrics.remedies.rotation_rules import rotation_tables
 from metrics.remedies.rule_names import rule_words_of_id
@@ -19,7 +19,7 @@ def test_verdicts_are_in_terms_of_the_first_by_name():
     frame = build(pair("q", 0, 0, better="y") + pair("r", "tie", 1, better="x"))
     grid = build_order_grid(frame)
     assert grid.verdicts[0].tolist() == [[1.0, 0.0], [-1.0, 1.0]]
-    assert grid.truth.tolist() == [-1.0, 1.0]
+    assert grid.known_winner.tolist() == [-1.0, 1.0]
     assert grid.source == "known answers"
 
 
@@ -52,16 +52,25 @@ def test_a_majority_needs_more_than_half_of_the_votes():
         }
         for who, pick in votes
     ]
-    assert build_order_grid(build(pair("q", 0, 1) + half)).truth.tolist() == [0.0]
+    assert build_order_grid(build(pair("q", 0, 1) + half)).known_winner.tolist() == [0.0]
     more = [*half, {**half[0], "judge": "human:5"}]
-    assert build_order_grid(build(pair("q", 0, 1) + more)).truth.tolist() == [1.0]
+    assert build_order_grid(build(pair("q", 0, 1) + more)).known_winner.tolist() == [1.0]
 
 
 def test_known_answers_go_before_votes_where_the_source_says_so():
     vote = {"item": "q", "shown": ("x", "y"), "pick": 0, "judge": "human:1", "prompt": "vote"}
     frame = build([*pair("q", 0, 1, better="y"), vote])
-    assert build_order_grid(frame, source="known answers").truth.tolist() == [-1.0]
-    assert build_order_grid(frame, source="people's majority").truth.tolist() == [1.0]
+    assert build_order_grid(frame, source="known answers").known_winner.tolist() == [-1.0]
+    assert build_order_grid(frame, source="people's majority").known_winner.tolist() == [1.0]
+
+
+def test_rows_that_record_different_answers_leave_the_answer_unknown():
+    rows = pair("q", 0, 1, better="x") + pair("r", 0, 1, better="x") + pair("s", 0, 1, better="x")
+    rows[3]["known_answer"] = rows[3]["shown"].index(
+        "y"
+    )  # the second row of r contradicts the first
+    del rows[4]["known_answer"]  # the first row of s records none
+    assert build_order_grid(build(rows)).known_winner.tolist() == [1.0, 0.0, 1.0]
 
 
 def test_judges_are_in_the_order_of_the_study():
@@ -107,13 +116,13 @@ def test_rules_with_few_stored_replies_have_their_own_comparisons():
 
 def test_rotations_take_the_option_chosen_most_often():
     # Options o0…o3, rotated right by 1, 2, 3, 4; o0 stands in the slots 1, 2, 3, 0.
-    always_best = rotated("q", [1, 2, 3, 0], truth=0)
+    always_best = rotated("q", [1, 2, 3, 0], known_answer=0)
     truths = [1, 2, 3, 0]
     for row, slot in zip(always_best, truths, strict=True):
-        row["truth"] = slot
+        row["known_answer"] = slot
     first_slot = rotated("r", [0, 0, 0, 0])
     for row, slot in zip(first_slot, truths, strict=True):
-        row["truth"] = slot
+        row["known_answer"] = slot
     tables = rotation_tables(build(always_best + first_slot), np.random.default_rng(0))
     single, rotations = tables["j", "choice"]
     assert single.agreement.value == pytest.approx((1 + 1 / 4) / 2)
@@ -123,7 +132,7 @@ def test_rotations_take_the_option_chosen_most_often():
 
 
 def test_points_have_a_sign_unless_they_are_zero():
-    assert [points(value) for value in (0.019, -0.019, 0.0001, None)] == [
+    assert [format_points(value) for value in (0.019, -0.019, 0.0001, None)] == [
         "+1.9",
         "−1.9",
         "0.0",

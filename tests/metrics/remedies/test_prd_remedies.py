@@ -80,7 +80,7 @@ def test_differences_to_one_call(section, rule, low, high):
 
 
 def test_the_jury_against_both_orders_of_the_best_judge(study):
-    cells = [study.index(name) for name in BARD_JURY]
+    cells = [study.rater_index(name) for name in BARD_JURY]
     pool = next(rule for rule in rules_of_rater(study.grid, cells[0]) if rule.id == "pool")
     both = next(rule for rule in jury_rules(study.grid, cells) if rule.id == "jury-both")
     _, line = estimate_rules(study.grid, [pool, both], np.random.default_rng(7))
@@ -94,7 +94,7 @@ def test_five_judges_carry_two_votes(study):
 
 
 def test_the_identity_with_the_numbers_of_gpt_4(study):
-    cell = study.index("gpt-4")
+    cell = study.rater_index("gpt-4")
     found = count_order_patterns(study.grid, cell)
     assert vars(found) == {
         "same_right": 392,
@@ -110,7 +110,7 @@ def test_the_identity_with_the_numbers_of_gpt_4(study):
 
 
 def test_more_votes_required_means_fewer_and_better_decisions(study):
-    curve = votes_curve(study.grid, [study.index(name) for name in BARD_JURY])
+    curve = votes_curve(study.grid, [study.rater_index(name) for name in BARD_JURY])
     assert [point.margin for point in curve] == [1, 2, 3, 4, 5, 6]
     decided = [point.decided.value for point in curve]
     right = [point.right_when_decided.value for point in curve]

@@ -64,7 +64,7 @@ def test_creation_alignment_and_correction_are_printed_where_the_records_allow_i
 def test_the_grade_has_what_stands_beside_it():
     rows = [row for k in range(3) for row in rotated(f"q{k}", [1, 2, 0])]
     for row in rows:
-        row["truth"], row["scores"] = row["shown"].index("o0"), [5, 1, 1]
+        row["known_answer"], row["scores"] = row["shown"].index("o0"), [5, 1, 1]
     parts = summarise_frame(build(rows), rng=rng())["grade"]["j"]["choice"]
     assert list(parts)[:3] == ["grade", "entropy", "choice"]
     assert (parts["accuracy"]["value"], parts["pooled_entropy"]["value"]) == (1, pytest.approx(1))
@@ -210,3 +210,18 @@ def test_position_has_order_effect_and_bounds_and_precision_is_there():
     assert (cell["consistency_bounds"]["low"], cell["consistency_bounds"]["high"]) == (0.4, 0.6)
     assert cell["first_share_bounds"]["note"] == "2 of 20 verdicts missing"
     assert got["precision"]["x"]["narrowing"]["item"] == pytest.approx(1 - 0.5**0.5)
+
+
+def test_the_authors_grade_is_listed_where_there_are_more_orders_than_options():
+    """Six orders of three options, slots 0 to 2 picked twice each and one option three times: ours
+    divides the entropy log 3 by log 3, the authors' code by log 6."""
+    orders = [["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]] * 2
+    row = {"item": "q", "prompt": "grade-simple", "orders": 6}
+    frame = build([{**row, "shown": one, "pick": k // 2} for k, one in enumerate(orders)])
+    got = summarise_frame(frame, quick=True)["grade"]["j"]["grade-simple"]
+    assert got["entropy"]["value"] == pytest.approx(1)
+    assert got["entropy_gradelab"]["value"] == pytest.approx(math.log(3) / math.log(6))
+    assert got["choice_gradelab"]["value"] == got["choice"]["value"]
+    three = build([{**row, "orders": 3, "shown": one, "pick": 0} for one in orders[:3]])
+    got = summarise_frame(three, quick=True)["grade"]["j"]["grade-simple"]
+    assert "entropy_gradelab" not in got

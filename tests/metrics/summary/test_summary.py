@@ -109,7 +109,7 @@ FRAMES = {
         [
             {
                 **row, "length": (10, 20), "p": (0.7, 0.3), "family": "f", "families": ("f", "g"),
-                "truth": 0, "labels": "BA" if k % 4 < 2 else "AB",
+                "known_answer": 0, "labels": "BA" if k % 4 < 2 else "AB",
             }
             for k, row in enumerate(ROWS)
         ]

@@ -70,10 +70,10 @@ def test_the_fit_equals_that_of_another_solver():
 
     def loss(values):
         beta = np.append(values[:3], -values[:3].sum())
-        eta = data.models @ beta + style @ values[3:]
+        eta = data.model_design @ beta + style @ values[3:]
         outcome = data.battles.outcome
         p = expit(eta)
-        slope = data.models.T @ (p - outcome)
+        slope = data.model_design.T @ (p - outcome)
         gradient = np.r_[slope[:3] - slope[3], style.T @ (p - outcome)]
         return float(np.logaddexp(0, eta).sum() - outcome @ eta), gradient
 

@@ -19,7 +19,7 @@ from metrics.twins.twin_effects import (
     compare_twins_of_sides,
     twin_effects,
 )
-from metrics.twins.twin_sentence import BLIND, control_sentence, headline, points_with_interval
+from metrics.twins.twin_sentence import BLIND, control_sentence, points_with_interval, twin_headline
 from studies.domain import Estimate
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import CONTROLS, twin_name
@@ -109,7 +109,7 @@ def test_substitution_counts_shift_flips_and_accuracy_in_the_same_order():
         pairs = (("a", "b"), ("b", "a"))
         for shown in pairs:  # the judge is right on a in both orders
             own.append({"item": f"q{k}", "shown": shown, "pick": shown.index("a"),
-                        "truth": shown.index("a")})  # fmt: skip
+                        "known_answer": shown.index("a")})  # fmt: skip
             for family, flips in (("longer-3", k < 4), ("sham", k < 1)):
                 twin = tuple(twin_name("b", family) if name == "b" else name for name in shown)
                 pick = shown.index("b") if flips else shown.index("a")
@@ -150,7 +150,7 @@ def test_known_preferences_are_recovered():
     found = {one.family: one.finding for one in effects}
     assert found["longer-3"] == found["markdown"] == found["confident"] == SHOWN
     assert found["crowd"] == found["attack-order"] == NOT_SHOWN
-    assert says(headline(effects), "longer-3", "+")
+    assert says(twin_headline(effects), "longer-3", "+")
     assert says(control_sentence(effects), "controls", "lose")
 
 
@@ -159,7 +159,7 @@ def test_a_judge_that_does_not_see_faults_is_indifferent_not_robust():
     frame = duel_frame(100, blind, np.random.default_rng(5))
     effects = twin_effects(frame, frame.iloc[:0])
     assert {one.finding for one in effects} == {INDIFFERENT}
-    assert headline(effects) == BLIND
+    assert twin_headline(effects) == BLIND
 
 
 @pytest.mark.extra

@@ -11,9 +11,9 @@ from metrics.twins.twin_effects import INDIFFERENT, NOT_SHOWN, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     chance_sentence,
     digits_to_show_sign,
-    headline,
     irrelevant_effects_by_size,
     points_with_interval,
+    twin_headline,
 )
 from metrics.twins.twin_verdicts import DUEL
 from studies.domain import Estimate
@@ -95,11 +95,11 @@ def test_the_headline_names_the_largest_effect_shown_or_the_smallest_that_could_
     wide = Estimate(0.0, -0.1, 0.1, 40, 20, "share")
     known = {"beyond_floor": wide, "adjusted": wide}
     shown = [effect(plain[0], 0.1, SHOWN), effect(plain[1], 0.3, SHOWN), effect(plain[2], 0.5)]
-    assert plain[1] in headline(shown) and "+30 points" in headline(shown)
+    assert plain[1] in twin_headline(shown) and "+30 points" in twin_headline(shown)
     assert str(len(shown)) in chance_sentence(shown)
     none = [effect(plain[0], 0.0, **known), effect(sorted(CONTROLS)[0], 0.0, **known)]
-    assert "14 points" in headline(none) and chance_sentence(none) == ""
-    assert headline([effect(plain[0], 0.0)]) != headline(none)
-    assert headline([*shown, effect(plain[2], 0.0, INDIFFERENT)]) == headline(
+    assert "14 points" in twin_headline(none) and chance_sentence(none) == ""
+    assert twin_headline([effect(plain[0], 0.0)]) != twin_headline(none)
+    assert twin_headline([*shown, effect(plain[2], 0.0, INDIFFERENT)]) == twin_headline(
         [effect(plain[2], 0.0, INDIFFERENT)]
     )

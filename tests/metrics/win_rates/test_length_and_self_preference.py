@@ -78,9 +78,11 @@ def test_the_longer_of_equally_good_answers_is_counted_apart():
     for row, lengths in zip(rows, [(100, 10), (10, 100)] * 2, strict=True):
         row["length"] = lengths
     truth = np.array([TIE, TIE, 0, 1], np.int8)
-    got = length_effects.length_preference_at_equal_quality(build(rows).assign(truth=truth))
+    got = length_effects.length_preference_at_equal_quality(build(rows).assign(known_answer=truth))
     assert (got.value, got.n, got.items) == (0.5, 2, 1)
-    none = length_effects.length_preference_at_equal_quality(build(rows).assign(truth=np.int8(0)))
+    none = length_effects.length_preference_at_equal_quality(
+        build(rows).assign(known_answer=np.int8(0))
+    )
     assert none.value is None
 
 
@@ -187,12 +189,18 @@ def test_the_own_family_term_is_recovered_from_a_panel():
     assert says(got.note, "not adjusted", "quality")
 
 
+def test_people_are_of_no_family_that_wrote_an_answer():
+    got = self_preference.own_family_term(panel(0.8, {"a": "f", "b": "g", "human:c": ""}))
+    assert got.low < 0.8 < got.high
+
+
 @pytest.mark.parametrize(
     ("judges", "reason"),
     [
         ({"a": "f"}, "two judges"),
         ({"a": "f", "b": "g"}, "wrote none"),
         ({"a": "y", "b": "z"}, "own family"),
+        ({"a": "f", "b": "g", "c": ""}, "known family"),
     ],
 )
 def test_the_own_family_term_is_refused_with_a_reason(judges, reason):

@@ -107,7 +107,7 @@ def test_a_win_rate_of_several_judges_says_that_they_are_pooled():
 
 def test_missing_verdicts_bound_the_win_rate():
     # x has 6 of 9, one verdict missing: between 6/10 and 7/10.
-    got = win_rates.manski_bounds(build(ROWS))["x"]
+    got = win_rates.win_rate_bounds(build(ROWS))["x"]
     assert (got.value, got.low, got.high) == pytest.approx((6 / 9, 0.6, 0.7))
     assert got.note == "1 of 10 verdicts missing"
 
@@ -131,7 +131,7 @@ def test_nothing_to_count_is_unknown_not_zero(frame):
         )
     win_rates.head_to_head(frame), win_rates.win_loss_record(frame)
     assert win_rates.win_rate_by_position(frame) == {}
-    assert all(got.value is None for got in win_rates.manski_bounds(frame).values())
+    assert all(got.value is None for got in win_rates.win_rate_bounds(frame).values())
 
 
 PICK = st.sampled_from([0, 1, "tie", None])

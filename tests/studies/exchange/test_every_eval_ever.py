@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 
+from studies.domain import Ask, Judgement, Verdict
 from studies.errors import StudyError
-from studies.exchange.every_eval_ever import _make_archive_path, find_faults
+from studies.exchange.every_eval_ever import (
+    _list_points_by_model,
+    _make_archive_path,
+    find_schema_faults,
+)
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import Study
@@ -25,7 +30,7 @@ def records_of(store: Store, study: str, path: Path) -> dict[str, dict[str, Any]
         found = {name: json.loads(archive.read(name)) for name in archive.namelist()}
     assert written == len(found)
     assert all(name.startswith("data/") and name.endswith(".json") for name in found)
-    assert [list(find_faults(record)) for record in found.values()] == [[]] * len(found)
+    assert [list(find_schema_faults(record)) for record in found.values()] == [[]] * len(found)
     return {record["model_info"]["name"]: record for record in found.values()}
 
 
@@ -74,7 +79,7 @@ def test_a_record_with_a_fault_is_named(store: Store, tmp_path: Path) -> None:
     record["more"] = 1
     record["evaluation_results"][0]["score_details"]["score"] = "high"
     record["source_metadata"]["source_type"] = "paper"
-    assert list(find_faults(record)) == [
+    assert list(find_schema_faults(record)) == [
         "record.source_metadata.source_type: 'paper' is not one of documentation, evaluation_run",
         "record.model_info.id: required",
         "record.evaluation_results[0].score_details.score: expected number, found str",
@@ -89,6 +94,17 @@ def test_a_study_without_usable_verdicts_is_refused(store: Store, tmp_path: Path
     import_verdicts(store, path, "b", format="arena")
     with pytest.raises(StudyError, match=pattern("no usable verdict", "score")):
         write_export(store, "b", "every-eval-ever", tmp_path / "out.zip")
+
+
+def test_the_reference_is_no_model_in_comparisons_or_alone() -> None:
+    def points(pick: Any, *shown: str, scores: tuple[float, ...] = ()) -> list[tuple]:
+        asked = Ask("k", "q", "j", "p", shown, ("A", "B")[: len(shown)])
+        return _list_points_by_model(Judgement(asked, "ok", Verdict(pick, 1, scores)))
+
+    assert points(0, "x", "@reference") == [("x", "win rate", 1.0)]
+    assert points("tie", "x", "y") == [("x", "win rate", 0.5), ("y", "win rate", 0.5)]
+    assert points(None, "x", scores=(4.0,)) == [("x", "score", 4.0)]
+    assert points(None, "@reference", scores=(4.0,)) == points(None, "x", "y") == []
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.__main__ import main
-from studies.domain import STATUSES, Ask, Item, Judgement, Usage, Verdict
+from studies.domain import STATUSES, AnswerCheck, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import StudyError
 from studies.exchange.export import EXPORT_FORMATS, write_export
+from studies.exchange.recorded_studies import judgements_without_calls
+from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.table_formats.spreadsheet_guard import guard_formula
+from studies.frames.reply_facts import REPLY_FACTS
+from studies.sources.load import load_source
 from studies.spec.study import DataSpec, Study, parse_study
 from studies.store.store import Store
 from tests.page_words import pattern, says
@@ -213,3 +217,47 @@ def test_the_command_writes_a_file_or_lines(
     assert len(rows(out)) == 3
     assert main(["export", *rest, "--format", "parquet"]) == 2
     assert "--out" in capsys.readouterr().err
+
+
+def test_facts_about_replies_are_in_the_rows_of_their_replies(filled, monkeypatch) -> None:
+    """The same as in the frame of the store, row by row; the second judgement has no reply."""
+    monkeypatch.setitem(REPLY_FACTS, "characters", len)
+    judgements = [replace(one, reply=text) for one, text in
+                  zip(JUDGED, ("a", "", "ccc", "dddd"), strict=True)]  # fmt: skip
+    frame = frame_from_judgements(ITEMS, judgements, "small")
+    assert frame["characters"].fillna(0).tolist() == [1, 0, 3, 4]
+    filled.save_study(Study("facts"), ITEMS, (), (), recorded=judgements, only_recorded=True)
+    stored = filled.frame("facts")
+    assert stored["characters"].fillna(0).tolist() == frame["characters"].fillna(0).tolist()
+
+
+def test_a_renamed_study_keeps_each_recorded_verdict_once(filled: Store) -> None:
+    """The keys of recorded verdicts contain the name of the study."""
+    source = DataSpec("data.jsonl")
+    study = Study("before", data=source)
+    first = judgements_without_calls(filled, study, ITEMS, JUDGED, [])
+    filled.save_study(study, ITEMS, (), recorded=first, plan_sha="1")
+    filled.rename_study("before", "after")
+    again = judgements_without_calls(filled, replace(study, name="after"), ITEMS, JUDGED, [])
+    assert len(again) == len(first) == 4
+    without_file = judgements_without_calls(filled, replace(study, name="after"), ITEMS, (), [])
+    assert {one.ask.key for one in without_file} == {one.ask.key for one in again}
+    filled.save_study(replace(study, name="after"), ITEMS, (), recorded=again, plan_sha="2")
+    assert len(filled.frame("after")) == 4
+
+
+def test_items_with_a_question_or_answers_only_come_back(store: Store, tmp_path: Path) -> None:
+    check = AnswerCheck("human:ann", "@reference", True)
+    items = [
+        Item("q1", "Describe it.", {}, reference="A cat.", checks=(check,)),
+        Item("q2", "", {"x": "one", "y": "two"}),
+    ]
+    asked = [judged(item, ("x", "y"), 0) for item in ("q1", "q2")]
+    store.save_study(Study("s"), items, (), (), recorded=asked, only_recorded=True)
+    for name, kind in (("judgements.jsonl", "jsonl"), ("items.jsonl", "items")):
+        write_export(store, "s", kind, tmp_path / name)
+    files = {"items": "items.jsonl"}
+    spec = DataSpec(str(tmp_path / "judgements.jsonl"), files=files)
+    found = {item.id: item for item in load_source(spec, tmp_path).items}
+    assert found["q1"].instruction == "Describe it." and found["q1"].checks == (check,)
+    assert found["q2"].responses == {"x": "one", "y": "two"}

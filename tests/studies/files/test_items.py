@@ -236,6 +236,11 @@ def test_a_stored_item_may_lack_its_question_or_its_answers():
     assert parse_stored_item(whole) == parse_item(whole, "store")
     vote = {"judge": "human:a", "shown": ["x", "y"], "picked": "x"}
     tie = {"judge": "human:b", "picked": "tie"}
+    check = {"judge": "human:c", "contestant": "@reference", "follows": True}
+    unchecked = {"id": "q", "instruction": "hello", "responses": {}, "checks": [check]}
+    assert parse_stored_item(unchecked).checks == (AnswerCheck("human:c", "@reference", True),)
+    with pytest.raises(SourceError, match="contestant"):
+        parse_stored_item({**unchecked, "checks": [{**check, "contestant": 3}]})
     for values in (
         {"id": "q", "instruction": "", "responses": {"x": "one"}, "human": [vote, tie]},
         {"id": "q", "instruction": "hello", "responses": {}, "human": [vote, tie]},

@@ -42,7 +42,7 @@ def test_what_goes_out_comes_back_as_it_was(form, file, filled, tmp_path):
 
 def test_people_can_vote_on_it(filled):
     ann = open_vote_session(filled, "s", voter_id("ann"), "pair")
-    ballot = ann.next()
+    ballot = ann.next_ballot()
     assert ballot is not None and ballot.item == ITEM.id
     ann.vote(ballot.position, ballot.done, Verdict(0), f"so{CONTROLS}it is")
     (vote,) = [j for j in filled.judgements("s") if j.ask.judge == "human:ann"]

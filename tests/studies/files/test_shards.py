@@ -22,9 +22,9 @@ from studies.files.shards import (
     AskOutcome,
     CallAttempt,
     find_shards,
-    matches_folder,
     settled_keys,
     summarise_shards,
+    why_matches_shards,
     write_shard,
 )
 from studies.spec.study import parse_study
@@ -240,8 +240,8 @@ def test_a_folder_is_counted_without_reading_its_texts(done: Store, tmp_path: Pa
     assert held.rows == len(rows(done)) + 2  # two came twice
     assert set(held.items) == {j.ask.item for j in rows(done)}
     assert held.unknown_order == 0
-    assert ".parquet contains" in matches_folder(folder)
-    assert matches_folder(tmp_path / "nothing") == ""
+    assert ".parquet contains" in why_matches_shards(folder)
+    assert why_matches_shards(tmp_path / "nothing") == ""
 
 
 def test_a_broken_shard_is_named(done: Store, planned: Store, tmp_path: Path) -> None:

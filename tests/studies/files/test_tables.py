@@ -16,7 +16,7 @@ from studies.files.read_limits import LOCAL_LIMITS, MEGABYTE, PUBLIC_LIMITS, cur
 from studies.files.table_formats.nested_columns import (
     expand_columns,
     find_rows_in_object,
-    is_path,
+    is_nested_path,
     list_nested_paths,
     value_at_path,
 )
@@ -71,8 +71,8 @@ def test_rows_keep_the_lines_on_which_they_begin(tmp_path):
     table = read_table(write(tmp_path, "t.csv", 'a,b\n1,"two\nlines"\n\n3,4\n'))
     assert table.columns == ("a", "b") and table.kind == "csv"
     assert table.rows == [{"a": "1", "b": "two\nlines"}, {"a": "3", "b": "4"}]
-    assert [table.where(n) for n in (0, 1)] == ["t.csv, line 2", "t.csv, line 5"]
-    assert table.has("a", "b") and not table.has("a", "c")
+    assert [table.row_place(n) for n in (0, 1)] == ["t.csv, line 2", "t.csv, line 5"]
+    assert table.has_columns("a", "b") and not table.has_columns("a", "c")
 
 
 def test_semicolons_separate_columns_where_there_is_no_comma(tmp_path):
@@ -246,9 +246,9 @@ def test_a_path_leads_into_objects_lists_and_json_texts():
     row = {"a.b": {"c": [10, {"d": 5}]}, "t": '{"x": 1}'}
     columns = ("a.b", "t")
     for name in ("a.b.c", "a.b.c[1].d", "t.x"):
-        assert is_path(name, columns)
+        assert is_nested_path(name, columns)
     for name in ("a.b", "t", "other.x", ""):
-        assert not is_path(name, columns)
+        assert not is_nested_path(name, columns)
     table = expand_columns(nested([row]), ["a.b.c.0", "a.b.c[1].d", "t.x", "a.b.none.x", "t"])
     assert table.columns == ("a.b", "t", "a.b.c.0", "a.b.c[1].d", "t.x", "a.b.none.x")
     cells = table.rows[0]
@@ -265,7 +265,7 @@ def test_each_element_of_a_list_becomes_a_row_with_the_place_of_its_own():
     assert [(row["q"], row["l[].t"], row["l[].s"]) for row in found.rows] == [
         ("1", "x", None), ("1", "y", None), ("3", None, 1),
     ]  # fmt: skip
-    assert [found.where(n) for n in range(3)] == ["t, row 1", "t, row 1", "t, row 3"]
+    assert [found.row_place(n) for n in range(3)] == ["t, row 1", "t, row 1", "t, row 3"]
     plain = expand_columns(nested([{"l": ["x", "y"]}]), ["l[]"])
     assert [row["l[]"] for row in plain.rows] == ["x", "y"]
     with pytest.raises(SourceError) as refused:

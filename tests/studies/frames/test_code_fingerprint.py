@@ -16,7 +16,7 @@ from tests.samples import sample
 MAKES_FRAMES = (
     "studies.frames.frame",
     "studies.frames.columns",
-    "studies.frames.truth",
+    "studies.frames.known_answers",
     "studies.texts.injection",
     "studies.texts.injection_rules",
     "studies.domain",
@@ -41,7 +41,7 @@ def unchanged() -> str:
 
 
 @pytest.mark.parametrize(
-    "name", sample(sorted(module_sources(store)), "studies.domain", "studies.frames.truth")
+    "name", sample(sorted(module_sources(store)), "studies.domain", "studies.frames.known_answers")
 )
 def test_a_change_of_any_module_changes_the_fingerprint(name: str, unchanged: str) -> None:
     changed = Path(str(import_module(name).__file__))

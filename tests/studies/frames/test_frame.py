@@ -19,7 +19,7 @@ from studies.frames.frame import (
     TIE,
     frame_from_rows,
 )
-from studies.frames.truth import best_answer
+from studies.frames.known_answers import best_answer
 from tests.page_words import pattern
 
 NARROW = {
@@ -59,7 +59,7 @@ def test_a_slot_becomes_a_contestant() -> None:
 def test_the_truth_is_the_slot_in_which_the_better_answer_stands() -> None:
     # By design y is better: slot 1 of (x, y), slot 0 of (y, x). Nobody judged q2.
     frame = framed(row(shown="x y"), row(shown="y x"), row("q2"), row(shown="x @reference"))
-    assert list(frame["truth"]) == [1, 0, NO_PICK, NO_PICK]
+    assert list(frame["known_answer"]) == [1, 0, NO_PICK, NO_PICK]
 
 
 def test_lengths_follow_the_slots_and_what_is_not_known_is_minus_one() -> None:
@@ -91,7 +91,7 @@ def test_scores_and_probabilities_have_a_column_for_each_slot() -> None:
 def test_a_rating_has_a_first_and_no_second() -> None:
     frame = framed(row(shown="x", pick=None, status="ok", scores="[8]"))
     assert list(frame["first"]) == ["x"] and frame["second"].isna().all()
-    assert list(frame["truth"]) == [NO_PICK] and list(frame["pick"]) == [NO_PICK]
+    assert list(frame["known_answer"]) == [NO_PICK] and list(frame["pick"]) == [NO_PICK]
 
 
 def test_families_are_there_only_where_both_sides_have_some() -> None:
@@ -104,7 +104,7 @@ def test_families_are_there_only_where_both_sides_have_some() -> None:
 
 def test_the_table_is_narrow() -> None:
     frame = framed(*[row() for _ in range(10)])
-    assert frame["pick"].dtype == frame["truth"].dtype == np.int8
+    assert frame["pick"].dtype == frame["known_answer"].dtype == np.int8
     assert frame["noise"].dtype == bool
     for name in ("item", "judge", "prompt", "shown", "labels", "comparison", "status", "first"):
         assert isinstance(frame[name].dtype, pd.CategoricalDtype), name
@@ -147,7 +147,7 @@ def test_the_fast_frame_agrees_with_the_plain_definition(rows: Any, said: Any) -
         ]
         winner = best_answer(people, shown) if len(shown) > 1 else None
         slot = NO_PICK if winner is None else TIE if winner == "tie" else shown.index(winner)
-        assert frame["truth"][at] == slot
+        assert frame["known_answer"][at] == slot
         assert frame["category"][at] == facts.get("category", "")
         assert frame["first"][at] == shown[0]
         for place, name in enumerate(shown):
@@ -225,7 +225,7 @@ def test_words_of_ones_own_name_the_winner_and_the_truth():
     words = {"1": "first", "2": "second", "0": "tie"}
     frame = frame_from_battles(table, words)
     assert list(frame["pick"]) == [0, 1, -1, 0, -2]
-    assert list(frame["truth"]) == [1, 0, 1, -1, -2]
+    assert list(frame["known_answer"]) == [1, 0, 1, -1, -2]
     assert list(frame["margin"]) == [1, 1, 0, 1, 0]
     assert list(frame["status"].astype(str)) == ["ok"] * 4 + ["unreadable"]
     with pytest.raises(ValueError, match="1"):
@@ -233,4 +233,4 @@ def test_words_of_ones_own_name_the_winner_and_the_truth():
     with pytest.raises(ValueError, match="words"):
         frame_from_battles(table.assign(winner="x"))
     without = frame_from_battles(table.drop(columns="truth"), words)
-    assert list(without["truth"]) == [-2] * 5
+    assert list(without["known_answer"]) == [-2] * 5

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.domain import Preference
-from studies.frames.truth import best_answer, best_answers, better_answer
+from studies.frames.known_answers import best_answer, best_answers, better_answer
 from tests.studies.small_items import prefers
 
 

@@ -58,7 +58,7 @@ def test_the_design_of_the_data_comes_before_votes():
     found = label_comparisons({"q": designed}, [], [vote("human:a", 0)])
     assert [(one.winner, one.votes) for one in found.comparisons] == [("y", 0)]
     assert not found.has_labels_by_people and found.items == ("q",)
-    assert found.on(["q"]) == found and found.on(["other"]).cases == ()
+    assert found.select_items(["q"]) == found and found.select_items(["other"]).cases == ()
 
 
 def test_a_case_is_one_answer_or_two_different_ones():

@@ -31,7 +31,7 @@ def verified(store: Store) -> Store:
 
 def verify_all(store: Store, who: str, *, follows: bool) -> None:
     at = open_vote_session(store, "s", voter_id(who), "verify")
-    while (ballot := at.next()) is not None:
+    while (ballot := at.next_ballot()) is not None:
         at.check(ballot.position, ballot.done, AnswerCheck("", "", follows))
 
 

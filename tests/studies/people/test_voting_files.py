@@ -36,7 +36,7 @@ def voted(store: Store) -> None:
         at = open_vote_session(store, "s", voter_id(who), "levels")
         verdicts = [Verdict(0, 2), Verdict("tie", 0), Verdict(1, 1)]
         turn = 0
-        while (ballot := at.next()) is not None:
+        while (ballot := at.next_ballot()) is not None:
             said = verdicts[turn % 3]
             at.vote(ballot.position, ballot.done, said, COMMENTS[turn % len(COMMENTS)])
             turn += 1
@@ -98,7 +98,7 @@ def test_every_text_survives_the_guard_and_none_runs_as_a_formula(text: str) -> 
 def test_what_people_verified_goes_out_with_the_items(store: Store, tmp_path: Path) -> None:
     store.save_study(Study("s"), [Item("q", "why?", {"x": "a"}, reference="r")], ())
     ann = open_vote_session(store, "s", voter_id("ann"), "verify")
-    ballot = ann.next()
+    ballot = ann.next_ballot()
     assert ballot is not None
     ann.check(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
     write_export(store, "s", "items", tmp_path / "items.jsonl")

@@ -126,3 +126,10 @@ def test_a_failed_snapshot_does_not_end_the_page(
     keeper.close()
     assert "no snapshot to me/data" in caplog.text
     assert TOKEN not in caplog.text
+
+
+def test_a_token_is_not_cut_in_two_by_the_length_of_a_message() -> None:
+    for before in range(260, 304):
+        said = hub_backup._scrub_token(ValueError("x" * before + TOKEN + " end"), TOKEN)
+        assert "hf_" not in said and len(said) <= 300
+    assert hub_backup._scrub_token(ValueError("a  b"), None) == "a b"

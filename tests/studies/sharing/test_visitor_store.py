@@ -123,7 +123,7 @@ READS = {
     "prompt_of": lambda s, n: s.prompt_of(n, "brief-letters"),
     "runs": lambda s, n: s.runs(n),
     "has_live_asks": lambda s, n: s.has_live_asks(n),
-    "tokens": lambda s, n: sum(s.tokens(n)),
+    "token_totals": lambda s, n: sum(s.token_totals(n)),
     "search_judgements": lambda s, n: s.search_judgements(n, "a"),
     "cached": lambda s, n: s.cached(n, "how many", lambda: len(s.frame_rows(n))),
     "memoised": lambda s, n: s.memoised(n, ("rows",), lambda: s.frame_rows(n)),
@@ -151,7 +151,9 @@ QUERIES = {
     "call_cost_table": lambda s, n: len(cost_queries.call_cost_table(s, n)),
     "checks_in_items": lambda s, n: item_queries.checks_in_items(s, n),
     "count_links": lambda s, n: visitor_queries.count_links(s, n),
-    "count_parts": lambda s, n: any(plan_queries.count_parts(s, n)),
+    "count_items_judges_people_prompts": lambda s, n: any(
+        plan_queries.count_items_judges_people_prompts(s, n)
+    ),
     "count_verdict_forms": lambda s, n: any(plan_queries.count_verdict_forms(s, n)),
     "extraction_costs": lambda s, n: cost_queries.extraction_costs(s, n),
     "failure_counts": lambda s, n: cost_queries.failure_counts(s, n),
@@ -221,7 +223,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "judgement",
         "unextracted_judgements",
         "questions",
-        "recorded",
+        "recorded_judgements",
         "recorded_prompt",
         "scale_of_prompt",  # reads `prompt_of` and `recorded_prompt`
         "version",
@@ -267,7 +269,7 @@ def test_what_is_read_by_key_needs_a_study_that_one_may_see(guarded: VisitorStor
         assert guarded.judgement("house", key) is None
         assert guarded.item("a's", item) is None
         assert guarded.questions("a's", [item]) == {}
-        assert list(guarded.recorded("a's")) == []
+        assert list(guarded.recorded_judgements("a's")) == []
         assert guarded.unextracted_judgements("a's", ["brief-letters"], 0, 9) == []
         assert guarded.read("SELECT count(*) FROM replies WHERE key=?", (key,)).fetchone() == (0,)
         assert guarded.runs() == []
@@ -420,13 +422,15 @@ def test_a_bare_store_asks_nobody(store: Store, tmp_path: Path) -> None:
 
 def vote(store: Store, study: str, name: str = "ann") -> None:
     ballot_box = open_vote_session(store, study, f"human:{name}", "pair")
-    ballot = ballot_box.next()
+    ballot = ballot_box.next_ballot()
     assert ballot is not None
     ballot_box.vote(ballot.position, ballot.done, Verdict(0), "well put")
 
 
 def people(store: Store, study: str) -> int:
-    return sum(ask.judge.startswith("human:") for ask in (j.ask for j in store.recorded(study)))
+    return sum(
+        ask.judge.startswith("human:") for ask in (j.ask for j in store.recorded_judgements(study))
+    )
 
 
 def test_who_may_look_may_not_vote_and_who_may_not_look_sees_no_vote(

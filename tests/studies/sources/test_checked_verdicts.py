@@ -12,8 +12,8 @@ from studies.errors import SourceError
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.files.items import dump_item, parse_item, read_items
+from studies.frames.known_answers import right_verdicts
 from studies.frames.point_columns import GOLD_COLUMN, pass_fail_rows
-from studies.frames.truth import right_verdicts
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec
 from studies.store.store import Store

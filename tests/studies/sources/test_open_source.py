@@ -69,7 +69,8 @@ def test_records_without_an_order_have_no_number_about_place(store: Store, tmp_p
         frame, ["judge"], [position_measures.FIRST_SHARE, position_measures.TIE_RATE]
     )
     assert (
-        pooled.of("first_share").note == ORDER_UNKNOWN_NOTE and pooled.of("tie_rate").value == 0.2
+        pooled.pooled_estimate("first_share").note == ORDER_UNKNOWN_NOTE
+        and pooled.pooled_estimate("tie_rate").value == 0.2
     )
     # What does not ask about place is there: 3 of 4 decisive for x, one tie of five.
     assert profile["tie_rate"].value == 0.2 and profile["tie_rate"].note == ""

@@ -16,7 +16,7 @@ from studies.domain import Estimate
 from studies.errors import SourceError, StudyError
 from studies.exchange.injection_flags import InjectionFlags
 from studies.exchange.recorded_studies import import_verdicts
-from studies.frames.truth import better_answer
+from studies.frames.known_answers import better_answer
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.store.store import Store

@@ -162,7 +162,7 @@ def test_pairs_without_names_have_verdict_gold_and_order(tmp_path: Path) -> None
     assert said == [("A > B", "A"), ("B > A", "B"), ("A > B", "B")]
     assert [j.ask.orders for j in found.judgements] == [2, 2, 1] and found.order_known
     frame = frame_from_source(found, "s")
-    assert frame["truth"].tolist() == [0, 1, 1]
+    assert frame["known_answer"].tolist() == [0, 1, 1]
     without = {k: v for k, v in mapping.items() if k != "swapped"}
     assert not loaded(tmp_path / "t.csv", mapping=without).order_known
 
@@ -266,7 +266,7 @@ def test_letters_of_rotated_answers_are_positions(tmp_path: Path) -> None:
     frame = frame_from_source(found, "s")
     published = [row["results"] for rows in runs for row in rows[1:] if row["results"] != 0.25]
     usable = frame[frame["status"] == "ok"]
-    assert (usable["pick"] == usable["truth"]).tolist() == published
+    assert (usable["pick"] == usable["known_answer"]).tolist() == published
     assert frame.groupby("item")["question"].first().to_dict() == {
         "hard/1": "1", "hard/2": "2", "easy/1": "1",
     }  # fmt: skip

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from studies.errors import StudyError
-from studies.sources.catalogue import all_sets, find_hub_set, hub_sets
+from studies.sources.catalogue import all_data_sets, find_hub_set, hub_sets
 from studies.sources.hub import _parse_split, parse_hub_address
 from studies.sources.registry import SOURCE_FORMATS
 from tests.page_words import says
@@ -207,11 +207,13 @@ def test_a_split_names_rows() -> None:
 
 
 def test_the_catalogue_names_formats_licences_and_sizes() -> None:
-    assert {entry.format for entry in all_sets()} <= set(SOURCE_FORMATS)
-    assert all(e.licence and e.holds and e.rows and e.megabytes and e.summary for e in all_sets())
-    assert all(e.split in e.splits or not e.splits for e in all_sets())
+    assert {entry.format for entry in all_data_sets()} <= set(SOURCE_FORMATS)
+    assert all(
+        e.licence and e.holds and e.rows and e.megabytes and e.summary for e in all_data_sets()
+    )
+    assert all(e.split in e.splits or not e.splits for e in all_data_sets())
     assert len({e.hub for e in hub_sets()}) == len(hub_sets()) == 11
-    assert {e.name for e in all_sets()} >= {
+    assert {e.name for e in all_data_sets()} >= {
         "MT-Bench human judgements", "Chatbot Arena conversations", "OpenAssistant", "VisIT-Bench",
         "Creation-MMBench", "JudgeBench", "RewardBench", "LLMBar", "PRD",
     }  # fmt: skip

@@ -127,7 +127,7 @@ def test_labels_by_people_are_votes_and_the_truth(tmp_path: Path, store: Store) 
     judges = frame["judge"].astype(str).value_counts().to_dict()
     assert judges == {"j": 4, "k": 4, "human:best": 3}, "an empty label is no vote"
     machine = frame[frame["judge"] == "j"]
-    assert machine["truth"].tolist().count(NO_PICK) == 1
+    assert machine["known_answer"].tolist().count(NO_PICK) == 1
     assert (accuracy(machine).value, accuracy(machine).n) == (pytest.approx(2 / 3), 3)
 
 

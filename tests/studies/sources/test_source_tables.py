@@ -48,7 +48,7 @@ def test_a_row_is_named_by_the_line_it_begins_in(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('left,right\n"two\nlines",b\nc,d\n', encoding="utf-8")
     found = read_table(path)
-    assert [found.where(k) for k in (0, 1)] == ["a.csv, line 2", "a.csv, line 4"]
+    assert [found.row_place(k) for k in (0, 1)] == ["a.csv, line 2", "a.csv, line 4"]
     assert found.rows[0]["left"] == "two\nlines"
 
 

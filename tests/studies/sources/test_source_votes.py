@@ -156,7 +156,7 @@ def test_a_person_is_held_against_the_others_and_never_against_themselves(
     three = (vote("ann", "x"), vote("bob", "y"), vote("cem", "y"))
     jsonl(tmp_path / "items.jsonl", [line("q1", *three), line("q2", vote("ann", "x"))])
     save_plan(make_plan(parse_study(STUDY, folder=tmp_path)), store)
-    frame = store.frame("mine").set_index(["item", "judge"])["truth"]
+    frame = store.frame("mine").set_index(["item", "judge"])["known_answer"]
     assert frame["q1", "human:ann"] == 1  # bob and cem say y
     assert frame["q1", "human:bob"] == -1  # ann says x, cem y: a tie
     assert frame["q2", "human:ann"] == -2  # nobody else said

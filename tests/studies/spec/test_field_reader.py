@@ -25,7 +25,7 @@ def told(values: object, read: str, *arguments: object) -> str:
 def test_a_field_that_is_absent_or_empty_has_its_default() -> None:
     read = FieldReader({"empty": None}, "file")
     assert read.text("empty", "d") == read.text("absent", "d") == "d"
-    assert read.whole("absent", 7) == 7
+    assert read.whole_number("absent", 7) == 7
     assert read.texts("absent") == ()
 
 
@@ -61,7 +61,7 @@ def test_a_value_of_another_kind_is_named_in_the_error(read: str, value: object)
 
 
 def test_numbers_have_bounds_and_yes_is_no_number() -> None:
-    assert FieldReader({"one": 1}, "file").whole("one", 0, 0, 1) == 1
+    assert FieldReader({"one": 1}, "file").whole_number("one", 0, 0, 1) == 1
     assert "a whole number 2-3" in told({"one": 1}, "whole", "one", 0, 2, 3)
     assert "found True" in told({"yes": True}, "whole", "yes", 0)
     assert "found '1'" in told({"text": "1"}, "whole", "text", 0)
@@ -71,7 +71,7 @@ def test_numbers_have_bounds_and_yes_is_no_number() -> None:
 def test_whatever_is_written_is_read_or_refused_in_words(value: object) -> None:
     read = FieldReader({"key": value}, "file")
     for attempt in (
-        lambda: read.text("key"), lambda: read.whole("key", 0), lambda: read.texts("key"),
+        lambda: read.text("key"), lambda: read.whole_number("key", 0), lambda: read.texts("key"),
         lambda: read.text_map("key"), lambda: read.items("key"),
         lambda: read.choice("key", "", "a"),
     ):  # fmt: skip

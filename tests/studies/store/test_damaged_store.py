@@ -140,7 +140,7 @@ def test_opening_a_large_store_reads_a_few_pages_only(place: Path) -> None:
     connection.close()
     assert path.stat().st_size > 10 * damage.QUICK_CHECK_BYTES
     began = time.process_time()
-    damage.check_file(path)
+    damage.check_store_file(path)
     assert time.process_time() - began < 0.05
 
 

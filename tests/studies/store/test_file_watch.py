@@ -88,4 +88,4 @@ def test_judgements_survive_too(store):
     one = ask("k1")
     store.save_study(study(), [item()], (), recorded=[judged(one)], plan_sha="x")
     remove(store.path)
-    assert [judgement.reply for judgement in store.recorded("small")] == ["reply to k1"]
+    assert [judgement.reply for judgement in store.recorded_judgements("small")] == ["reply to k1"]

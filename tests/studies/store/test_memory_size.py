@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.store.caching.memory_size import measure
+from studies.store.caching.memory_size import measure_memory
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Slotted:
 def test_the_attributes_of_an_object_count():
     texts = [f"{k:0100}" for k in range(50)]
     for made in (Plain, Slotted):
-        empty, full = measure(made(None)), measure(made(texts))
+        empty, full = measure_memory(made(None)), measure_memory(made(texts))
         assert full.small - empty.small > 50 * 100
-        array = measure(made(np.zeros(10_000)))
+        array = measure_memory(made(np.zeros(10_000)))
         assert array.total >= 80_000

@@ -22,6 +22,7 @@ from studies.spec.study import Study, study_from_mapping
 from studies.store import database, parallel_reads
 from studies.store.rows import PromptText, put_judgement
 from studies.store.store import PlanChange, Store
+from studies.texts.twin_families import TWIN_SIGN
 from tests.other_user import let_others_enter, without_rights
 from tests.page_words import pattern
 from tests.studies.small_items import ask, item, judged, planned
@@ -479,3 +480,15 @@ def test_a_store_that_is_spoilt_while_open_is_a_message(tmp_path: Path) -> None:
     with pytest.raises(StoreUnusable, match=r"s\.db cannot be read"):
         made.counts("s")
     made.close()
+
+
+def test_calls_without_twins_are_live_ones_if_there_are_any(store: Store) -> None:
+    """One live call about the answers, one about a twin; two recorded ones about twins."""
+    twin = (f"x{TWIN_SIGN}crowd", "y")
+    live = [ask("k1"), replace(ask("k2"), shown=twin)]
+    recorded = [judged(replace(ask(key), shown=twin)) for key in ("k3", "k4")]
+    store.save_study(Study("mixed"), [item()], planned(*live), recorded=recorded, plan_sha="a")
+    assert store.count_calls_without_twins("mixed") == 1
+    rows = [*recorded, judged(ask("k5"))]
+    store.save_study(Study("r"), [item()], (), recorded=rows, plan_sha="b", only_recorded=True)
+    assert store.count_calls_without_twins("r") == 1

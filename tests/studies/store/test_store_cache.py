@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.store.caching.memory_size import measure
+from studies.store.caching.memory_size import measure_memory
 from studies.store.caching.store_cache import StoreCache
 
 MB = 1 << 20
@@ -73,7 +73,7 @@ def test_a_buffer_shared_by_several_values_counts_once():
     cache.compute_once(("s", "copy"), 1, lambda: frame.copy(deep=False))
     cache.compute_once(("s", "part"), 1, lambda: {"rows": frame["x"].to_numpy()[10:20]})
     assert cache.bytes < alone + 10_000
-    cache.drop("s")
+    cache.drop_study("s")
     assert (len(cache), cache.bytes) == (0, 0)
 
 
@@ -118,7 +118,7 @@ def test_dropping_a_study_leaves_the_others():
     cache = StoreCache()
     for study in ("one", "two"):
         cache.compute_once((study, "x"), 1, lambda: block(1))
-    cache.drop("one")
+    cache.drop_study("one")
     assert len(cache) == 1 and MB <= cache.bytes < 1.1 * MB
 
 
@@ -176,7 +176,7 @@ def test_many_threads_stay_within_the_bytes():
     ],
 )
 def test_sizes_are_close_to_the_memory_that_is_needed(value, low, high):
-    assert low <= measure(value).total <= high
+    assert low <= measure_memory(value).total <= high
 
 
 def test_excluded_objects_classes_and_functions_count_nothing():
@@ -186,5 +186,5 @@ def test_excluded_objects_classes_and_functions_count_nothing():
 
     holder = Holder()
     assert len(holder.owner.large) == 4 * MB
-    assert measure(holder).total > 4 * MB
-    assert measure(holder, (LazyNumbers,)).total < 2_000
+    assert measure_memory(holder).total > 4 * MB
+    assert measure_memory(holder, (LazyNumbers,)).total < 2_000

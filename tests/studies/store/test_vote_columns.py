@@ -24,7 +24,7 @@ def voted(store: Store, **rules: object) -> None:
     at = replace(
         open_vote_session(store, "s", voter_id("ann"), "pair"), clock=lambda: float(next(ticks))
     )
-    while (ballot := at.next()) is not None:
+    while (ballot := at.next_ballot()) is not None:
         at.vote(ballot.position, ballot.done, Verdict(0))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_in_drawing
+from components.filtering.memo import share_within_filtered_study
 from judges.rendering.prompt import parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.labels.criterion_agreement import criterion_agreement
@@ -61,13 +61,13 @@ class ScoreResults:
         return self.distributions[self.rater] if self.rater else None
 
 
-@share_in_drawing
+@share_within_filtered_study
 def load_scores(filtered: FilteredStudy) -> ScoreResults:
     machines = filtered.measured_judge_rows
-    rows = machines.loc[score_rows(machines)]
+    rows = machines.loc[score_row_mask(machines)]
     raters = score_rows_by_rater(rows)
     labelled = {rater: one for rater, one in raters.items() if np.isfinite(one.label).any()}
-    pairs = (machines["options"] == 2).to_numpy() | score_rows(machines)
+    pairs = (machines["options"] == 2).to_numpy() | score_row_mask(machines)
     return ScoreResults(
         score_distributions(rows),
         option_order_effects(rows),
@@ -89,9 +89,9 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
     )
 
 
-def score_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the rows with scores that this view shows: all scores if at least one has a label,
-    else those by prompts that declare a scale. Other scores are in the view Paper."""
+def score_row_mask(frame: pd.DataFrame) -> np.ndarray:
+    """Mask of the rows with scores of single answers that the view Agreement shows: all if at least
+    one has a label, else those by prompts that declare a scale. Others are in the view Paper."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
@@ -102,20 +102,20 @@ def score_rows(frame: pd.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
-    """Whether a study has pass/fail verdicts, whether it has scores, and whether all its verdicts
-    are on single answers. Without verdicts, the kinds that the prompts of its plan ask for."""
+    """Whether a study has pass/fail verdicts, whether it has scores (`score_row_mask`), and whether
+    it has no other verdicts. Without verdicts, the kinds that the prompts of its plan ask for."""
 
     pass_fail: bool
     scores: bool
     only_points: bool
 
 
-@share_in_drawing
+@share_within_filtered_study
 def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
     """Return the kinds of verdicts of a study; without verdicts, those that its plan asks for."""
     frame = filtered.unfiltered_frame
     if len(frame):
-        passes, scores = pass_fail_rows(frame), score_rows(frame)
+        passes, scores = pass_fail_rows(frame), score_row_mask(frame)
         return VerdictKinds(bool(passes.any()), bool(scores.any()), bool((passes | scores).all()))
     texts = filtered.store.planned_prompts(filtered.name)
     prompts = [parse_prompt(text, filtered.name) for text in texts]

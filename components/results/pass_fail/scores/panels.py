@@ -106,7 +106,8 @@ def _expected_kpi(expected: ExpectedScores) -> Kpi:
 
 def arrangement_matrix(results: ScoreResults) -> Markup:
     """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
-    cells with the share of verdicts. Without an order effect, all rows are alike."""
+    cells with the share of verdicts. Without an order effect, all rows are alike. At most MAX_ROWS
+    rows; a notice if there are too many different scores, empty without scores."""
     found, rater = results.shown, results.rater
     if found is None or rater is None:
         return EMPTY
@@ -155,7 +156,8 @@ def expected_levels_table(results: ScoreResults) -> Markup:
 
 
 def order_tables(results: ScoreResults) -> Markup:
-    """HTML on the effects of the order of options and criteria, with intervals."""
+    """HTML on the effects of the order of options and criteria, and of repeats, with intervals; a
+    notice if there was one order and no repeat."""
     rater = results.rater or ("", "")
     order, criteria = results.order.get(rater), results.criteria.get(rater)
     repeats = results.repeats.get(rater)

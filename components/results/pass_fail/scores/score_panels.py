@@ -11,14 +11,7 @@ from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores.computed import load_scores
-from components.results.view.result_view import (
-    Body,
-    Drawn,
-    Panel,
-    ReportPanel,
-    View,
-    folded,
-)
+from components.results.view.result_view import Body, Drawn, Panel, ReportPanel, View, folded
 
 MATRIX_TITLE: Final = "Scores by arrangement"
 ORDER_TITLE: Final = "Does the order matter?"
@@ -68,7 +61,8 @@ def draw_order(filtered: FilteredStudy) -> Markup:
 
 
 def draw_labels(filtered: FilteredStudy) -> Markup | None:
-    """Draw the agreement of scores with labels; None if no score has a label."""
+    """Draw the agreement of scores with labels, of the judge and prompt shown; None if none of
+    their scores has a label."""
     results = load_scores(filtered)
     labelled = results.shown is not None and (results.rater or ("", "")) in results.agreement
     return score_tables.agreement_table(results) if labelled else None
@@ -137,11 +131,7 @@ ORDER: Final = Panel(
     how=HOW_ORDER,
     report=report_order,
     table=score_tables.score_order_table,
-    json_keys=(
-        "option_order.*.*.changed",
-        "criteria_order.*.*",
-        "point_repeats.*.*.deviation",
-    ),
+    json_keys=("option_order.*.*.changed", "criteria_order.*.*", "point_repeats.*.*.deviation"),
 )
 LABELS: Final = Panel(
     "score_labels",
@@ -152,11 +142,7 @@ LABELS: Final = Panel(
     needs=score_tables.NO_LABELS,
     report=report_labels,
     table=score_tables.score_agreement_table,
-    json_keys=(
-        "scores.*.*.mae",
-        "scores.*.*.bias",
-        "scores.*.*.within_one",
-    ),
+    json_keys=("scores.*.*.mae", "scores.*.*.bias", "scores.*.*.within_one"),
 )
 AGAINST: Final = Panel(
     "score_contradictions",
@@ -181,9 +167,6 @@ VIEW: Final = View(
     (LABELS, AGAINST, folded("Scores of all judges", JUDGES)),
     finding,
     kpis,
-    json_keys=(
-        "score_distribution.*.*.mean",
-        "option_order.*.*.changed",
-    ),
+    json_keys=("score_distribution.*.*.mean", "option_order.*.*.changed"),
 )
 """Panels of the view Agreement on scores, with their headline and key figures."""

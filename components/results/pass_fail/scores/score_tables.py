@@ -8,7 +8,7 @@ from operator import attrgetter, itemgetter
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import row_names
+from components.filtering.filters import rater_names
 from components.html.format import NARROW_SPACE, number
 from components.html.markup import EMPTY, Markup
 from components.html.panel import notice_html, value_html, wrap
@@ -200,7 +200,9 @@ def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
 def _named_agreements(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
-    names = row_names(filtered.measured_judge_rows)
+    """Yield (name of a row, agreement with labels): of each judge's scores, of its expected scores,
+    and of its scores on each criterion."""
+    names = rater_names(filtered.measured_judge_rows)
     for rater, one in found.agreement.items():
         yield names[rater], one
         if rater in found.expected:
@@ -211,7 +213,8 @@ def _named_agreements(
 
 
 def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of the effect of the options' order on scores, one row for each judge and prompt."""
+    """Table of the effect of the options' order on scores, one row for each judge and prompt that
+    saw several orders; None without model judges."""
     caption = (
         f"Order of the score options on {filtered.name}. {ORDER_CAPTION} "
         f"{describe_items_and_filters(filtered)} 95 % intervals over items; n: answers judged in "
@@ -222,7 +225,8 @@ def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
 
 
 def criteria_order_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of the effect of the criteria's order in rubrics, one row for each judge and prompt."""
+    """Table of the effect of the criteria's order in rubrics, one row for each judge and prompt
+    that saw several orders; None without model judges."""
     caption = (
         f"Order of the criteria on {filtered.name}. Changed: % of answers whose overall score "
         "depends on the order of the criteria. Noise: % of scores that change when repeated in "

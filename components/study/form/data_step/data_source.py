@@ -1,4 +1,5 @@
-"""The source of the records in the Data step of the form: built-in, file, upload or Hub dataset."""
+"""The source of the records in the Data step of the form: built-in, file, upload, Hub dataset or
+recorded verdicts."""
 
 from __future__ import annotations
 

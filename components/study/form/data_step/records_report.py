@@ -23,7 +23,7 @@ from components.study.form.data_step.table_columns import (
 )
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
-from judges.planning.plan_checks import count_skipped, showings_for
+from judges.planning.plan_checks import count_skipped, showings_builder_for
 from studies.domain import REFERENCE, UNRELATED, Item
 from studies.errors import EvenhandError
 from studies.files.upload_names import original_name
@@ -178,8 +178,8 @@ def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
 
 
 def planned_orders(plan: Plan) -> int:
-    """Number of orders in which a comparison is judged, taken from the first item with a
-    comparison; 0 if there is none."""
+    """Number of orders in which a comparison is judged with the first prompt, taken from the first
+    item with a comparison; 0 if there is none."""
     found = (next(_iterate_presentations(plan, item), None) for item in plan.items)
     return next((one.orders for one in found if one), 0)
 
@@ -193,7 +193,7 @@ def _iterate_presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
     study = replace(study, contestants=tuple(name for name in names if name in answered))
     # An unrelated option is an answer to another item, so one more item is passed along.
     others = [one for one in plan.items[:2] if one is not item] if study.unrelated != "none" else []
-    shown = showings_for(plan.prompts[0])(study, [item, *others])
+    shown = showings_builder_for(plan.prompts[0])(study, [item, *others])
     yield from (one for one in shown if one.item is item)
 
 

@@ -101,7 +101,8 @@ def _format_yaml_value(value: Any) -> str:
 
 
 def sample_switch(preview: StudyPreview) -> Markup:
-    """HTML switch between all items, the first items of the file, and a seeded sample."""
+    """HTML switch between all items, the first items of the file, and a seeded sample; empty if no
+    records are loaded or they are too few to sample from."""
     if preview.records is None:
         return EMPTY
     total, kinds = len(preview.records.items), DATA.take.rule.options

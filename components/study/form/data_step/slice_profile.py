@@ -19,7 +19,8 @@ MAX_LISTED: Final = 20
 
 
 def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> Markup:
-    """HTML profile of the slice; with `whole`, of all loaded items."""
+    """HTML of the profile `found`, of the slice or, with `whole`, of all loaded items.
+    `slice_size` and `total`: numbers of items of the slice, and of all loaded items."""
     lines = ([found.instructions] if found.instructions else []) + list(found.answers)
     top = max((line.high for line in lines), default=1.0) or 1.0
     step = _tick_step(top)
@@ -48,8 +49,8 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
 
 
 def _length_bar(line: LengthSummary, top: float) -> tuple[str, list[float]]:
-    """Hover text of a row of text lengths, and the positions and widths of its marks in percent of
-    `top`."""
+    """Hover text of a row of text lengths, and its marks in percent of `top`: start and width of
+    the middle 80 %, start and width of the middle half, and the median."""
     low, high, lower, upper = line.low, line.high, line.lower_quartile, line.upper_quartile
     tip = (
         f"{line.name}: median {number(line.median)} words\n"
@@ -61,7 +62,7 @@ def _length_bar(line: LengthSummary, top: float) -> tuple[str, list[float]]:
 
 
 def _tick_step(top: float) -> float:
-    """Distance between ticks that divides the scale into at most five parts."""
+    """Distance between ticks that divides the scale from 0 to `top` into at most five parts."""
     unit = 1.0
     while top / unit > 50:
         unit *= 10

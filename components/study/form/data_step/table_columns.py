@@ -40,7 +40,8 @@ _MAX_ANSWERS: Final = 6
 
 
 def source_table(study: LenientStudy) -> SourceTable | None:
-    """Read the table of a study's source; None if the source is not a single table."""
+    """Read the table of a study's source; None if the source is not a single table, or cannot be
+    read."""
     if study.source.startswith("hub:") or study.source == "probe":
         return None
     try:
@@ -53,8 +54,9 @@ def source_table(study: LenientStudy) -> SourceTable | None:
         return None
 
 
-def column_names(table: SourceTable) -> list[str]:
-    """Names that can be mapped: the table's columns, and fields inside nested columns."""
+def list_mappable_names(table: SourceTable) -> list[str]:
+    """Names that can be mapped: the table's columns, then fields inside nested columns; the first
+    _MAX_COLUMNS of them."""
     return [*table.columns, *list_nested_paths(table)][:_MAX_COLUMNS]
 
 
@@ -89,7 +91,7 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 
 def mapping_form(preview: StudyPreview) -> Markup:
     """HTML menus for the meaning of each column; a guessed meaning is shown, but not used until it
-    is confirmed."""
+    is confirmed. Empty if the source needs no mapping."""
     table = table_needing_mapping(preview)
     if table is None:
         return EMPTY
@@ -98,7 +100,7 @@ def mapping_form(preview: StudyPreview) -> Markup:
     return html.mapping_form(
         [
             _describe_column(table, column, mapping.get(column, ""))
-            for column in column_names(table)
+            for column in list_mappable_names(table)
         ],
         saved=bool(study.raw(*DATA.mapping)),
         guess=guess_mapping(table.columns, table.rows),
@@ -110,7 +112,8 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 
 def _reply_formats(fields: set[str]) -> list[tuple[str, str]]:
-    """Choices of the format of verdicts in the table's replies; empty without replies."""
+    """Choices (value, text) of the format of verdicts in the table's replies; empty if `fields`,
+    the mapped fields, have no replies."""
     if "reply" not in fields:
         return []
     stated = {"winner", "winner_index", "score"} & fields
@@ -197,8 +200,9 @@ def has_roles(preview: StudyPreview) -> bool:
 
 
 def roles_html(preview: StudyPreview) -> Markup:
-    """HTML menus for the roles of the columns; empty for a known format, and for a table with one
-    answer or verdict per row."""
+    """HTML menus that assign a column to each role: question, answer of each model, known better
+    answer, label by people. Empty for a known format, and for a table with one answer or verdict
+    per row."""
     table = table_needing_mapping(preview)
     if table is None or not has_roles(preview):
         return EMPTY
@@ -214,7 +218,7 @@ def roles_html(preview: StudyPreview) -> Markup:
         ("Label by people", "human", False),
     ]  # fmt: skip
     menus = [(label, role, needed, columns.get(role, "")) for label, role, needed in roles]
-    names = [(name, name) for name in column_names(table)]
+    names = [(name, name) for name in list_mappable_names(table)]
     saved = bool(preview.lenient_study.raw(*DATA.mapping))
     return html.roles(menus, names, saved, mapping == guess_mapping(table.columns, table.rows))
 

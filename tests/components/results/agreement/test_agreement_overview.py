@@ -183,7 +183,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
         sheet.both(f"q{k}", "right", "xx").both(f"q{k}", "wrong", "yy")
     sheet.save(store, design={f"q{k}": "x" for k in range(8)})
     data = agreement(store, "known")
-    assert (data.raters.truth, data.raters.has_people) == ("design", False)
+    assert (data.raters.known_answer_source, data.raters.has_people) == ("design", False)
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     scene = FilteredStudy(store, "known")
     found = majority_panel.agreement_by_judge(scene)
@@ -217,7 +217,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
         f"{panel}_panel" for panel in panels
     }
     assert not panels & shown.keys()
-    needed = dict(agreement_tab.VIEW.missing(shown))
+    needed = dict(agreement_tab.VIEW.missing_panels(shown))
     assert says(needed[agreement_tab.MAJORITY.title], "votes of people")
 
 
@@ -289,6 +289,6 @@ def test_a_column_of_labels_by_people_is_counted_as_people(store, tmp_path, fiel
     title, lead = agreement_finding(data)
     if field == "human":
         assert says(title.replace("\u202f", " "), "agrees with people", "75 %")
-        assert data.raters.truth == "people"
+        assert data.raters.known_answer_source == "people"
     else:
-        assert says(lead, "`human`", "`gold`") and data.raters.truth == "design"
+        assert says(lead, "`human`", "`gold`") and data.raters.known_answer_source == "design"

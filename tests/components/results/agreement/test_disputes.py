@@ -83,8 +83,10 @@ def test_more_than_half_of_the_judges_must_be_against(
     assert disputes._is_dispute_of_kind(one, kind) is listed
 
 
-def kinds(people: bool, truth: str, judges: int) -> list[str]:
-    stub: Any = SimpleNamespace(has_people=people, truth=truth, filtered_rater_names=range(judges))
+def kinds(people: bool, source: str, judges: int) -> list[str]:
+    stub: Any = SimpleNamespace(
+        has_people=people, known_answer_source=source, filtered_rater_names=range(judges)
+    )
     return disputes.dispute_kinds(stub)
 
 
@@ -100,7 +102,7 @@ def test_a_known_winner_is_the_model_at_the_better_place() -> None:
     firsts = pd.DataFrame(
         {
             "shown": pd.Categorical([disputes.SEP.join(one) for one in ("xy", "yx", "yx", "xy")]),
-            "truth": [0, 0, TIE, NO_PICK],
+            "known_answer": [0, 0, TIE, NO_PICK],
             "options": 2,
         }
     )

@@ -28,7 +28,7 @@ from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 SAID = {
@@ -67,16 +67,11 @@ def shown(scene: FilteredStudy) -> str:
     return show_verification(load_verification(load_agreement(scene)))
 
 
-def words(html: str) -> str:
-    """What is read: tags out, spaces joined."""
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
-
-
 def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
     scene = study_of(store)
     one = load_verification(load_agreement(scene))
     assert says(verification_subtitle(one), "20 verifications", "12 answers", "2")
-    text = words(shown(scene))
+    text = text_of(shown(scene))
     # x: q0 q1 yes, q2 no, q3 one of two: 5 of 8. y: q2, q3 yes: 4 of 8. The reference: 4 of 4.
     assert re.search(r"the reference Verified 4 Follow the instruction, % 100 ", text)
     assert re.search(r" x Verified 8 Follow the instruction, % 62 ", text)  # 62.5
@@ -142,7 +137,7 @@ def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: St
 
     assert says(heading_now(), "20 verifications", "12 answers", "2")
     at = open_vote_session(store, "s", voter_id("cat"), "verify")
-    ballot = at.next()
+    ballot = at.next_ballot()
     assert ballot is not None
     at.check(ballot.position, ballot.done, AnswerCheck("", "", True))
     assert says(heading_now(), "21 verifications", "12 answers", "3")
@@ -157,7 +152,7 @@ def test_filters_leave_what_they_leave(store: Store) -> None:
     assert verification_subtitle(
         load_verification(load_agreement(study_of(store, "d", contestants=("x", "y"))))
     ).startswith("16 ")
-    only = words(shown(study_of(store, "e", judge="good")))
+    only = text_of(shown(study_of(store, "e", judge="good")))
     assert "good" in only and "first" not in only.split("Where")[0].split("Judge (%")[1]
 
 
@@ -184,7 +179,7 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
     scene = FilteredStudy(store, "s")
     assert not load_verification(load_agreement(scene)).has_checks
     at = open_vote_session(store, "s", voter_id("ann"), "verify")
-    ballot = at.next()
+    ballot = at.next_ballot()
     assert ballot is not None
     at.check(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
     assert says(
@@ -193,7 +188,7 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
         "1",
         "1 person",
     )
-    text = words(shown(scene))
+    text = text_of(shown(scene))
     assert says(text, "No answer", "verified", "people") and says(text, "No judge", "compared")
 
 

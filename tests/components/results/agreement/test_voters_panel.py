@@ -67,7 +67,7 @@ def cast(store: Store, who: str, say, name: str = "s", seconds: float = 9.0) -> 
         open_vote_session(store, name, voter_id(who), "pair"), clock=lambda: float(next(ticks))
     )
     n = 0
-    while (ballot := at.next()) is not None:
+    while (ballot := at.next_ballot()) is not None:
         at.vote(ballot.position, ballot.done, Verdict(say(ballot)))
         n += 1
     return n

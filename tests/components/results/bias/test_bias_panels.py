@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, machine_rows, row_names
+from components.filtering.filters import Filter, machine_rows, rater_names
 from components.html.format import join_names
 from components.results.bias import panels as bias_view
 from components.results.bias import sentences
@@ -210,9 +210,9 @@ def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
         assert kept.calls == plain.calls
         assert kept.items == plain.items
         for measure in ("consistency", "entropy", "first_share", "accuracy", "fairness"):
-            for row, estimate in plain.each(measure).items():
-                assert kept.each(measure)[row].value == pytest.approx(estimate.value)
-                assert kept.each(measure)[row].low == pytest.approx(estimate.low)
+            for row, estimate in plain.by_rater(measure).items():
+                assert kept.by_rater(measure)[row].value == pytest.approx(estimate.value)
+                assert kept.by_rater(measure)[row].low == pytest.approx(estimate.low)
         assert bias_finding(kept) == bias_finding(plain)
         assert load_bias(scene) is kept  # worked out once for this version of the study
 
@@ -281,7 +281,7 @@ def test_failures_are_counted_and_can_be_opened(judged):
 
 
 def test_rows_are_named_by_what_differs(judged):
-    assert set(row_names(judged.frame(NAME)).values()) == {"always first", "fair"}
+    assert set(rater_names(judged.frame(NAME)).values()) == {"always first", "fair"}
     assert flip_leans(bias_from_frame(judged.frame(NAME)))[0].name == "fair"  # steadiest first
 
 

@@ -85,6 +85,16 @@ def test_every_position_has_its_label():
         assert texts.count(name) == 2
 
 
+def test_a_click_on_a_bar_opens_the_verdicts_for_its_position():
+    share = Estimate(0.5, 0.4, 0.6, 40, 20)
+    rows = [SlotRow("a, p", [share] * 3, select={"judge": "a", "prompt": "p"})]
+    both = [*rows, SlotRow("b", [share] * 3)]
+    (one,) = [bars for bars in slot_histogram_figure(rows)["data"] if "customdata" in bars]
+    assert one["customdata"] == [{"judge": "a", "prompt": "p", "slot": k} for k in range(3)]
+    several = [bars["customdata"] for bars in slot_histogram_figure(both)["data"]]
+    assert several[2] == [{"judge": "a", "prompt": "p", "slot": 2}, {"judge": "b", "slot": 2}]
+
+
 def test_a_significant_test_is_named_also_inside_the_band():
     """The headline rests on the same test: it must not stand above “within chance”."""
     inside = Evenness(entropy=0.993, band_low=0.991, p=0.016, top_slot=0, top_share=0.3)

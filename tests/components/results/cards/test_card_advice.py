@@ -11,11 +11,14 @@ from components.results.bias.computed import load_bias
 from components.results.bias.panels import default_kpis_html
 from components.results.bias.sentences import bias_finding
 from components.results.cards.measure_table import card_measures
+from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import CardSentence, card_sentences
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.remedies.remedy_study import build_remedy_study
+from studies.frames.arrangement import Arrangement
 from tests.metrics.frames import build, pair
+from tests.metrics.labels.test_point_measures import frame_of
 from tests.metrics.position.test_accuracy_lead import judges_with_ties
 from tests.page_words import says
 
@@ -69,7 +72,7 @@ def test_advice_is_that_of_the_remedies():
     study = build_remedy_study(frame)
     for name, card in cards_of(frame).items():
         assert card.facts["lean_p"] < 0.05
-        advice = study.advice(study.index(name))
+        advice = study.advice(study.rater_index(name))
         told = sentences_of(card)[2]
         assert told.text == advice.sentence
         assert told.rule == ("remedy" if advice.chosen else "no remedy")
@@ -109,3 +112,18 @@ def test_most_repeats_with_a_memory_are_found():
     assert rules_said(0.6, 120, 40).count("order") <= 2
     independent = rules_said(0.0, 60, 40)
     assert independent.count("order") + independent.count("memory") <= 5
+
+
+def test_a_label_counts_once_however_often_its_answer_is_judged():
+    """20 answers, each scored by both arrangements of the scale and once more as a noise-floor
+    repeat; one label has no usable verdict, one answer no label."""
+    up, down = (Arrangement(one) for one in (("1", "2", "3", "4"), ("4", "3", "2", "1")))
+    rows = [
+        (f"q{k}", "m", one, None if k == 20 else [float(1 + k % 4)], noise)
+        for k in range(22)
+        for one, noise in ((up, False), (down, False), (down, True))
+    ]
+    card = PointCard(frame_of(rows, {f"q{k}": float(1 + k % 4) for k in range(21)}))
+    assert card._label_count == 20
+    assert says(card._advice, "Label more", "20 labels")
+    assert PointCard(frame_of(rows))._label_count == 0

@@ -51,7 +51,7 @@ def test_a_difference_is_left_minus_right_with_both_values(scene):
     lines = {
         one.name: line
         for one, line in known_differences(
-            pair_with_filtered_side(scene, "", "").family("Behaviour")
+            pair_with_filtered_side(scene, "", "").family_contrasts("Behaviour")
         )
     }
     got = lines["Consistency"]
@@ -69,13 +69,13 @@ def test_turned_round_every_difference_turns(scene):
     there = {
         one.name: line
         for one, line in known_differences(
-            pair_with_filtered_side(scene, "", "").family("Position")
+            pair_with_filtered_side(scene, "", "").family_contrasts("Position")
         )
     }
     back = {
         o.name: c
         for o, c in known_differences(
-            pair_with_filtered_side(scene, "shaky", "steady").family("Position")
+            pair_with_filtered_side(scene, "shaky", "steady").family_contrasts("Position")
         )
     }
     assert there.keys() == back.keys()
@@ -104,7 +104,7 @@ def test_the_same_items_only(store):
         sheet.both(f"q{k}", "steady", "xx").both(f"q{k + 5}", "shaky", "xy" if k < 3 else "xx")
     sheet.save(store)
     pair = pair_with_filtered_side(FilteredStudy(store, "half"), "steady", "shaky")
-    (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
+    (line,) = [line for one, line in pair.family_contrasts("Behaviour") if one is CONSISTENCY]
     assert pair.common_count == 5
     assert (line.left_value, line.right_value) == (1.0, pytest.approx(0.4))
     # The table has each judge's consistency on all its items, as every other view: 7 of 10.
@@ -132,7 +132,7 @@ def test_items_that_differ_most_come_first_with_their_counts(scene):
 
 
 def test_win_rates_are_a_family_of_the_contestants(scene):
-    lines = known_differences(pair_with_filtered_side(scene, "", "").family("Win rates"))
+    lines = known_differences(pair_with_filtered_side(scene, "", "").family_contrasts("Win rates"))
     # steady gives x everything; shaky 30 of 40.
     assert {one.name: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
     assert says(
@@ -146,7 +146,7 @@ def test_win_rates_are_a_family_of_the_contestants(scene):
 def test_people_are_the_yardstick_where_there_are_any(store):
     six_items().save(store)
     pair = pair_with_filtered_side(FilteredStudy(store, "voted"), "good", "first")
-    lines = {one.name: line for one, line in known_differences(pair.family("Quality"))}
+    lines = {one.name: line for one, line in known_differences(pair.family_contrasts("Quality"))}
     # On the five pairs with a majority, all calls of `good` are right and half of those of `first`.
     assert lines[AGREEMENT.name].raw.value == pytest.approx(1 - 1 / 2)
 
@@ -172,7 +172,7 @@ def test_images_against_a_description_are_two_studies(store):
     known = sides.sides_in_other_studies(FilteredStudy(store, "context"))
     assert list(known) == ["j, images (images)"]
     pair = pair_with_filtered_side(FilteredStudy(store, "context"), "j", "j, images (images)")
-    (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
+    (line,) = [line for one, line in pair.family_contrasts("Behaviour") if one is CONSISTENCY]
     assert line.raw.value == -1.0
 
 

@@ -24,9 +24,9 @@ def difference(left: float, right: float, left_n: int = 2, right_n: int = 2) -> 
 
 def test_a_gap_is_a_difference_of_means_and_whole_sums_of_equal_size_are_counts() -> None:
     assert difference(2, 1).gap == 0.5 and difference(1, 2, 2, 4).gap == 0.0
-    assert difference(2, 1).whole and difference(0, 0).whole
-    assert not difference(1.5, 1).whole and not difference(1, 0.5).whole
-    assert not difference(1, 1, 2, 3).whole
+    assert difference(2, 1).has_whole_counts and difference(0, 0).has_whole_counts
+    assert not difference(1.5, 1).has_whole_counts and not difference(1, 0.5).has_whole_counts
+    assert not difference(1, 1, 2, 3).has_whole_counts
 
 
 def test_equal_small_numbers_of_values_are_drawn_as_counts() -> None:

@@ -58,7 +58,7 @@ def test_the_table_of_judges_has_the_flips_by_direction_and_leads_to_the_cards(j
 def test_the_way_on_is_a_remedy_if_the_better_answers_are_known(judged, store):
     name = six_items("Voted").save(store)
     assert 'data-view="Remedies"' in summary_tab.draw_advice(FilteredStudy(store, name))
-    known = FilteredStudy(judged, NAME).measured_judge_rows["truth"] >= 0
+    known = FilteredStudy(judged, NAME).measured_judge_rows["known_answer"] >= 0
     assert (summary_tab.draw_advice(FilteredStudy(judged, NAME)) is None) == (not known.any())
 
 

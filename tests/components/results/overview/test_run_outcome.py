@@ -72,7 +72,7 @@ def test_without_repeats_nothing_is_said_about_chance(store, tmp_path):
 def test_remedies_are_offered_only_where_the_better_answer_is_known(judged, store):
     voted = steps(store, six_items("Voted").save(store))
     assert voted["Remedies"]["data-view"] in VIEWS and "Vote" not in voted
-    known = (FilteredStudy(judged, NAME).measured_judge_rows["truth"] >= 0).any()
+    known = (FilteredStudy(judged, NAME).measured_judge_rows["known_answer"] >= 0).any()
     assert ("Remedies" in steps(judged, NAME)) == known
     assert ("Vote" in steps(judged, NAME)) != known
 
@@ -98,7 +98,7 @@ def test_one_judge_has_its_p_value_and_several_are_counted():
 
 def bias(**measures: Estimate):
     known = {"noise_floor": Estimate(None), "order_effect": Estimate(None), **measures}
-    return SimpleNamespace(whole=lambda name: known[name])
+    return SimpleNamespace(overall=lambda name: known[name])
 
 
 def test_the_precision_of_flips_is_half_the_width_of_their_interval():

@@ -22,7 +22,7 @@ from components.results.pass_fail.panels import (
     ERRORS,
     MAX_ROWS,
     describe_box_sizes,
-    differs,
+    is_significant_shift,
     option_order_panel,
 )
 from components.results.view_drawing import VIEWS, offered_views, render_panels
@@ -174,10 +174,10 @@ def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> 
 
 def test_a_shift_is_marked_only_if_it_holds_for_all_groups_together() -> None:
     clear = Estimate(0.2, 0.1, 0.3, 40, 40)
-    assert differs(clear, 1) and differs(clear, 10)
+    assert is_significant_shift(clear, 1) and is_significant_shift(clear, 10)
     edge = Estimate(0.1, 0.01, 0.19, 40, 40)
-    assert differs(edge, 1) and not differs(edge, 10)
-    assert not differs(Estimate(0.1), 1)
+    assert is_significant_shift(edge, 1) and not is_significant_shift(edge, 10)
+    assert not is_significant_shift(Estimate(0.1), 1)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,11 @@ def test_the_tables_of_grade_score_contradict_themselves_as_often_as_counted_by_
     found = paper_tables.count_grade_caveats()
     assert (found.cells, found.above_parts, found.above_both) == (80, 15, 7)
     (model, prompt, added), worst = found.worst
-    assert (paper_tables.short_model(model), prompt, added) == ("gpt-4", "grade-debias", 0)
+    assert (paper_tables.model_name_without_date(model), prompt, added) == (
+        "gpt-4",
+        "grade-debias",
+        0,
+    )
     assert worst.max_grade == pytest.approx(0.7100, abs=5e-5)
     # The same tables: the option raises the grade in 31 of 40 cells and lowers the choice in 23.
     assert (found.pairs, found.grade_rises, found.choice_falls) == (40, 31, 23)

@@ -169,5 +169,5 @@ def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> Non
 
 
 def test_the_hold_out_was_looked_at_once_there_is_advice():
-    looked: Any = ImproveCard.looked.fget
+    looked: Any = ImproveCard.has_result.fget
     assert looked(SimpleNamespace(advice=object())) and not looked(SimpleNamespace(advice=None))

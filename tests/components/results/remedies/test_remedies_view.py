@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, Canvas
-from components.filtering.filtered_study import FilteredStudy, rule_clause
+from components.filtering.filtered_study import FilteredStudy, counting_rule_clause
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
@@ -24,11 +24,11 @@ from components.results.remedies import tab
 from components.results.remedies.charts_svg import (
     RADIUS,
     Box,
+    box_around,
     frontier_chart,
     place_marks,
     place_name,
     risk_chart,
-    square,
 )
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.panels import (
@@ -158,7 +158,7 @@ def test_no_mark_covers_another_and_none_leaves_the_drawing(narrow):
     placed = place_marks(wanted, [True] + [False] * 8, canvas)
     assert placed[0] == wanted[0]
     for one, other in combinations(placed, 2):
-        assert not square(one).overlaps(square(other))
+        assert not box_around(one).overlaps(box_around(other))
     assert all(LEFT <= x <= 340 - RADIUS for x, _ in placed)
 
 
@@ -184,7 +184,7 @@ def test_an_applied_rule_is_followed_and_named(prd):
     view = shown(prd, "gpt-4")
     assert prd.version("prd") != before
     assert view.rule[0] == "majority"
-    assert rule_clause(view) == "; a win in one order and a tie in the other is a win"
+    assert counting_rule_clause(view) == "; a win in one order and a tie in the other is a win"
     assert says(methods_paragraph(view), "both orders", "or", "one order")
     assert "In use" in recommendation_panel(load_remedies(view))
     prd.set_combine("prd", "single")
@@ -215,7 +215,7 @@ def test_a_jury_is_applied_and_named(prd):
     prd.set_combine("prd", rule)
     everyone, alone = FilteredStudy(prd, "prd"), shown(prd, "gpt-4")
     assert everyone.rule[0] == rule
-    assert rule_clause(everyone) == (
+    assert counting_rule_clause(everyone) == (
         "; two judges, both orders (gpt-4 and gpt-3.5-turbo; four verdicts added up)"
     )
     assert says(methods_paragraph(everyone), "four", "added up")
@@ -313,7 +313,7 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     lines = {line.rule.id: line for line in results.table}
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
     assert results.advice.chosen.rule.id in ("graded", "calibrated")
-    points, caption = results.curve
+    points, caption = results.risk_curve
     assert len(points) > 10 and says(caption, "mean score", "margin")
 
 
@@ -363,7 +363,7 @@ def test_without_a_price_the_budget_is_counted_in_calls(prd):
 def test_a_local_judge_can_judge_any_number(simulated):
     store = simulated
     results = load_remedies(FilteredStudy(store, "one judge"))
-    assert results.plan is not None and results.plan.steps[0].cost == 0
+    assert results.budget_plan is not None and results.budget_plan.steps[0].cost == 0
     assert says(budget_html(results, 40.0), "any number")
 
 

@@ -42,7 +42,7 @@ def read_lines(path: Path) -> Rows:
 def change_lines(path: Path, change: Callable[[Rows], object]) -> None:
     rows = read_lines(path)
     change(rows)
-    record_tree.write_zipped(path, rows)
+    record_tree.write_gzipped_lines(path, rows)
 
 
 def change_text(path: Path, old: str, new: str) -> None:

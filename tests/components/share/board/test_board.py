@@ -18,7 +18,7 @@ from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
 from components.share.board import board_files, record_tree
 from components.share.board.board_rows import add_places, study_rows
-from components.share.board.check_records import check_arrangement, check_study
+from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import BoardError, StudyRecords
 from metrics.catalogue.records import RECORDS, rater_profile
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
@@ -76,7 +76,7 @@ def rewrite(board: Path, change: Callable[[list[dict[str, Any]]], object], name:
     """Change the lines of a record file, and write the manifest anew, as a forger would."""
     rows = read_log(board, name)
     change(rows)
-    record_tree.write_zipped(board / name, rows)
+    record_tree.write_gzipped_lines(board / name, rows)
     record_tree.write_manifest(board)
 
 
@@ -370,10 +370,10 @@ def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
     assert rows["two"]["numbers"]["consistency"]["value"] == 0.0
     assert rows["two"]["numbers"]["first_share"]["value"] == 1.0
     with pytest.raises(BoardError, match="order is missing"):
-        check_arrangement(imported(orders=1))
+        check_record_structure(imported(orders=1))
     twice = replace(records, judgements=(*records.judgements, records.judgements[0]))
     with pytest.raises(BoardError, match="duplicate of line 1"):
-        check_arrangement(twice)
+        check_record_structure(twice)
 
 
 def test_places_are_the_ranges_that_intervals_allow() -> None:

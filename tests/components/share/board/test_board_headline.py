@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.share.board.board_page import headline
+from components.share.board.board_page import board_headline
 from tests.page_words import says
 
 COLUMNS = [{"key": "longer", "name": "Longer"}, {"key": "accuracy", "name": "Accuracy"}]
@@ -46,11 +46,11 @@ def board(*rows: dict[str, Any], **sizes: int) -> dict[str, Any]:
     ],
 )
 def test_the_title_names_at_most_two_rows(rows: list[dict[str, Any]], title: str) -> None:
-    assert headline(board(*rows))[0] == title
+    assert board_headline(board(*rows))[0] == title
 
 
 def test_rows_that_may_all_be_first_are_not_ranked() -> None:
-    title, _ = headline(board(row("a", [1, 2]), row("b", [1, 2])))
+    title, _ = board_headline(board(row("a", [1, 2]), row("b", [1, 2])))
     assert "a" not in title.split() and "2 rows" in title
 
 
@@ -59,10 +59,10 @@ def test_the_largest_set_decides_and_others_are_counted() -> None:
         row("few", [1, 1], among="small"), row("few", [2, 2], among="small"),
         row("most", [1, 1], among="large"),
     ]  # fmt: skip
-    title, lead = headline(board(*rows, small=5, large=40))
+    title, lead = board_headline(board(*rows, small=5, large=40))
     assert title.startswith("most is first")
     assert says(lead, "40 items", "source of large", "400 comparisons", "1 other set")
-    assert "other" not in headline(board(row("a", [1, 1])))[1]
+    assert "other" not in board_headline(board(row("a", [1, 1])))[1]
 
 
 def test_among_sets_of_equal_size_that_with_more_rows_decides() -> None:
@@ -71,8 +71,8 @@ def test_among_sets_of_equal_size_that_with_more_rows_decides() -> None:
         row("won", [1, 1], among="b"),
         row("lost", [2, 2], among="b"),
     ]
-    assert headline(board(*rows, a=9, b=9))[0].startswith("won is first")
+    assert board_headline(board(*rows, a=9, b=9))[0].startswith("won is first")
 
 
 def test_a_board_without_places_has_its_title() -> None:
-    assert headline(board(row("a", None), row("b", None))) == ("Judges", "2 rows")
+    assert board_headline(board(row("a", None), row("b", None))) == ("Judges", "2 rows")

@@ -113,7 +113,7 @@ def test_a_judge_that_was_called_shows_the_model_it_requested() -> None:
 def test_a_verdict_lacks_its_reply_if_tokens_or_the_reader_are_missing(
     one: Judgement, lacks: bool
 ) -> None:
-    assert board_rows._lacks_reply(one) is lacks
+    assert board_rows._cannot_be_read_again(one) is lacks
 
 
 def test_people_and_verdicts_on_single_answers_have_no_row() -> None:
@@ -167,8 +167,8 @@ def test_each_verdict_has_its_line_models_choice_truth_and_flip() -> None:
         record("b", "zx", "tie"), record("c", "xy", None, status="unreadable"),
         record("c", "yx", 1, noise=True), record("d", "yx", 1),
     ]  # fmt: skip
-    truth = np.array([9, 0, 1, TIE, NO_PICK, 0, 1, 1])
-    found = board_rows._verdict_rows(mine, [1, 2, 3, 4, 5, 6, 7], truth)
+    known_answer = np.array([9, 0, 1, TIE, NO_PICK, 0, 1, 1])
+    found = board_rows._verdict_rows(mine, [1, 2, 3, 4, 5, 6, 7], known_answer)
     assert found["models"] == ["x", "y", "z"]
     assert found["rows"] == [
         [2, "a", [0, 1], 0, 1, 1, 0],

@@ -14,11 +14,11 @@ from components.study.collect.save_collected import (
     captionable_items,
     existing_caption,
     image_choices,
+    item_to_caption_html,
     load_collect_target,
     save_caption,
     save_item,
-    show_item,
-    use_version,
+    set_data_version,
     version_choices,
 )
 from components.study.collect_tab import (
@@ -122,9 +122,11 @@ def test_the_form_offers_every_version_there_is(folder):
         assert version_choices(load_collect_target(text, folder), folder) == wanted
     *_, version = show_choices(load_collect_target(two, folder), folder)
     assert (version.visible, version.value) == (True, "uploads/items.v3.jsonl")
-    assert source(use_version(two, folder, "uploads/items.v2.jsonl")) == "uploads/items.v2.jsonl"
+    assert (
+        source(set_data_version(two, folder, "uploads/items.v2.jsonl")) == "uploads/items.v2.jsonl"
+    )
     # A path that is not a version of this data is ignored.
-    assert use_version(two, folder, "/etc/passwd") == two
+    assert set_data_version(two, folder, "/etc/passwd") == two
     built_in = save_item(START_YAML, folder, NewItem("Who is that?"), False).text
     assert [
         name for name, _ in version_choices(load_collect_target(START_YAML, folder), folder)
@@ -187,8 +189,10 @@ def test_nothing_chosen_is_said(folder):
     assert says(
         save_caption(TEXT, folder, None, "A cat.", WHOLE_ITEM, "").notice_html, "No item", "chosen"
     )
-    assert show_item(load_collect_target(TEXT, folder), None) == ""
-    assert "no image" in show_item(load_collect_target(TEXT, folder), Item("q", "why?", {"m": ""}))
+    assert item_to_caption_html(load_collect_target(TEXT, folder), None) == ""
+    assert "no image" in item_to_caption_html(
+        load_collect_target(TEXT, folder), Item("q", "why?", {"m": ""})
+    )
     assert existing_caption(None, WHOLE_ITEM) == "" and image_choices(None) == []
 
 

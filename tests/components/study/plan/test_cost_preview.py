@@ -110,17 +110,17 @@ def answer_some(plan, store, wanted: int) -> None:
 def test_calls_that_are_stored_are_neither_counted_nor_priced_again(store):
     plan = plan_from_text(ENDPOINT, HERE)
     before = forecast_by_judge(plan, store)
-    assert (before.stored, before.new) == (0, before.asks)
+    assert (before.stored, before.new_asks) == (0, before.asks)
     save_plan(plan, store)
     answer_some(plan, store, 9)
     numbers = forecast_by_judge(plan, store)
-    assert (numbers.stored, numbers.new, numbers.asks) == (9, before.asks - 9, before.asks)
+    assert (numbers.stored, numbers.new_asks, numbers.asks) == (9, before.asks - 9, before.asks)
     assert 0 < numbers.dollars < before.dollars
-    assert run_button_text(numbers).startswith(f"Run {numbers.new} new calls (9 stored), $")
+    assert run_button_text(numbers).startswith(f"Run {numbers.new_asks} new calls (9 stored), $")
     other = plan_from_text(ENDPOINT.replace("name:", "name: another", 1), HERE)
     assert forecast_by_judge(other, store).stored == 9  # replies are shared between studies
     answer_some(plan, store, before.asks)
-    assert forecast_by_judge(plan, store).new == 0
+    assert forecast_by_judge(plan, store).new_asks == 0
 
 
 def test_a_tryout_asks_one_comparison_of_each_judge_and_prompt():

@@ -12,7 +12,7 @@ from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import HUB_URL
 from components.study.form.judges import judge_drawer, models_key
-from components.study.form.more_settings import allow_key, more_settings
+from components.study.form.more_settings import more_settings, store_key_consent
 from components.study.form_html import render_judges_and_prompts, render_notices, render_records
 from components.study.jobs import (
     describe_images,
@@ -30,7 +30,7 @@ from components.study.plan.study_preview import build_preview
 from judges.engine.engine import Engine
 from judges.security.key_consents import (
     NO_CONSENTS,
-    Pair,
+    KeyDestination,
     TypedKey,
     origin_of,
     parse_typed_keys,
@@ -108,8 +108,8 @@ def test_a_study_that_sends_a_variable_to_a_new_host_asks_with_a_button(tmp_path
     asked = render_notices(build_preview(text, tmp_path), FormState())
     assert says(asked, "wants", "send $OPENAI_API_KEY", "http://127.0.0.1:9")
     assert "allow key" in asked
-    pair = Pair("OPENAI_API_KEY", "http://127.0.0.1:9")
-    assert allow_key(user_consents(), pair) == ""
+    pair = KeyDestination("OPENAI_API_KEY", "http://127.0.0.1:9")
+    assert store_key_consent(user_consents(), pair) == ""
     assert "wants to send" not in render_notices(build_preview(text, tmp_path), FormState())
 
 

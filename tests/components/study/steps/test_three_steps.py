@@ -12,10 +12,12 @@ from components.inspect.explanation import human_verdict_text
 from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.form import form_rows
 from components.study.form.data_step.data_source import source_card
 from components.study.form.data_step.records_report import comparisons_html, planned_orders
 from components.study.form.data_step.slice_form import sample_switch
 from components.study.form.data_step.table_columns import missing_roles, roles_html
+from components.study.form.form_rows import judge_form
 from components.study.form.judges import judge_cards
 from components.study.form.more_settings import settings_text
 from components.study.form_changes import apply_changes
@@ -303,7 +305,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
     plan = run_text(store, put_value(text, ("judges",), [judge]))
     bias = bias_from_frame(store.frame("My study"))
     assert bias.accuracy_by_chance == 0.5  # precise and padded are right, flawed and offtopic wrong
-    assert 0.7 < bias.whole("accuracy").value < 0.95
+    assert 0.7 < bias.overall("accuracy").value < 0.95
     item = plan.items[0]
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
     assert says(said, "By design", "precise and padded", "equally good", "is right")
@@ -316,3 +318,19 @@ def test_each_column_to_choose_is_a_reason_of_its_own(tmp_path):
     reasons = find_blockers(look)
     assert len(reasons) == len(missing_roles(look)) == 2
     assert all(one.step == 1 and one.goto for one in reasons)
+
+
+def test_a_study_file_with_words_for_numbers_still_opens():
+    """Each is an error of the plan; the form shows the file as it is."""
+    for entry in (
+        {"name": "x", "model": "m", "base_url": "http://h/v1", "price": {"input": "cheap"}},
+        {"name": "x", "model": "m", "base_url": "http://h/v1", "price": {"input": [1]}},
+        {"name": "x", "simulated": True, "accuracy": "high"},
+        {"name": "x", "simulated": True, "slot_weights": "abc"},
+        {"name": "x", "simulated": True, "slot_weights": [1, "b"]},
+    ):
+        text = put_value(START_YAML, ("judges",), [entry])
+        assert "x" in judge_cards(read_lenient_study(text, HERE), {})
+        form = str(judge_form(entry, "judge.0", "x"))
+        assert "abc" in form or entry.get("slot_weights") != "abc"
+    assert form_rows._list_text([1, 0.5, "b"]) == "1, 0.5, b" and form_rows._list_text(None) == ""

@@ -182,7 +182,7 @@ def test_another_process_continues_with_the_same_values():
     for pace in (RateEstimate(), refused_at_start(2.0, wait=3.0)):
         accept(pace, 7)
         copy = RateEstimate()
-        copy.load(pace.values())
+        copy.set_values(pace.values())
         assert vars(copy) == vars(pace)
         assert all(isinstance(value, float) for value in pace.values())
     assert math.isnan(RateEstimate().values()[0])
