@@ -209,7 +209,7 @@ def test_a_reply_without_verdict_shows_its_status_instead():
     ("text", "end"),
     [
         ("short one", "short one"),
-        ("one two three", "\u2026 three"),
+        ("one two three", "\u2026 two three"),
         ("\u4e00" * 20, "\u2026 " + "\u4e00" * 10),
     ],
     ids=["whole", "at a space", "without spaces"],

@@ -131,7 +131,7 @@ def test_factuality_goes_by_what_an_item_has(tmp_path: Path) -> None:
     items = [task("truth", ground_truth="red"), task("plain"), task("none", criteria=subjective)]
     plan = planned(tmp_path, items, "creation-mmbench")
     assert prompts_by_item(plan) == {
-        "known_answer": {"creation-subjective", "creation-factuality-truth"},
+        "truth": {"creation-subjective", "creation-factuality-truth"},
         "plain": {"creation-subjective", "creation-factuality"},
         "none": {"creation-subjective"},
     }

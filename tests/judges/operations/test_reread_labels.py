@@ -177,7 +177,9 @@ def test_an_extraction_without_its_log_probabilities_keeps_its_verdict(
     }
 
     def request(name: str, by_probabilities: bool) -> Any:
-        return SimpleNamespace(by_probabilities=by_probabilities, read=lambda *_: outcomes[name])
+        return SimpleNamespace(
+            by_probabilities=by_probabilities, parse_reply=lambda *_: outcomes[name]
+        )
 
     judgement = Judgement(judgement_ask(), "extracted", verdict=Verdict(0), reply="a")
     store: Any = SimpleNamespace(extraction_of=lambda _: ("e", "B", "stop", top))

@@ -73,9 +73,11 @@ def test_every_cell_is_what_the_measure_says_of_its_rows(frame):
 
 
 def uneven(frame):
-    """The same with judge b asked in one order only, and q1 of prompt p in no known order."""
+    """The same with judge b asked in one order only, and q1 of judge a, prompt p, in no known
+    order."""
     orders = frame["orders"].mask(frame["judge"] == "b", 1)
-    orders = orders.mask((frame["item"] == "q1") & (frame["prompt"] == "p"), 0)
+    first = (frame["item"] == "q1") & (frame["prompt"] == "p") & (frame["judge"] == "a")
+    orders = orders.mask(first, 0)
     keep = (frame["judge"] != "b") | ~frame.duplicated(["item", "judge", "prompt", "comparison"])
     return frame.assign(orders=orders.astype(frame["orders"].dtype))[keep]
 

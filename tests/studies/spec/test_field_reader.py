@@ -62,9 +62,9 @@ def test_a_value_of_another_kind_is_named_in_the_error(read: str, value: object)
 
 def test_numbers_have_bounds_and_yes_is_no_number() -> None:
     assert FieldReader({"one": 1}, "file").whole_number("one", 0, 0, 1) == 1
-    assert "a whole number 2-3" in told({"one": 1}, "whole", "one", 0, 2, 3)
-    assert "found True" in told({"yes": True}, "whole", "yes", 0)
-    assert "found '1'" in told({"text": "1"}, "whole", "text", 0)
+    assert "a whole number 2-3" in told({"one": 1}, "whole_number", "one", 0, 2, 3)
+    assert "found True" in told({"yes": True}, "whole_number", "yes", 0)
+    assert "found '1'" in told({"text": "1"}, "whole_number", "text", 0)
 
 
 @given(anything)

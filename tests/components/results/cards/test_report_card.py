@@ -36,7 +36,7 @@ def test_the_preferred_position_is_that_of_more_flips_or_of_the_choice_model(
 ) -> None:
     first, second = flips
     card = stub(
-        pairs=pairs,
+        compares_pairs=pairs,
         flips={"toward_first": first, "toward_second": second},
         position_term=(None, None, None, "third"),
     )
@@ -94,7 +94,9 @@ def test_the_lead_of_pairs_is_right_minus_wrong_and_of_options_accuracy_minus_ch
     lead = Estimate(0.1, 0.05, 0.2)
 
     def said(pairs: bool, one: Estimate = lead) -> str:
-        card = stub(pairs=pairs, accuracy_lead=one, _widen_for_all_cards=lambda given: given)
+        card = stub(
+            compares_pairs=pairs, accuracy_lead=one, _widen_for_all_cards=lambda given: given
+        )
         return str(ReportCard._accuracy_lead_text(card))
 
     assert "wrong +20.0" in said(True) and "10.0" in said(True) and "40.0" in said(True)
@@ -146,7 +148,7 @@ def test_the_larger_end_of_an_interval_is_its_reach() -> None:
 def test_a_card_says_in_how_many_orders_answers_were_shown(
     orders: int, pairs: bool, text: str
 ) -> None:
-    assert card_html._orders_text(stub(facts={"orders": orders}, pairs=pairs)) == text
+    assert card_html._orders_text(stub(facts={"orders": orders}, compares_pairs=pairs)) == text
 
 
 def categories(**found: Estimate) -> str:

@@ -321,14 +321,16 @@ def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
     known = load_remedies(shown(prd, "gpt-4"))
     prices = {cell: 0.021 if cell[0] == "gpt-4" else 0.001 for cell in known.study.raters}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
-    assert view.plan is not None and view.plan.currency == "dollars"
-    assert [step.cost for step in view.plan.steps] == sorted(s.cost for s in view.plan.steps)
+    assert view.budget_plan is not None and view.budget_plan.currency == "dollars"
+    assert [step.cost for step in view.budget_plan.steps] == sorted(
+        s.cost for s in view.budget_plan.steps
+    )
     # 800 comparisons of the study; one call of gpt-4 costs $16.8, both orders $33.6.
     answer = budget_html(view, 40.0)
     assert says(answer, "800 comparisons", "gpt-4") and view.all_comparisons == 800
-    dearest = view.plan.steps[-1]
+    dearest = view.budget_plan.steps[-1]
     assert f"up to {int(40 / dearest.cost):,}" in answer
-    assert answer.count('class="l r0"') == len(view.plan.steps)
+    assert answer.count('class="l r0"') == len(view.budget_plan.steps)
     little = budget_html(view, 0.4)
     assert says(little, "$0.40", "pays", "400", "800 comparisons")
     assert "$42" in rules_table(view), "1,000 comparisons in both orders"
@@ -336,7 +338,7 @@ def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
 
 def test_without_a_price_the_budget_is_counted_in_calls(prd):
     known = load_remedies(shown(prd, "gpt-4"))
-    assert known.plan is not None and known.plan.currency == "calls"
+    assert known.budget_plan is not None and known.budget_plan.currency == "calls"
     assert says(budget_title(known, 40.0), "1,000 calls")
     # 1,000 calls pay for one call on each of 800 comparisons; both orders, the recommended rule,
     # need 1,600. The agreement of one call (75.8 %) stands in other panels, once.
@@ -345,10 +347,10 @@ def test_without_a_price_the_budget_is_counted_in_calls(prd):
     assert "agreement" not in told.lower()
     assert says(told, "No price", "known", "calls")
     some = replace(known, inputs=replace(known.inputs, prices={("gpt-4", "prd"): 0.021}))
-    assert some.plan is not None and set(some.plan.unpriced) == {
+    assert some.budget_plan is not None and set(some.budget_plan.unpriced) == {
         judge for judge, _ in known.study.raters
     } - {"gpt-4"}
-    members = {member for step in some.plan.steps for member in step.rule.members}
+    members = {member for step in some.budget_plan.steps for member in step.rule.members}
     assert members == {("gpt-4", "prd")}, "an unknown price is never free"
     assert says(budget_html(some, 40.0), "Left out", "claude-v1")
     tokens = dict.fromkeys(known.study.raters, 500.0)
@@ -375,7 +377,7 @@ def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, ju
     prices = {(judge, "prd"): 0.0}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     title, _ = remedy_finding(view)
-    answer = best_rule_sentence(view.plan, 40.0, view.all_comparisons)
+    answer = best_rule_sentence(view.budget_plan, 40.0, view.all_comparisons)
     alone = view.advice.chosen is not None and len(view.advice.chosen.rule.members) == 1
     if view.advice.chosen is None:
         assert title.startswith("No remedy was shown")

@@ -325,9 +325,9 @@ def test_a_study_file_with_words_for_numbers_still_opens():
     for entry in (
         {"name": "x", "model": "m", "base_url": "http://h/v1", "price": {"input": "cheap"}},
         {"name": "x", "model": "m", "base_url": "http://h/v1", "price": {"input": [1]}},
-        {"name": "x", "simulated": True, "accuracy": "high"},
-        {"name": "x", "simulated": True, "slot_weights": "abc"},
-        {"name": "x", "simulated": True, "slot_weights": [1, "b"]},
+        {"name": "x", "model": "simulated", "accuracy": "high"},
+        {"name": "x", "model": "simulated", "slot_weights": "abc"},
+        {"name": "x", "model": "simulated", "slot_weights": [1, "b"]},
     ):
         text = put_value(START_YAML, ("judges",), [entry])
         assert "x" in judge_cards(read_lenient_study(text, HERE), {})
