@@ -21,7 +21,7 @@ from judges.rendering.prompt import Prompt
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from studies.domain import Item
-from studies.frames.arrangement import parse_arrangement
+from studies.frames.arrangement import ONE_STEP, parse_arrangement
 from studies.people.study_labels import (
     PASS_FAIL,
     CaseKey,
@@ -139,7 +139,7 @@ def _is_mistake(score: float, label: LabelledAnswer, kind: LabelKind, step: floa
     than one `step` of the scale away."""
     if kind == PASS_FAIL:
         return (score >= 0.5) != (label.value >= 0.5)
-    return abs(score - label.value) > step * (1 + 1e-9)
+    return abs(score - label.value) > step * ONE_STEP
 
 
 # ------------------------------------------------------------------------------ the writer's text
