@@ -140,7 +140,7 @@ def _free_port() -> int:
 
 def _save_in_temporary_store(study: JudgedStudy) -> Path:
     """Save a study in a temporary store, for the page; return its path. A study from a log is read
-    from the log again, because the frame lacks replies and scores."""
+    from the log again, because the frame lacks replies."""
     from studies.exchange.recorded_studies import import_verdicts
     from studies.exchange.unsaved_study import write_frame_records
     from studies.store.store import Store

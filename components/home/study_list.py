@@ -18,6 +18,7 @@ from components.study.plan.example_files import example_names, example_title
 from judges.engine.engine import Engine
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.errors import AccessDenied, EvenhandError, StudyError
+from studies.store.queries.alignment_queries import derived_studies
 from studies.store.store import Store, StudySummary
 
 html: Final = macros("home/home.html")
@@ -170,7 +171,8 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
     other = " ".join(wanted.split())
     if other == name:
         return name
-    _require_changeable_study(store, engine, name)
+    for one in (name, *derived_studies(store, name)):
+        _require_changeable_study(store, engine, one)
     if not other or len(other) > MAX_NAME:
         raise StudyError(f"A name has 1 to {MAX_NAME} characters.")
     other = store.name_for_owner(other)

@@ -27,13 +27,14 @@ from components.html.matrix_heads import (
     head_html,
     name_html,
     needs_upright_heads,
+    total_name,
 )
 from components.html.pieces import wrap
 from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
-__all__ = ["EndColumn", "MatrixCells", "MatrixColumn", "matrix_html", "scale_html"]
+__all__ = ["EndColumn", "MatrixCells", "MatrixColumn", "matrix_html", "scale_html", "total_name"]
 MIN_INK_ITEMS: Final = 10
 """Number of items below which a coloured cell shows its number in thin type."""
 _MAX_TURNED_ROWS: Final = 6
@@ -81,13 +82,14 @@ def matrix_html(
 
     A missing or unknown estimate is shown as a dash. `total`: the first column is a total, set
     apart and the only one with intervals in its cells. A click on a cell sends {keys[0]: row,
-    keys[1]: column}, or `select[row, column]` if given. `turns`: transpose the matrix on a phone;
-    by default if it has up to six rows and is no table of wins ("row beats column"). `more`:
-    further lines of a hover card. `beside`: a small line in the cell itself. Cells with fewer than
-    MIN_COLOURED_ITEMS items or `least` verdicts are hatched. `aside`: text after the colour scale.
-    `strengths`: colour strength of a cell, 0 to 1, instead of that of its value. `end`: a last
-    column without colour. `intervals` False: intervals on hover only. `label_width`: pixels of the
-    row names. `click`: last line of a hover card, on the effect of a click.
+    keys[1]: column} (in a total, only the row), or `select[row, column]` if given. `turns`:
+    transpose the matrix on a phone; by default if it has up to six rows and is no table of wins
+    ("row beats column"). `more`: further lines of a hover card. `beside`: a small line in the cell
+    itself. Cells with fewer than MIN_COLOURED_ITEMS items or `least` verdicts are hatched. `aside`:
+    text after the colour scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of
+    its value. `end`: a last column without colour. `intervals` False: intervals on hover only.
+    `label_width`: pixels of the row names. `click`: last line of a hover card, on the effect of a
+    click.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -95,7 +97,7 @@ def matrix_html(
     bounded = (heads[:1] if total else heads) if intervals else []
     options = _MatrixOptions(
         cells, scale, keys, click, select or {}, more or {}, beside or {}, least,
-        strengths or {}, frozenset(head.name for head in bounded),
+        strengths or {}, frozenset(head.name for head in bounded), heads[0].name if total else None,
     )  # fmt: skip
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS
@@ -128,6 +130,8 @@ class _MatrixOptions:
     strengths: Mapping[tuple[str, str], float]
     bounded: frozenset[str] = frozenset()
     """Columns whose cells show their intervals; other cells show them on hover."""
+    total: str | None = None
+    """Name of the column with the total, if there is one."""
 
     def css_class(self, row: str, column: str, value: float) -> str:
         strength = self.strengths.get((row, column))
@@ -267,7 +271,8 @@ def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
     below = _interval_or_size_text(estimate, options) if few or column in options.bounded else ""
     also = options.beside.get((row, column), "")
     third = fill('<small class="also">{}</small>', also) if also else ""
-    own = {options.keys[0]: row, options.keys[1]: column}
+    own = {options.keys[0]: row}
+    own |= {options.keys[1]: column} if column != options.total else {}
     card = _hover_lines(row, column, estimate, options)
     button = attributes(
         {

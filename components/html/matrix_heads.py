@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +30,15 @@ class MatrixColumn:
 
     name: str
     note: str = ""
+
+
+def total_name(names: Container[str]) -> str:
+    """Name of the total beside columns or rows of these names: "All", or a longer name if one of
+    them is named so."""
+    name = "All"
+    while name in names:
+        name += " (total)"
+    return name
 
 
 def needs_upright_heads(names: Sequence[str]) -> bool:

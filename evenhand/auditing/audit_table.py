@@ -13,11 +13,16 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
     {
         ("position",), ("grade",), ("accuracies",), ("pass_fail",), ("scores",), ("option_order",),
         ("remedies", "rules"), ("remedies", "identity"), ("remedies", "recommendations"),
-        ("remedies", "risk"), ("remedies", "certified"), ("error_placement",),
+        ("remedies", "risk"), ("remedies", "certified"), ("error_placement",), ("criteria",),
+        ("pass_by_order",), ("criteria_order",), ("score_distribution",), ("point_repeats",),
+        ("reliability",), ("point_ranking",), ("point_remedies",), ("ranker",),
+        ("alignment", "judges"), ("twins",),
     }
 )  # fmt: skip
 """Sections of the summary (paths of keys) in which the next two keys are judge and prompt."""
-BY_JUDGE: Final = frozenset({("agreement", "people")})
+BY_JUDGE: Final = frozenset(
+    {("agreement", "people"), ("agreement", "merged_orders"), ("score_contradictions",)}
+)
 """Sections (paths of keys) in which the next key is a judge."""
 UNNAMED: Final = ("position",)
 """Section whose measures are named without it: `consistency`, not `position.consistency`."""

@@ -240,7 +240,7 @@ class _BatchImporter:
         ask = self.asks.get(key)
         if ask is None:
             self.totals.unknown += 1
-        elif key in self.buffer:
+        elif key in self.buffer and self.buffer[key][0].status != "error":
             self.totals.already_answered += 1
         else:
             self._buffer_reply(ask, response, error)
@@ -274,7 +274,7 @@ class _BatchImporter:
         fault, now = classify_error(error, call.judge.endpoint), time.time()
         if fault.action == "settle" and not isinstance(error, BadReply):
             settled = Judgement(ask, fault.status, rule=fault.reason, detail=fault.detail, time=now)
-            self.buffer[ask.key] = (settled, Usage(), None)
+            self.buffer[ask.key] = (settled, Usage(), 0.0)  # refused: not billed
         else:
             self.totals.pending[fault.reason] += 1
 
@@ -287,8 +287,6 @@ class _BatchImporter:
         self.totals.already_answered += len(ready) - len(stored)
         for judgement, _, cost in stored:
             self.totals.by_status[judgement.status] += 1
-            if judgement.usage.prompt is None and cost is None:
-                continue  # refused: no tokens were used, so there is no cost
             known = self.totals.dollars is not None and cost is not None
             self.totals.dollars = (self.totals.dollars or 0.0) + (cost or 0.0) if known else None
 

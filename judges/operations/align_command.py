@@ -42,8 +42,9 @@ from judges.planning.plan import make_plan, save_plan
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import prompt_path
 from judges.security import key_consents
-from studies.people.label_split import SEED, candidate_study_name
+from studies.people.label_split import SEED
 from studies.people.study_labels import PAIRS
+from studies.spec.derived_names import candidate_study_name
 from studies.spec.study import load_study
 from studies.store.store import Store
 

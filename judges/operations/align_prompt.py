@@ -39,16 +39,9 @@ from judges.planning.plan import Plan, asks_of, assign_owner, save_plan
 from judges.planning.plan_checks import check_plan
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
 from studies.domain import Item, JudgeSpec
-from studies.people.label_split import (
-    SEED,
-    LabelSplit,
-    Look,
-    candidate_study_name,
-    record_look,
-    split_labels,
-    writer_study_name,
-)
+from studies.people.label_split import SEED, LabelSplit, Look, record_look, split_labels
 from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, keep_labelled_answers
+from studies.spec.derived_names import candidate_study_name, writer_study_name
 from studies.spec.study import Study
 from studies.spec.study_fields import TwinSpec
 from studies.store.store import Store

@@ -21,7 +21,7 @@ from judges.rendering.prompt import Prompt
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from studies.domain import Item
-from studies.frames.arrangement import parse_arrangement
+from studies.frames.arrangement import ONE_STEP, parse_arrangement
 from studies.people.study_labels import (
     PASS_FAIL,
     CaseKey,
@@ -139,7 +139,7 @@ def _is_mistake(score: float, label: LabelledAnswer, kind: LabelKind, step: floa
     than one `step` of the scale away."""
     if kind == PASS_FAIL:
         return (score >= 0.5) != (label.value >= 0.5)
-    return abs(score - label.value) > step * (1 + 1e-9)
+    return abs(score - label.value) > step * ONE_STEP
 
 
 # ------------------------------------------------------------------------------ the writer's text
@@ -193,12 +193,12 @@ def choose_examples(
     usable = [case for case in cases if not case.item.images and _can_be_shown(case, prompt)]
     random.Random(f"examples:{seed}").shuffle(usable)
     usable.sort(key=lambda case: (-case.wrong, -case.gap))
-    groups: dict[int, list[LearnCase]] = {}
+    groups: dict[float, list[LearnCase]] = {}
     seen: set[str] = set()
     for case in usable:
         if case.item.id not in seen:
             seen.add(case.item.id)
-            groups.setdefault(_label_group(case), []).append(case)
+            groups.setdefault(_label_group(case, prompt), []).append(case)
     waiting = [
         _alternate_mistakes(groups[level]) for level in _alternate_low_and_high(sorted(groups))
     ]
@@ -217,16 +217,20 @@ def _can_be_shown(case: LearnCase, prompt: Prompt | None) -> bool:
     return bool(case.label.levels)
 
 
-def _label_group(case: LearnCase) -> int:
+def _label_group(case: LearnCase, prompt: Prompt | None) -> float:
     """Return the group of a case by its label: for a comparison 0 if the first answer wins, 1 if
-    the second; for one answer the label rounded to a whole number."""
+    the second; for one answer the score of the prompt's nearest option or grade, or without options
+    the nearest whole number."""
     one = case.label
     if isinstance(one, LabelledComparison):
         return int(one.winner == one.second)
-    return round(one.value)
+    levels = [*option_values(prompt.options).values()] if prompt and prompt.options else []
+    if prompt and prompt.verdict == "grade-letter":
+        levels = [0.0, 0.5, 1.0]
+    return min(levels, key=lambda level: abs(level - one.value), default=round(one.value))
 
 
-def _alternate_low_and_high(levels: list[int]) -> list[int]:
+def _alternate_low_and_high(levels: list[float]) -> list[float]:
     """Order levels as lowest, highest, second lowest, …, so that few examples span the scale."""
     ends = zip(levels, reversed(levels), strict=True)
     return list(dict.fromkeys(level for pair in ends for level in pair))

@@ -7,15 +7,18 @@ is better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from metrics.catalogue import answer_records, records
 from metrics.catalogue.record import BOTH_ORDERS, KNOWN_ANSWERS, MeasureRecord, Need
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame
+from metrics.protocols.creation_levels import score_columns
 from metrics.twins.twin_verdicts import DUEL, twin_verdicts
 from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.texts.twin_families import FAMILIES
@@ -106,19 +109,20 @@ def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
     """Return item -> verdicts of the item's calls, sorted by the order shown, as one text."""
     found: dict[str, list[str]] = {}
     columns = (rows[name].astype(str) for name in ("item", "shown", "labels"))
-    for item, shown, labels, repeat, pick in zip(
-        *columns, rows["repeat"].tolist(), rows["pick"].tolist(), strict=True
-    ):
+    usable = row_selection.usable_status_mask(rows)[:, np.newaxis]
+    scores = np.where(usable, rows[score_columns(rows)].to_numpy(np.float64), np.nan).tolist()
+    numbers = (rows["repeat"].tolist(), rows["pick"].tolist(), scores)
+    for item, shown, labels, repeat, pick, given in zip(*columns, *numbers, strict=True):
         call = f"{shown}{SEP}{labels}{SEP}{repeat}"
-        found.setdefault(item, []).append(f"{call}\x1e{_verdict_as_text(shown, pick)}")
+        found.setdefault(item, []).append(f"{call}\x1e{_verdict_as_text(shown, pick, given)}")
     return {item: "\x1d".join(sorted(calls)) for item, calls in found.items()}
 
 
-def _verdict_as_text(shown: str, pick: int) -> str:
-    """Return the chosen contestant of `shown` (names in the order shown, joined by SEP), "tie", or
-    "?" without a verdict."""
+def _verdict_as_text(shown: str, pick: int, scores: Sequence[float]) -> str:
+    """Return the chosen contestant of `shown` (names in the order shown, joined by SEP), "tie", the
+    scores if nothing was chosen (nan: unknown), or "?" without a verdict."""
     if pick == NO_PICK:
-        return "?"
+        return " ".join(f"{score:g}" for score in scores if not math.isnan(score)) or "?"
     return "tie" if pick == TIE else shown.split(SEP)[pick]
 
 

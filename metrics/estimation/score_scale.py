@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metrics.estimation.intervals import Floats, Ints, mean_estimate
 from studies.domain import Estimate
-from studies.frames.arrangement import Arrangement
+from studies.frames.arrangement import ONE_STEP, Arrangement
 from studies.frames.point_columns import arrangement_of
 
 
@@ -46,7 +46,7 @@ class ScoreScale:
 
     def within_one_step(self, difference: Floats) -> NDArray[np.bool_]:
         """Whether differences of scores are at most one step of the scale."""
-        return np.asarray(np.abs(difference) <= self.step * (1 + 1e-9), np.bool_)
+        return np.asarray(np.abs(difference) <= self.step * ONE_STEP, np.bool_)
 
     def nearest_level(self, values: Floats) -> Floats:
         """Round scores to levels that are whole steps apart, from the lowest score; to whole

@@ -10,6 +10,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.labels.labelled_rows import usable_scores
+from studies.frames.arrangement import ONE_STEP
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
 
 NO_PASS_NOTE: Final = "no pass/fail verdicts"
@@ -61,7 +62,7 @@ def _within_one_step_tally(evidence: GroupedFrame) -> MeasureTally:
     rows = row_selection.select_rows(rows, rows["right"].notna())
     steps = np.asarray([arrangement_of(name).step for name in rows["labels"].cat.categories])
     step = steps[rows["labels"].cat.codes.to_numpy()] if len(rows) else 1.0
-    return build_tally(rows, (rows["value"] - rows["right"]).abs() <= step * (1 + 1e-9), 1)
+    return build_tally(rows, (rows["value"] - rows["right"]).abs() <= step * ONE_STEP, 1)
 
 
 PASS_RATE: Final = Measure("point_pass_rate", "share", _pass_tally, empty=NO_PASS_NOTE)

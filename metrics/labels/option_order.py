@@ -205,19 +205,24 @@ def _estimate_place_share(main: pd.DataFrame, score_by_code: Sequence[float]) ->
     `score_by_code` is the score of the option at that place in each arrangement. The expected share
     assumes that the verdicts on an answer have the same distribution in every order.
     """
-    offered = np.asarray(score_by_code, np.float64)[main["labels"].to_numpy()]
+    offered = _round_as_stored(score_by_code)[main["labels"].to_numpy()]
     known = np.isfinite(offered)
     if not known.any():
         unknown = unknown_estimate(NAMED_LEVELS_NOTE, "share")
         return PlaceShare(unknown, unknown)
     rows, offered = main[known], offered[known]
-    score, items = rows["score"].to_numpy(np.float64), rows["item"].to_numpy()
+    score, items = _round_as_stored(rows["score"]), rows["item"].to_numpy()
     case = rows.groupby([*ANSWER, "criterion"]).ngroup().to_numpy()
     chosen = np.abs(score - offered) < _SAME_SCORE
     expected = _share_with_offered_score(case, score, offered)
     return PlaceShare(
         proportion(chosen, items), mean_estimate(expected, items, "share", (0.0, 1.0))
     )
+
+
+def _round_as_stored(scores: Sequence[float] | pd.Series) -> Floats:
+    """Round scores to 32-bit numbers, as a frame stores them, so that equal scores are equal."""
+    return np.asarray(scores, np.float32).astype(np.float64)
 
 
 def _share_with_offered_score(case: np.ndarray, score: Floats, offered: Floats) -> Floats:

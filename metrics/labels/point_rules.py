@@ -114,8 +114,9 @@ class _RaterVerdicts:
         main = own[~own["noise"]]
         grouped = main.groupby(keys)
         cells = grouped.agg(
-            score=("score", "mean"), expected=("expected", "mean"), label=("label", "first")
-        )
+            score=("score", "mean"), expected=("expected", "mean"), label=("label", "first"),
+            calls=("score", "size"),
+        )  # fmt: skip
         cells["loss"] = self.loss(main["score"], main["label"]).groupby(
             [main[key] for key in keys]
         ).mean()  # fmt: skip
@@ -158,22 +159,27 @@ class _RaterVerdicts:
         columns = ["score", "expected", "label", "loss", "expected_loss"]
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
+    @property
+    def calls(self) -> float:
+        """Mean number of calls per answer, in all its arrangements together."""
+        return float(self.cells.groupby(list(ANSWER))["calls"].sum().mean())
+
 
 def _compare_point_rules(verdicts: _RaterVerdicts) -> PointRemedies:
     answers = verdicts.answers
     item = _item_codes_of_answers(answers)
     losses: dict[str, tuple[float, Floats]] = {SINGLE: (1.0, answers["loss"].to_numpy(np.float64))}
     probable = bool(answers["expected"].notna().all())
-    orders = float(verdicts.orders)
+    orders, calls = verdicts.orders, verdicts.calls
     if orders > 1:
-        losses["arrangements"] = (orders, _losses_of_column(verdicts, answers, "score"))
+        losses["arrangements"] = (calls, _losses_of_column(verdicts, answers, "score"))
     if probable and verdicts.kind == "score":
         losses["expected"] = (1.0, answers["expected_loss"].to_numpy(np.float64))
     if probable and orders > 1:
-        losses["expected-arrangements"] = (orders, _losses_of_column(verdicts, answers, "expected"))
+        losses["expected-arrangements"] = (calls, _losses_of_column(verdicts, answers, "expected"))
     moved = _held_out_losses(verdicts, answers, item, probable)
     if moved is not None:
-        losses["threshold" if verdicts.kind == "pass" else "shift"] = (orders, moved)
+        losses["threshold" if verdicts.kind == "pass" else "shift"] = (calls, moved)
     repeats = _repeat_losses(verdicts)
     tests = len(losses) - 1 + (repeats is not None)
     rules = [

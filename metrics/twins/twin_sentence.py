@@ -63,12 +63,14 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
         words = FAMILIES[top.family].words
         effect = points_with_interval(top.adjusted)
         return f"{top.family} ({words}) moves this judge most: {effect} beyond its floor."
-    known = [one.detectable for one in effects if one.detectable and one.family not in CONTROLS]
+    known = [one for one in effects if one.detectable and one.family not in CONTROLS]
     if not known:
         return "No verdicts on twins and their floors yet."
+    top = max(known, key=lambda one: one.detectable or 0)
+    size = Estimate(top.detectable, unit=top.adjusted.unit)
     return (
         "No effect is shown beyond the floors. Effects below "
-        f"{100 * max(known):.0f} points may have been missed."
+        f"{points_with_interval(size).lstrip('+')} may have been missed."
     )
 
 

@@ -22,12 +22,13 @@ from metrics.estimation.row_selection import (
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 
-ALL_CATEGORIES: Final = "All"
+ALL_CATEGORIES: Final = ""
+"""Key of all categories together; no category has it."""
 
 
 def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
-    """Estimate, for each (model, category or "All"), the win rate by judges minus the win rate by
-    people, on the cases that both judged.
+    """Estimate, for each (model, category or ALL_CATEGORIES), the win rate by judges minus the win
+    rate by people, on the cases that both judged.
 
     A case is one pair of answers to one item; judges and people each count with the mean of their
     verdicts. Empty without verdicts of both.

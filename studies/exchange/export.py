@@ -291,14 +291,14 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
                 "rating_label": picked,
                 "rationale": judgement.reply,
                 "rater": ask.judge,
+                "prompt": ask.prompt,
             }
             ratings[ask.item].append(rating)
     examples, items = [], store.items(study)
     for name, rated in ratings.items():
         item = items[name]
         first, second = (
-            item.answer(name) if name == REFERENCE or name in item.responses else ""
-            for name in pair
+            item.answer(one) if one == REFERENCE or one in item.responses else "" for one in pair
         )
         example = {
             "input_text": item.instruction,
@@ -307,10 +307,12 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
             "output_text_b": second,
             "score": sum(rating["score"] for rating in rated) / len(rated),
             "individual_rater_scores": rated,
+            "custom_fields": {"item": name},
         }
         examples.append(example)
+    fields = [{"name": "item", "type": "string"}]
     whole = {
-        "metadata": {"source_path": study, "custom_fields_schema": []},
+        "metadata": {"source_path": study, "custom_fields_schema": fields},
         "models": [{"name": pair[0]}, {"name": pair[1]}],
         "examples": examples,
     }

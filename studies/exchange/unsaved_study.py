@@ -7,11 +7,13 @@ A frame needs only numpy and pandas; saving a study would also need the packages
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from studies.domain import BY_DESIGN, USABLE_STATUSES, Ask, Item, Judgement, Preference, Verdict
@@ -96,8 +98,9 @@ def _write_json_lines(path: Path, records: Iterable[object]) -> None:
 
 
 def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
-    """Yield the judgement of each row, without reply and scores: its pick and margin, or only its
-    status if the reply is unusable."""
+    """Yield the judgement of each row, without reply: its pick, margin and scores (for one answer
+    also the levels of a rubric), or only its status if the reply is unusable."""
+    scored = [name for name in map(str, frame) if re.fullmatch(r"(score|level)_\d+", name)]
     for row in frame.to_dict("records"):
         shown, labels = (tuple(str(row[name]).split(SEP)) for name in ("shown", "labels"))
         item, judge, prompt = (str(row[name]) for name in ("item", "judge", "prompt"))
@@ -105,8 +108,10 @@ def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
         ask = Ask("", item, judge, prompt, shown, labels, repeat, noise, orders=orders)
         code, status = int(row["pick"]), row["status"]
         pick: Pick = "tie" if code == TIE else None if code == NO_PICK else code
-        usable = status in USABLE_STATUSES
-        yield Judgement(ask, status, Verdict(pick, int(row["margin"])) if usable else None)
+        given = (np.float32(row[name]) for name in scored if row[name] == row[name])
+        scores = tuple(float(str(score)) for score in given)  # as text, 0.1 has one decimal
+        verdict = Verdict(pick, int(row["margin"]), scores)
+        yield Judgement(ask, status, verdict if status in USABLE_STATUSES else None)
 
 
 def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:

@@ -88,6 +88,11 @@ class Arrangement:
         return min(distances, default=1.0)
 
 
+ONE_STEP: Final = 1 + 1e-4
+"""Largest number of steps between two scores that counts as one step; frames store scores and
+labels as 32-bit numbers, so that 0.3 − 0.2 is more than 0.1."""
+
+
 @lru_cache(maxsize=4096)
 def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
     """Parse the labels of an ask that shows one answer."""

@@ -155,6 +155,7 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
 
     `labels[k]` maps contestants to labels, for item code k. An answer without a label gets the
     verdict of people (majority of pass and fail, or mean score), but not in the rows of people.
+    A vote under the name of a judge's prompt is about this prompt only, any other about all.
     Pass/fail verdicts use only labels of pass and fail, scores only labels that are scores.
     """
     single = (frame["options"] == 1).to_numpy()
@@ -198,14 +199,19 @@ def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray)
     `voted` marks the rows of people, `passes` the rows of pass/fail judgements."""
     if "score_0" not in frame:
         return np.full(len(frame), np.nan)
+    prompt = frame["prompt"].cat.codes.to_numpy(np.int64) + 1
     answer = (
         frame["item"].cat.codes.to_numpy(np.int64) * (len(frame["first"].cat.categories) + 1)
         + frame["first"].cat.codes.to_numpy(np.int64)
     ) * 2 + passes
+    answer *= len(frame["prompt"].cat.categories) + 1
+    of_judges = prompt[(frame["options"] == 1).to_numpy() & ~voted]
+    key = answer + np.where(np.isin(prompt, of_judges), prompt, 0)  # 0: a vote for all prompts
     score = frame["score_0"].to_numpy(np.float64)
     known = voted & np.isfinite(score)
-    mean = pd.Series(score[known]).groupby(answer[known]).mean()
-    found = mean.reindex(answer).to_numpy()
+    mean = pd.Series(score[known]).groupby(key[known]).mean()
+    own, common = (mean.reindex(keys).to_numpy() for keys in (answer + prompt, answer))
+    found = np.where(np.isnan(own), common, own)
     even = passes & (np.abs(found - 0.5) < 1e-9)
     return np.where(passes, np.where(even, np.nan, np.round(found)), found)
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from studies.domain import QUESTION_META, Item
 from studies.people.study_labels import LabelKind, StudyLabels, read_labels
+from studies.spec.derived_names import RULES_MARK, candidate_study_name
 from studies.store.queries.alignment_queries import read_alignment, write_alignment
 from studies.store.store import Store
 
@@ -80,18 +81,6 @@ class LabelSplit:
         return own[-1] if own else None
 
 
-def candidate_study_name(name: str, judge: str, prompt: str) -> str:
-    """Return the name of the stored study with the replies to the candidates for a better
-    prompt."""
-    return f"{name}: {prompt} improved for {judge}"
-
-
-def writer_study_name(name: str, prompt: str, writer: str) -> str:
-    """Return the name of the study in which the judge `writer` writes rules, from mistakes on learn
-    items, that are to be added to the prompt `prompt` of the study `name`."""
-    return f"{name}: rules for {prompt} by {writer}"
-
-
 @dataclass(frozen=True, slots=True)
 class ImprovedPrompt:
     """The study, judge and prompt for which another study asks new versions of the prompt or writes
@@ -111,7 +100,7 @@ def find_improved_prompt(store: Store, study: str) -> ImprovedPrompt | None:
         for one in split.looks:
             if study == candidate_study_name(name, one.judge, one.prompt):
                 return ImprovedPrompt(name, one.judge, one.prompt)
-        rules = f"{name}: rules for "
+        rules = f"{name}{RULES_MARK}"
         if study.startswith(rules):
             prompt, _, writer = study.removeprefix(rules).rpartition(" by ")
             return ImprovedPrompt(name, writer, prompt)

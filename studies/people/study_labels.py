@@ -164,9 +164,11 @@ def label_answers(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement], kind: LabelKind
 ) -> StudyLabels:
     """Label the single answers in asks or judgements, as in the column `gold` of a frame: by their
-    labels in the data, else by people's votes; `kind` is "pass" or "score"."""
+    labels in the data, else by people's votes; `kind` is "pass" or "score". If people voted under
+    the names of several prompts of judges (criteria), these votes label no answer as a whole."""
     answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
-    votes: dict[CaseKey, dict[str, Judgement]] = defaultdict(dict)
+    votes: dict[CaseKey, list[Judgement]] = defaultdict(list)
+    judged, voted = set[str](), set[str]()
     for judgement in judgements:
         key = _answer_key(judgement.ask, items)
         if key is None:
@@ -174,14 +176,17 @@ def label_answers(
         answers[key] = None
         passes = parse_arrangement(judgement.ask.labels).is_pass_fail
         verdict = judgement.verdict
-        if not judgement.ask.judge.startswith(HUMAN_PREFIX) or passes != (kind == PASS_FAIL):
-            continue
-        if judgement.readable and verdict is not None and verdict.scores:
-            votes[key].setdefault(judgement.ask.judge, judgement)
+        if not judgement.ask.judge.startswith(HUMAN_PREFIX):
+            judged.add(judgement.ask.prompt)
+        elif judgement.readable and verdict and verdict.scores and passes == (kind == PASS_FAIL):
+            voted.add(judgement.ask.prompt)
+            votes[key].append(judgement)
+    criteria = judged & voted if len(judged & voted) > 1 else set[str]()
     found, disputed = [], []
     for key in answers:
         label = _label_from_data(items[key[0]], key[1], kind)
-        cast = list(votes.get(key, {}).values())
+        usable = (one for one in reversed(votes[key]) if one.ask.prompt not in criteria)
+        cast = [*{one.ask.judge: one for one in usable}.values()][::-1]  # each person's first
         label = label or (_label_from_votes(key, cast, kind) if cast else None)
         if label is not None:
             found.append(label)

@@ -19,6 +19,7 @@ from typing import Any, Final
 from studies.errors import AccessDenied, StudyError
 from studies.sharing.visitors import as_visitor, current_visitor, visitor_from_secret
 from studies.store import database
+from studies.store.queries.alignment_queries import derived_studies
 from studies.store.queries.visitor_queries import (
     NOT_OWNER_ERROR,
     STORE_FULL_ERROR,
@@ -123,7 +124,8 @@ class VisitorStore(Store):
         self.require_owner(name)
         if other != self.name_for_owner(other):
             raise StudyError(f"a study of yours is named {self.name_for_owner(other)!r} here")
-        self._cache.drop_study(name)
+        for one in (name, *derived_studies(self, name)):
+            self._cache.drop_study(one)
         self._unrestricted.rename_study(name, other)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:

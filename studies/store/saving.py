@@ -60,15 +60,16 @@ def write_study_rows(
     return PlanChange(len(before & keys), len(before - keys), len(keys - before))
 
 
-def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -> None:
-    """Rename a study in its study file, in its row and in the rows of its runs; the keys of votes,
-    which contain the name, are changed too."""
-    rekey_votes(connection, study.name, name)
-    connection.execute(
-        "UPDATE studies SET name=?, yaml=?, updated=? WHERE name=?",
-        (name, dump_study(replace(study, name=name)), time.time(), study.name),
-    )
-    connection.execute("UPDATE runs SET study=? WHERE study=?", (name, study.name))
+def rename_study_rows(connection: sqlite3.Connection, renamed: Sequence[tuple[Study, str]]) -> None:
+    """Rename each study in its study file, in its row and in the rows of its runs; the keys of
+    votes, which contain the name, are changed too. `renamed`: studies with their new names."""
+    for study, name in renamed:
+        rekey_votes(connection, study.name, name)
+        connection.execute(
+            "UPDATE studies SET name=?, yaml=?, updated=? WHERE name=?",
+            (name, dump_study(replace(study, name=name)), time.time(), study.name),
+        )
+        connection.execute("UPDATE runs SET study=? WHERE study=?", (name, study.name))
 
 
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:

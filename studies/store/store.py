@@ -24,6 +24,7 @@ from studies.store.caching.frame_cache import (
     read_cached_frame,
     register_cache_producer,
 )
+from studies.store.queries.alignment_queries import derived_studies
 from studies.store.queries.item_queries import ItemQueries
 from studies.store.queries.judgement_queries import JudgementQueries
 from studies.store.queries.plan_queries import PlanQueries
@@ -179,14 +180,18 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study to `other`; its judgements and votes are kept. StudyError if a study has
-        the new name."""
-        study = self.study(name)
-        if other in {line.name for line in self.studies()}:
+        """Rename a study to `other`, and the studies made from it if their new names are free;
+        judgements and votes are kept. StudyError if a study has the new name."""
+        self.study(name)
+        taken = {line.name for line in self.studies()}
+        if other in taken:
             raise StudyError(f"a study named {other!r} exists; choose another name")
-        self._cache.drop_study(name)
-        delete_cached(self.path, name)
-        self.writer.run(lambda connection: rename_study_rows(connection, study, other))
+        new = {one: other + one.removeprefix(name) for one in (name, *derived_studies(self, name))}
+        renamed = [(self.study(one), new[one]) for one in new if new[one] not in taken]
+        for study, _ in renamed:
+            self._cache.drop_study(study.name)
+            delete_cached(self.path, study.name)
+        self.writer.run(lambda connection: rename_study_rows(connection, renamed))
 
     def delete_study(self, name: str) -> int:
         """Delete a study and the judgements that only it uses; return the number of judgements."""

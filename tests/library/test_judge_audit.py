@@ -231,6 +231,28 @@ def test_the_page_of_a_log_has_its_scores(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(copied_frame(study), study.frame)
 
 
+def test_the_page_of_a_table_of_single_answers_has_its_scores_and_labels() -> None:
+    table = {"item": ["q1", "q2"], "verdict": ["pass", "fail"], "label": ["pass", "pass"]}
+    copied = copied_frame(eh.study(pd.DataFrame(table), name="points"))
+    assert (copied["score_0"].tolist(), copied["gold"].tolist()) == ([1, 0], [1, 1])
+    tenths = pd.DataFrame({"item": ["q1", "q2"], "verdict": [0.1, 70.3], "label": [0.2, 70.3]})
+    study = eh.study(tenths, name="tenths")
+    assert copied_frame(study)["score_0"].tolist() == study.frame["score_0"].tolist()
+
+
+def test_the_table_names_the_judge_of_measures_of_single_answers() -> None:
+    verdicts = [1, 2, 3, 4, 5] * 4
+    table = pd.DataFrame(
+        {"item": [f"q{k // 2}" for k in range(20)], "model": ["x", "y"] * 10, "verdict": verdicts,
+         "label": verdicts[::-1], "judge": "j"}
+    )  # fmt: skip
+    found = eh.audit(table).table
+    sections = found["measure"].str.partition(".")[0]
+    rows = found[sections.isin(["score_distribution", "reliability", "point_ranking"])]
+    assert len(rows) and set(rows["judge"]) == {"j"}
+    assert sections[rows.index].nunique() == 3
+
+
 @pytest.mark.extra
 def test_the_page_is_shown_with_the_study() -> None:
     rows = [(f"q{n}", "x", "y", "x") for n in range(6)]

@@ -134,21 +134,21 @@ def majority_subtitle(filtered: FilteredStudy) -> str:
 @memoise_by_study
 def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge with prompt, category) -> agreement of single calls with people or known answers; the
-    category "All" pools all. Unknown values are left out."""
+    category "" pools all. Unknown values are left out."""
     raters = Raters(filtered)
     names = {
         cell: name for name, cell in raters.names.items() if name in raters.filtered_rater_names
     }
     by = ["judge", "prompt", "category"]
     parts: dict[CellKey, Estimate] = {
-        (*cell, "All"): one for cell, one in raters.call_agreement.items()
+        (*cell, ""): one for cell, one in raters.call_agreement.items()
     }
     found = CALL_AGREEMENT.by_cell(GroupedFrame(rows_with_call_credits(filtered), by))
-    parts.update((cell, found[cell]) for cell in sorted(found))
+    parts.update((cell, found[cell]) for cell in sorted(found) if cell[-1])
     return {
         (names[judge, prompt], part): one
         for (judge, prompt, part), one in parts.items()
-        if part and (judge, prompt) in names and one.value is not None
+        if (judge, prompt) in names and one.value is not None
     }
 
 
@@ -159,11 +159,12 @@ def categories_html(filtered: FilteredStudy) -> Markup | None:
     groups = dict.fromkeys(part for _, part in cells)
     if len(groups) < 3 or not judges:
         return None
-    first = next(iter(judges))
+    first, total = next(iter(judges)), heat.total_name(groups)
     columns = [
-        heat.MatrixColumn(part, count(cells[first, part].items, "item") if part == "All" else "")
+        heat.MatrixColumn(part or total, "" if part else count(cells[first, part].items, "item"))
         for part in groups
     ]
+    cells = {(judge, part or total): one for (judge, part), one in cells.items()}
     enough = [one for one in cells.values() if one.items >= MIN_COLOURED_ITEMS]
     scale = scales.fit_scale(scales.AGREEMENT_SCALE, [one.value or 0.0 for one in enough], EVEN)
     keys = ("row", "category")

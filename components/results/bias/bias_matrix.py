@@ -116,7 +116,8 @@ def _consistency_column(
 ) -> heat.EndColumn | None:
     """The consistency of each row; None if no comparison was judged in every order. An even judge
     may still choose at random: only the consistency shows that."""
-    values = {row: consistency[row, "All"] for row in grid.rows if (row, "All") in consistency}
+    total = grid.columns[0].name
+    values = {row: consistency[row, total] for row in grid.rows if (row, total) in consistency}
     if all(one.value is None for one in values.values()):
         return None
     return heat.EndColumn(
@@ -127,7 +128,7 @@ def _consistency_column(
 @dataclass(frozen=True)
 class _MatrixLayout:
     """Columns of the matrix, and the key of each cell's counts by (row, column). Columns by
-    category: key (judge, prompt, category); by prompt: (judge, prompt). The column "All" has
+    category: key (judge, prompt, category); by prompt: (judge, prompt). The first column, all, has
     (judge, prompt) in the first case, (judge) in the second."""
 
     bias: Bias
@@ -177,10 +178,11 @@ def _lay_out_matrix(bias: Bias, layout: str) -> _MatrixLayout:
     if layout == BY_PROMPT:
         rows = {judge: (judge,) for (judge,) in bias.sort_rows(bias.by_judge)}
         columns = [heat.MatrixColumn(name) for name in sorted({prompt for _, prompt in bias.names})]
-    keys: dict[tuple[str, str], CellKey] = {(name, "All"): cell for name, cell in rows.items()}
+    total = heat.total_name({column.name for column in columns})
+    keys: dict[tuple[str, str], CellKey] = {(name, total): cell for name, cell in rows.items()}
     for name, cell in rows.items():
         keys |= {(name, column.name): (*cell, column.name) for column in columns}
-    head = heat.MatrixColumn("All", count(bias.items, "item"))
+    head = heat.MatrixColumn(total, count(bias.items, "item"))
     names = ROW_COLUMNS if layout == BY_PROMPT else CELL_COLUMNS
     return _MatrixLayout(bias, [head, *columns], keys, names)
 

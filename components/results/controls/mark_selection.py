@@ -23,7 +23,7 @@ def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
         values["contestant"] = filtered.filter.contestants[0]
     if filtered.filter.suspects == WITHOUT_SUSPECTS:
         values["suspect"] = NO_SUSPECTS
-    values |= {k: v for k, v in data.items() if v != "All"} if isinstance(data, dict) else {}
+    values |= data if isinstance(data, dict) else {}
     if values.get("row") == PEOPLE:  # people against a judge: select that judge against people
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:

@@ -182,9 +182,7 @@ def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
             _format_effect(one.change),
             f"{_format_effect(one.floor)} ({one.floor_family})",
             f"{_format_effect(one.adjusted)} {_format_effect_interval(one.adjusted)}",
-            DASH
-            if one.detectable is None
-            else number(_display_factor(one.adjusted) * one.detectable, 0),
+            _format_effect(Estimate(one.detectable, unit=one.adjusted.unit), signed=False),
             count(one.skipped),
         ]
         for one in _list_distinct_effects(effects_by_rater)
@@ -211,11 +209,11 @@ def _format_effect_interval(estimate: Estimate) -> str:
     return interval(estimate, digits, scale=scale)
 
 
-def _format_effect(estimate: Estimate) -> str:
+def _format_effect(estimate: Estimate, signed: bool = True) -> str:
     if estimate.value is None:
         return DASH
     scale = _display_factor(estimate)
-    return number(scale * estimate.value, 0 if scale == 100 else 2, signed=True)
+    return number(scale * estimate.value, 0 if scale == 100 else 2, signed=signed)
 
 
 def draw_style(filtered: FilteredStudy) -> Drawn | None:

@@ -158,19 +158,22 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
     attribute, scale = CELL_SCALES[cell]
     found = creation_table(rows, study_baseline(filtered), [column])
     whole = creation_table(rows, study_baseline(filtered)).get((), [])
+    total = heatmap.total_name({group for (group,) in found})
     cells: dict[tuple[str, str], Estimate | None] = {
         (group, row.model): getattr(row, attribute)
-        for (group,), lines in [(("All",), whole), *found.items()]
+        for (group,), lines in [((total,), whole), *found.items()]
         for row in lines
     }
-    groups = ["All", *sorted(group for (group,) in found if group)]
+    groups = [total, *sorted(group for (group,) in found if group)]
     columns = [heatmap.MatrixColumn(row.model) for row in whole]
+    select = {(total, row.model): {"contestant": row.model} for row in whole}
     by_category = column == "category"
     keys = ("category" if by_category else "group", "contestant")
     click = "Click to open the " + ("verdicts of this cell" if by_category else "model's verdicts")
     drawn = heatmap.matrix_html(
-        groups, columns, cells, scale, keys=keys, turns=False, label_width=220, click=click
-    )
+        groups, columns, cells, scale, keys=keys, turns=False, label_width=220, click=click,
+        select=select,
+    )  # fmt: skip
     scrolls = len(groups) > MAX_GROUPS
     return fill('<div class="eh-scrolls">{}</div>', drawn) if scrolls else drawn
 

@@ -147,15 +147,18 @@ def show_skills(filtered: FilteredStudy) -> Markup:
         return empty_state("No item names the skill that it tests.", why)
     combine, unreadable = filtered.rule
     whole = {n: e for n, e in win_rate(rows, combine, unreadable).items() if e.n}
-    cells: dict[tuple[str, str], Estimate | None] = {("All", n): e for n, e in whole.items()}
+    total = heatmap.total_name(sizes.index)
+    cells: dict[tuple[str, str], Estimate | None] = {(total, n): e for n, e in whole.items()}
+    select = {(total, model): {"contestant": model} for model in whole}
     for (skill,), rates in win_rates_by_cell(rows, ["category"], combine, unreadable).items():
         cells |= {(skill, model): e for model, e in rates.items() if e.n}
     columns = [heatmap.MatrixColumn(model) for model in whole]
-    skills = ["All", *(str(skill) for skill in sizes.index)]
+    skills = [total, *(str(skill) for skill in sizes.index)]
     keys = ("category", "contestant")
     drawn = heatmap.matrix_html(
-        skills, columns, cells, scales.WINS_SCALE, keys=keys, turns=False, label_width=190
-    )
+        skills, columns, cells, scales.WINS_SCALE, keys=keys, turns=False, label_width=190,
+        select=select,
+    )  # fmt: skip
     if len(skills) <= MAX_SKILLS:
         return drawn
     note = f"{count(len(skills) - 1)} skills, those with the most items first. "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
@@ -19,10 +18,8 @@ from metrics.remedies.rule_names import join_names
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
 from metrics.summary.study_inputs import read_remedy_inputs
+from studies.spec.derived_names import PILOT_MARK
 from studies.store.store import Store
-
-PILOT_MARK: Final = ", pilot: "
-"""Text between the name of the study and the kind of pilot in the name of a pilot study."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,13 +22,8 @@ from judges.operations.prompt_candidates import read_rules
 from judges.planning.plan import assign_owner, load_stored_plan, save_plan
 from judges.rendering.prompt_library import prompts_folder
 from studies.errors import StudyError
-from studies.people.label_split import (
-    Look,
-    candidate_study_name,
-    record_look,
-    stored_split,
-    writer_study_name,
-)
+from studies.people.label_split import Look, record_look, stored_split
+from studies.spec.derived_names import candidate_study_name, writer_study_name
 from studies.store.store import Store
 
 MAX_CASES: Final = 20_000

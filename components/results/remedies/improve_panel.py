@@ -35,15 +35,9 @@ from metrics.summary.alignment.learn_mistakes import JudgeMistakes, judge_mistak
 from metrics.summary.alignment.prompt_advice import PromptAdvice
 from metrics.summary.alignment.side_effects import verdict_kind_of
 from studies.domain import Estimate
-from studies.people.label_split import (
-    LEAST_HOLD_OUT,
-    LabelSplit,
-    Look,
-    candidate_study_name,
-    draw_split,
-    stored_split,
-)
+from studies.people.label_split import LEAST_HOLD_OUT, LabelSplit, Look, draw_split, stored_split
 from studies.people.study_labels import PAIRS, SCORES, CaseKey, LabelKind, StudyLabels, read_labels
+from studies.spec.derived_names import candidate_study_name
 from studies.store.store import Store
 
 TEMPLATE: Final = "results/remedies/improve.html"

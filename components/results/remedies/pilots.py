@@ -9,10 +9,11 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, dollars
-from components.results.remedies.computed import PILOT_MARK, RemedyResults, load_remedies
+from components.results.remedies.computed import RemedyResults, load_remedies
 from judges.money.costs import MILLION, price_of
 from studies.domain import REFERENCE, JudgeSpec
 from studies.frames.frame import SEP
+from studies.spec.derived_names import PILOT_MARK
 from studies.spec.study import Study, dump_study
 
 PILOT_ITEMS: Final = 40

@@ -21,7 +21,7 @@ from components.results.bias.computed import load_bias
 from components.results.protocol.creation_panels import level_row, study_baseline
 from metrics.estimation import row_selection
 from metrics.protocols.creation_table import creation_table
-from metrics.win_rates.people_gaps import win_rate_gaps
+from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
 from metrics.win_rates.win_rates import (
     win_loss_record,
     win_rate,
@@ -188,7 +188,9 @@ def _win_rate_matrix_html(rows: pd.DataFrame, column: str, by: str) -> Markup:
     whole = {who: rate for who, rate in win_rate(rows).items() if rate.n}
     if not whole:
         return NOTHING_YET_HTML
-    cells: dict[tuple[str, str], Estimate | None] = {(n, "All"): e for n, e in whole.items()}
+    cells: dict[tuple[str, str], Estimate | None] = {
+        (n, ALL_CATEGORIES): e for n, e in whole.items()
+    }
     for (group,), rates in win_rates_by_cell(rows, [column]).items():
         cells |= {(who, str(group)): e for who, e in rates.items() if group and e.n}
     return _contestant_matrix_html(
@@ -216,12 +218,15 @@ def _contestant_matrix_html(
     scale: scales.ColourScale,
 ) -> Markup:
     """HTML matrix of `cells` by model (`names`) and by value of `column`, named `by` on the page; a
-    column "All" comes first, unless `column` is "judge" or "prompt" and has one value only."""
+    column of all (in `cells` ALL_CATEGORIES) comes first, unless `column` is "judge" or "prompt"
+    and has one value only."""
     sizes = row_selection.count_items_by(rows, column)
     columns = [heatmap.MatrixColumn(group, str(n)) for group, n in sizes.items() if group]
     total = len(columns) != 1 or column == "category"
+    whole = heatmap.total_name(sizes)
     if total:
-        columns.insert(0, heatmap.MatrixColumn("All", count(rows["item"].nunique(), "item")))
+        columns.insert(0, heatmap.MatrixColumn(whole, count(rows["item"].nunique(), "item")))
+    cells = {(name, group or whole): one for (name, group), one in cells.items()}
     keys = ("contestant", by.lower())
     return heatmap.matrix_html(names, columns, cells, scale, total=total, turns=True, keys=keys)
 
@@ -231,8 +236,8 @@ def _contestant_matrix_html(
 
 @memoise_by_study
 def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
-    """(model, category or "All") -> win rate by judges minus win rate by people, on the cases that
-    both judged."""
+    """(model, category or ALL_CATEGORIES) -> win rate by judges minus win rate by people, on the
+    cases that both judged."""
     return win_rate_gaps(Raters(filtered).rows)
 
 

@@ -14,6 +14,7 @@ from judges.planning.plan import find_free_name
 from studies.errors import EvenhandError, StudyError
 from studies.spec.keys import STUDY
 from studies.spec.study import parse_study
+from studies.store.queries.alignment_queries import derived_studies
 from studies.store.store import Store
 
 MAX_NAME = 120
@@ -54,13 +55,13 @@ def save_draft_changes(store: Store, name: str, text: str) -> None:
 def is_renamable(store: Store, engine: Engine, name: str) -> bool:
     """Whether a new name in the form renames the study; if not, Run saves a copy with that name."""
     line = next((line for line in store.studies() if line.name == name), None)
-    run = engine.latest_run(name)
+    runs = map(engine.latest_run, (name, *derived_studies(store, name)))
     return (
         line is not None
         and not line.recorded
         and store.owns(name)
         and name not in demo_studies.DEMO_STUDIES
-        and (run is None or run.finished.is_set())
+        and all(run is None or run.finished.is_set() for run in runs)
     )
 
 

@@ -23,8 +23,9 @@ from metrics.summary.alignment.side_effects import TWIN_KEY, verdict_kind_of
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.twins.twin_sentence import irrelevant_effects_by_size
 from studies.domain import Rater
-from studies.people.label_split import LabelSplit, Look, candidate_study_name, stored_split
+from studies.people.label_split import LabelSplit, Look, stored_split
 from studies.people.study_labels import LabelKind, StudyLabels, read_labels
+from studies.spec.derived_names import candidate_study_name
 from studies.store.queries.judge_spending import mean_call_tokens
 from studies.store.store import Store
 

@@ -218,9 +218,9 @@ def _has_rating(fields: Mapping[str, str]) -> bool:
 def _read_answer_rows(
     builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str]
 ) -> None:
-    """Read a table of one answer per row; scores become verdicts, and the ranks of a question's
-    answers become one ranking."""
-    ranks: dict[str, dict[str, int]] = defaultdict(dict)
+    """Read a table of one answer per row; scores become verdicts, and the ranks that a person
+    gives to a question's answers become one ranking."""
+    ranks: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     builder.needs_reading = _needs_reply_reading(fields, ())
     for line in rows:
         name = line.plain_text("contestant")
@@ -234,10 +234,12 @@ def _read_answer_rows(
                 "two answers, or map a column that differs between the questions to 'id'"
             )
         if (rank := line.field_number("rank")) is not None:
-            ranks[item][name] = int(rank)
-    for item, ranked in ranks.items():
+            ranks[item, line.plain_text("person").strip() or "people"][name] = rank
+    for (item, person), ranked in ranks.items():
         if len(ranked) > 1:
-            builder.add_preference(item, "people", None, ranks=ranked)
+            order = sorted(set(ranked.values()))
+            places = {name: order.index(rank) + 1 for name, rank in ranked.items()}
+            builder.add_preference(item, person, None, ranks=places)
 
 
 # ---- one row per comparison ------------------------------------------------------------------

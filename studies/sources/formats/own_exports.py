@@ -305,7 +305,8 @@ def read_votes(source: OpenSource) -> SourceBuilder:
     Lossless, one row per vote; questions and answers as with `evenhand-judgements`.
     """
     files = source.spec.files
-    items = parse_items(source.read_other_file(files[ITEMS_KEY])) if ITEMS_KEY in files else []
+    tables = [source.read_other_file(files[ITEMS_KEY])] if ITEMS_KEY in files else []
+    items = [item for table in tables for item in parse_items(table, texts_required=False)]
     votes = _parse_rows(source.rows, "vote", "", _parse_vote)
     missing = _make_missing_items([vote.ask.item for vote in votes], items)
     builder = SourceBuilder([*items, *missing], votes)
@@ -376,7 +377,8 @@ def read_shards(source: OpenSource) -> SourceBuilder:
 
     contents = summarise_shards(source.path)
     items_path = source.path / ITEMS_FILE
-    items = parse_items(read_table(items_path)) if items_path.is_file() else []
+    tables = [read_table(items_path)] if items_path.is_file() else []
+    items = [item for table in tables for item in parse_items(table, texts_required=False)]
     missing = _make_missing_items(list(contents.items), items)
     builder = SourceBuilder([*items, *missing])
     builder.shards, builder.unknown_order = contents, contents.unknown_order

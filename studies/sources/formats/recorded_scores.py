@@ -15,7 +15,6 @@ from typing import Any, Final
 from studies.domain import HUMAN_PREFIX
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.recorded_verdict import VOTE_PROMPT
 from studies.sources.cells import RowCells
 
 SCORE_BY_WORD: Final[Mapping[str, float]] = {
@@ -52,9 +51,9 @@ def score_of(value: Any) -> float | None:
 
 def score_or_label(held: RowCells, score: str = "score", label: str = "label") -> Any:
     """Return the value in the column `score` of a row, or that in the column `label` if the score
-    is missing."""
+    is missing or empty."""
     value = held.row.get(score)
-    return held.row.get(label) if value is None or value != value else value
+    return value if text_of(value).strip() else held.row.get(label)
 
 
 def plain_text(value: Any) -> str:
@@ -92,7 +91,7 @@ class ScoreLog:
     ) -> None:
         """Add the score of an answer; with `error`, add a failed call instead. If score and reply
         are missing, nothing is added; a note counts such answers. `person`: whether `judge` is the
-        name of a person."""
+        name of a person, whose score labels the verdicts of judges with the same `prompt`."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
@@ -101,10 +100,10 @@ class ScoreLog:
                 self.unscored += not label
                 return
         self.words += isinstance(value, bool) or label.casefold() in SCORE_BY_WORD
-        by = (f"{HUMAN_PREFIX}{judge}", VOTE_PROMPT) if person else (judge, prompt)
+        by = f"{HUMAN_PREFIX}{judge}" if person else judge
         status = "error" if error else None
         self.builder.add_rating(
-            item, *by, contestant, score, status=status, reply=reply, detail=error[:500]
+            item, by, prompt, contestant, score, status=status, reply=reply, detail=error[:500]
         )
 
     def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:

@@ -54,14 +54,14 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
     """Read results of promptfoo as JSON or JSON lines.
 
     Model-graded assertions; `select-best` is a choice among all answers of a test, in the order of
-    the file.
+    the file, for each criterion.
     """
     log, rules, rows = ScoreLog(), 0, _result_rows(source.rows)
     config = RowCells(source.rows.json_object or {}).cells_of_object("config")
     options = config.cells_of_object("defaultTest").cells_of_object("options")
     judge = _provider_name(options.row.get("provider")) or "default grader"
     prompts = {prompt for _, prompt in map(_provider_and_prompt, rows)}
-    compared: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
+    compared: dict[tuple[str, str, str], list[tuple[str, RowCells]]] = defaultdict(list)
     for row in rows:
         provider, prompt = _provider_and_prompt(row)
         name = f"{provider}, {prompt[:60]}" if len(prompts) > 1 else provider
@@ -79,34 +79,33 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
         for part in judged:
             assertion = RowCells(part["assertion"])
             kind, reply = assertion.text("type").removeprefix("not-"), text_of(part.get("reason"))
+            by = _provider_name(assertion.row.get("provider")) or default
             if kind == SELECT_BEST:
-                compared[item].append((name, part))
+                compared[item, by, assertion.text("value")].append((name, RowCells(part)))
             elif kind in MODEL_GRADED or kind.startswith(RED_TEAM):
-                by = _provider_name(assertion.row.get("provider")) or default
                 asked = assertion.text("metric", "type")
                 log.add_score(item, name, by, asked, part.get("score"), reply=reply)
             else:
                 rules += 1
-    for item, answers in compared.items():
-        _add_choice(log.builder, item, answers, judge)
+    several = len({at[:2] for at in compared}) < len(compared)  # criteria in one test
+    for (item, by, _), answers in compared.items():
+        assertion = answers[0][1].cells_of_object("assertion")
+        criterion = assertion.text("metric", "value")[:60] if several else ""
+        _add_choice(log.builder, (item, by, criterion or SELECT_BEST), answers)
     return log.finish(rules, "assertions")
 
 
 def _add_choice(
-    builder: SourceBuilder, item: str, answers: Sequence[tuple[str, Mapping[str, Any]]], judge: str
+    builder: SourceBuilder, at: tuple[str, str, str], answers: Sequence[tuple[str, RowCells]]
 ) -> None:
     """Add the verdict of `select-best` on a test's answers, if there are two or more; it is
-    unusable unless exactly one answer was chosen."""
+    unusable unless exactly one answer was chosen. `at`: item, judge and prompt."""
     if len(answers) < 2:
         return
-    best = [slot for slot, (_, part) in enumerate(answers) if part.get("pass") is True]
-    part = answers[best[0] if best else 0][1]
-    by, reply = (
-        _provider_name(part["assertion"].get("provider")) or judge,
-        text_of(part.get("reason")),
-    )
+    best = [slot for slot, (_, part) in enumerate(answers) if part.row.get("pass") is True]
+    reply = answers[best[0] if best else 0][1].text("reason")
     names, pick = [name for name, _ in answers], best[0] if len(best) == 1 else None
-    builder.add_verdict(item, by, SELECT_BEST, names, pick, reply=reply)
+    builder.add_verdict(*at, names, pick, reply=reply)
 
 
 def _question_from_variables(variables: Mapping[str, Any]) -> str:

@@ -3,23 +3,22 @@ comparisons of prompts made on the hold-out so far, as JSON."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from typing import TYPE_CHECKING
 
+from studies.spec.derived_names import PILOT_MARK, RULES_MARK, candidate_study_name
 from studies.store.rows import STUDY_ID
-
-if TYPE_CHECKING:
-    from studies.store.store import Store
+from studies.store.store_file import StoreFile
 
 
-def read_alignment(store: Store, name: str) -> str | None:
+def read_alignment(store: StoreFile, name: str) -> str | None:
     """Return, as JSON, the stored split of a study's labelled items into learn and hold-out, with
     the comparisons of prompts made on the hold-out; None if the items were not split."""
     row = store.read(f"SELECT json FROM alignments WHERE study={STUDY_ID}", (name,)).fetchone()
     return None if row is None else str(row[0])
 
 
-def write_alignment(store: Store, name: str, text: str) -> None:
+def write_alignment(store: StoreFile, name: str, text: str) -> None:
     """Store the split of a study's labelled items (JSON, as in `read_alignment`) in place of an
     earlier one."""
 
@@ -31,3 +30,14 @@ def write_alignment(store: Store, name: str, text: str) -> None:
         )
 
     store.writer.run(work)
+
+
+def derived_studies(store: StoreFile, name: str) -> list[str]:
+    """List the studies made from a study, of the same owner: its pilots, the new versions of its
+    prompts, and the rules written for them."""
+    looks = json.loads(read_alignment(store, name) or "{}").get("looks", ())
+    prompts = (candidate_study_name(name, look["judge"], look["prompt"]) for look in looks)
+    starts = (f"{name}{PILOT_MARK}", f"{name}{RULES_MARK}", *prompts)
+    owner = "SELECT owner FROM studies WHERE name=?"
+    rows = store.read(f"SELECT name FROM studies WHERE owner=({owner}) ORDER BY id", (name,))
+    return [one for (one,) in rows.fetchall() if one.startswith(starts)]

@@ -119,12 +119,14 @@ class FailedAsks(NamedTuple):
 
 def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
     """Count the unusable replies of the run with the lease owner `owner` by status; replies that a
-    later retry replaced are not counted."""
+    later run replaced are not counted."""
     marks = ",".join("?" * len(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "
         "JOIN judgements j ON j.key=a.key AND j.status=a.outcome "
-        f"WHERE a.owner=? AND j.status NOT IN ({marks}) GROUP BY j.status",
+        f"WHERE a.owner=? AND j.status NOT IN ({marks}) AND NOT EXISTS (SELECT 1 FROM attempts b "
+        "WHERE b.key=a.key AND b.outcome=a.outcome AND b.owner!=a.owner AND b.id>a.id) "
+        "GROUP BY j.status",
         (owner, *USABLE_STATUSES),
     )
     return [FailedAsks(*row[:3]) for row in rows]

@@ -11,7 +11,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from components.html.heatmap import matrix_html
+from components.html.heatmap import matrix_html, total_name
 from components.html.matrix_heads import MatrixColumn
 from components.html.scales import (
     COLOUR_BINS,
@@ -275,3 +275,8 @@ def test_heads_that_are_too_wide_for_a_phone_run_upwards(names, upright):
     tall = html[html.index("eh-heat tall") :]
     assert ("eh-heat tall upright" in tall) is upright
     assert ('<th scope="col"><span>' in tall) is upright
+
+
+def test_a_total_has_a_name_that_no_other_column_has():
+    assert total_name(["a"]) == "All" and total_name(["All"]) == "All (total)"
+    assert total_name(["All", "All (total)"]) == "All (total) (total)"

@@ -185,7 +185,27 @@ def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
     assert found.unknown == 1
     assert len(found.unreadable_lines) == 2
     assert sum(found.pending.values()) == 3
-    assert found.dollars == 0.0
+    assert found.dollars is None, "a reply without token counts has an unknown cost"
+
+
+def test_a_reply_replaces_the_error_before_it_and_a_refusal_costs_nothing(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 2, store=store)
+    first, second = (ask.key for ask in store.asks("small"))
+    refused = {"status_code": 400, "body": {"error": {"message": "bad field"}}}
+    said = {"choices": [{"message": {"content": "hm"}}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5}}  # fmt: skip
+    answer = {"status_code": 200, "body": said}
+    path = tmp_path / "output.jsonl"
+    lines = [(second, refused), (first, refused), (first, answer), (first, answer)]
+    path.write_text(
+        "\n".join(json.dumps({"custom_id": key, "response": got}) for key, got in lines), "utf-8"
+    )
+    found = import_batch(plan, store, [path])
+    assert found.by_status == {"unreadable": 1, "error": 1} and found.already_answered == 1
+    assert found.dollars == pytest.approx((10 * PRICE["input"] + 5 * PRICE["output"]) / 2e6)
+    assert sum(one.unknown for one in attempt_totals(store, "small")) == 0
 
 
 def test_a_study_without_an_endpoint_says_so(tmp_path: Path, store: Store) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -207,6 +207,14 @@ def test_examples_of_scores_span_the_scale() -> None:
     cases = [case(f"q{k}", float(1 + k % 5), wrong=k % 2) for k in range(50)]
     assert [c.label.value for c in choose_examples(cases, 4, seed=1)] == [1, 5, 2, 4]
     assert len(choose_examples(cases, 99, seed=1)) == 50
+    graded = [case(f"g{k}", (k % 5) / 4, wrong=k % 2) for k in range(50)]
+    scale = replace(load_prompt("score-scale"), scale=("0", "0.25", "0.5", "0.75", "1"))
+    chosen = choose_examples(graded, 4, seed=1, prompt=scale)
+    assert [c.label.value for c in chosen] == [0, 1, 0.25, 0.75]
+    halves = [case(f"h{k}", (k % 3) / 2, wrong=k % 2) for k in range(30)]
+    letters = replace(scale, scale=(), verdict="grade-letter")
+    chosen = choose_examples(halves, 3, seed=1, prompt=letters)
+    assert [c.label.value for c in chosen] == [0, 1, 0.5]
 
 
 def test_a_rubric_without_levels_is_no_example() -> None:

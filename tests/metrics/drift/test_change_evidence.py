@@ -163,3 +163,15 @@ def test_verdicts_of_a_night_are_texts_of_winner_tie_or_nothing() -> None:
         for item, text in scores.items()
     }
     assert texts == {"q": ["y", "tie"], "r": ["?", "x"]}
+
+
+def test_a_night_of_scores_differs_from_a_night_of_other_scores() -> None:
+    def texts(shown: tuple[str, ...], *scores: float, status: str = "ok") -> list[str]:
+        row = {"item": "q", "shown": shown, "pick": None, "scores": scores, "status": status}
+        (found,) = (scores for stream, scores in score_night(build([row])).items()
+                    if stream.kind == "agreement")  # fmt: skip
+        return [text.split("\x1e")[1] for text in found.values()]
+
+    assert texts(("x",), 1.0) == ["1"] and texts(("x",), 0.0) == ["0"]
+    assert texts(("x", "y"), 7.5, 3.0) == ["7.5 3"], "two scores and no choice"
+    assert texts(("x",), 1.0, status="unreadable") == ["?"]

@@ -53,6 +53,14 @@ def test_a_judge_tied_to_the_first_place_changes_every_score() -> None:
     assert found.shift["3 2 1"].value == pytest.approx(2.0)
 
 
+def test_a_judge_tied_to_a_score_of_a_decimal_scale_is_tied_to_no_place() -> None:
+    tenths = [".1", ".2", ".3"]
+    orders = (SEP.join(tenths), SEP.join(tenths[::-1]))
+    rows = [(f"q{k}", labels, 0.1, False) for k in range(6) for labels in orders]
+    found = option_order_effects(frame_of(rows))["j", "p"]
+    assert found.first_place.value == found.expected_first.value == 0.5
+
+
 def test_one_arrangement_has_no_order_effect_to_measure() -> None:
     assert option_order_effects(frame_of([("a", UP, 1.0, False), ("b", UP, 2.0, False)])) == {}
 

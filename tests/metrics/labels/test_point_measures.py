@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.labels.compared_points import NEAR_LABEL
+from metrics.labels.label_sections import scores_section
 from metrics.labels.option_order import option_order_effects
 from metrics.labels.point_table import chosen_options, point_table, table_scale
 from metrics.labels.reliability import reliability_curves
@@ -180,3 +182,13 @@ def test_the_scale_of_a_table_has_the_step_of_its_options() -> None:
         scale = table_scale(table)
         assert (scale.low, scale.high, scale.step) == (0, 10, 5)
         assert scale.within_one_step(np.array([5.0, -5.0, 10.0])).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("whole", [0, 90])
+def test_neighbours_on_a_scale_of_tenths_are_one_step_apart(whole: int) -> None:
+    tenths = [f"{whole + k / 10:g}" for k in range(11)]
+    rows = [(f"q{k}", "m", Arrangement(tuple(tenths)), [float(tenths[k + 1])], False)
+            for k in range(10)]  # fmt: skip
+    frame = frame_of(rows, {f"q{k}": float(tenths[k]) for k in range(10)})
+    assert scores_section(frame)["j"]["p"]["within_one"].value == 1.0
+    assert NEAR_LABEL.of(frame).value == 1.0

@@ -279,3 +279,15 @@ def test_three_repeats_on_two_items_are_needed() -> None:
         return "repeats" in {one.id for one in made.rules}
 
     assert found(2, 3) and not found(1, 3) and not found(2, 2)
+
+
+def test_repeats_in_each_order_count_as_calls() -> None:
+    rows: list[Row] = [
+        (f"q{k}", PASSES[order], float(passed == "P"), False, None)
+        for k in range(6)
+        for order, verdicts in enumerate(("PPP", ("PFF", "PPF")[k % 2]))
+        for passed in verdicts
+    ]
+    both = rule(remedies_of(rows, {f"q{k}": "pass" for k in range(6)}), "arrangements")
+    assert both.calls == 6 and both.gain is not None
+    assert both.gain.value == pytest.approx(0.25) and covers(both.gain, 0.25)

@@ -103,3 +103,11 @@ def test_the_headline_names_the_largest_effect_shown_or_the_smallest_that_could_
     assert twin_headline([*shown, effect(plain[2], 0.0, INDIFFERENT)]) == twin_headline(
         [effect(plain[2], 0.0, INDIFFERENT)]
     )
+
+
+def test_a_score_that_may_have_been_missed_is_not_in_points() -> None:
+    plain = next(name for name in FAMILIES if name not in CONTROLS)
+    for unit, size in (("score", "0.14 may"), ("share", "14 points may")):
+        wide = Estimate(0.0, -0.1, 0.1, 40, 20, unit)
+        told = twin_headline([effect(plain, 0.0, beyond_floor=wide, adjusted=wide)])
+        assert f"below {size}" in told

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 from evenhand.recorded_demo import FILES
 from studies.domain import AnswerLabel, Ask, Item, Judgement, Verdict
 from studies.people.label_split import (
     CandidateRecord,
+    ImprovedPrompt,
     LabelSplit,
     Look,
     draw_split,
+    find_improved_prompt,
     record_look,
     split_labels,
     stored_split,
@@ -19,6 +24,9 @@ from studies.people.study_labels import (
     label_answers,
     read_labels,
 )
+from studies.spec.derived_names import PILOT_MARK, candidate_study_name, writer_study_name
+from studies.spec.study import Study
+from studies.store.queries.alignment_queries import write_alignment
 from studies.store.store import Store
 from studies.texts.twin_families import twin_name
 from tests.voted_studies import Sheet
@@ -179,3 +187,18 @@ def test_items_of_another_kind_of_label_keep_their_part() -> None:
     before, own = first.select_items(names[40:60]), both.select_items(names[40:80])
     assert len(own.hold_out) == min(30, len(before.hold_out) + 20)
     assert sum(sizes(own)) == 40 and sum(sizes(both)) == 80
+
+
+def test_studies_made_from_a_study_are_renamed_with_it(store: Store) -> None:
+    made = [f"s{PILOT_MARK}repeats", candidate_study_name("s", "j", "p"),
+            writer_study_name("s", "p", "w")]  # fmt: skip
+    taken = [f"new{PILOT_MARK}repeats"]
+    others = ["s: own", candidate_study_name("s: own", "j", "p"), "sand", *taken]
+    for name in ("s", *made, *others):
+        store.save_study(Study(name), [], ())
+    write_alignment(store, "s", json.dumps(asdict(LabelSplit(1, (), (), (Look("j", "p", ()),)))))
+    store.rename_study("s", "new")
+    follow = [candidate_study_name("new", "j", "p"), writer_study_name("new", "p", "w")]
+    assert {line.name for line in store.studies()} == {"new", *follow, *others, made[0]}
+    assert [store.study(name).name for name in follow] == follow
+    assert find_improved_prompt(store, follow[0]) == ImprovedPrompt("new", "j", "p")

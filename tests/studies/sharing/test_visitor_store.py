@@ -505,6 +505,12 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
     with as_visitor(A):
         with pytest.raises(StudyError):
             guarded.rename_study("a's", "a's study")
+        save(guarded, '"a\'s, pilot: one"', seed=3)
+    with as_visitor(B):
+        save(guarded, '"a\'s, pilot: of b"', seed=4)
+    with as_visitor(A):
         renamed = guarded.name_for_owner("a's study")
         guarded.rename_study("a's", renamed)
-        assert guarded.owns(renamed)
+        assert guarded.owns(renamed) and guarded.owns(f"{renamed}, pilot: one")
+    with as_visitor(B):
+        assert guarded.owns("a's, pilot: of b")

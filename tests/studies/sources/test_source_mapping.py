@@ -52,6 +52,19 @@ def test_one_answer_a_row_with_ranks(tmp_path: Path) -> None:
         loaded(again, mapping=mapping)
 
 
+def test_ranks_of_several_people_and_of_decimals(tmp_path: Path) -> None:
+    given = [("ann", "x", 1), ("ann", "y", 2), ("bob", "x", 2), ("bob", "y", 1),
+             ("", "x", 1.2), ("", "y", 1.8)]  # fmt: skip
+    rows = [{"q": "why?", "who": who, "text": f"{who} says", "by": by, "place": place}
+            for by, who, place in given]  # fmt: skip
+    mapping = {"q": "instruction", "who": "contestant", "text": "response", "by": "person",
+               "place": "rank"}  # fmt: skip
+    (item,) = loaded(table(tmp_path / "t.csv", rows), mapping=mapping).items
+    assert {vote.judge: vote.ranks for vote in item.human} == {
+        "ann": {"x": 1, "y": 2}, "bob": {"x": 2, "y": 1}, "people": {"x": 1, "y": 2},
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("sides", "known"), [(("first", "second"), True), (("a", "b"), False)])
 def test_comparisons_with_or_without_an_order(
     tmp_path: Path, sides: tuple[str, str], known: bool

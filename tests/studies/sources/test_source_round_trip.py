@@ -129,3 +129,27 @@ def test_arena_mt_bench_and_comparator_files_of_ours_are_read_back(
         assert found.format == format and len(found.judgements) == 4, format
         assert [said(found)] == wanted, format
         assert {j.ask.orders for j in found.judgements} == {2}, format
+
+
+def test_votes_come_back_with_items_that_have_no_texts(store: Store, tmp_path: Path) -> None:
+    ask = Ask("", "q1", "human:ann", "vote", ("x", "y"), ("A", "B"))
+    made = assign_recorded_keys("out", [Judgement(ask, "ok", Verdict(0), rule="vote", time=1.0)])
+    store.save_study(Study("out"), [Item("q1", "", {})], (), recorded=made, only_recorded=True)
+    for format, name in (("votes", "votes.csv"), ("items", "items.jsonl")):
+        write_export(store, "out", format, tmp_path / name)
+    found = loaded(tmp_path / "votes.csv", files={"items": "items.jsonl"})
+    assert [item.id for item in found.items] == ["q1"] and len(found.judgements) == 1
+
+
+def test_comparator_files_keep_items_without_questions_and_prompts(
+    store: Store, tmp_path: Path
+) -> None:
+    made = [Judgement(Ask("", q, "gpt", prompt, ("x", "y"), ("A", "B"), orders=2), "ok", Verdict(0))
+            for q in ("q1", "q2") for prompt in ("short", "long")]  # fmt: skip
+    items = [Item(q, "", {"x": "sx", "y": "sy"}) for q in ("q1", "q2")]
+    recorded = assign_recorded_keys("out", made)
+    store.save_study(Study("out"), items, (), recorded=recorded, only_recorded=True)
+    path = tmp_path / "out.json"
+    write_export(store, "out", "llm-comparator", path)
+    back = {(j.ask.item, j.ask.prompt, j.ask.repeat) for j in loaded(path).judgements}
+    assert back == {(j.ask.item, j.ask.prompt, 0) for j in made}

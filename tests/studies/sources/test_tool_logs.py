@@ -12,6 +12,7 @@ import pytest
 from metrics.protocols.creation_levels import single_ratings
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
+from studies.people.study_labels import read_labels
 from studies.sources.load import LoadedSource
 from studies.store.store import Store
 from tests.page_words import pattern, says
@@ -188,6 +189,22 @@ def test_promptfoo_results_give_ratings_and_choices(tmp_path: Path) -> None:
     assert len(lines.judgements) == len(found.judgements)
 
 
+def test_promptfoo_choices_by_several_criteria_stay_apart(tmp_path: Path) -> None:
+    def row(place: int, best: dict[str, int]) -> dict[str, Any]:
+        parts = (part("select-best", 1, place == at, value=name) for name, at in best.items())
+        test = {"options": {"provider": "openai:own"}}
+        return promptfoo_row(0, place, *parts, testCase=test)
+
+    for best, prompts in (({"short": 0, "kind": 1}, ["short", "kind"]),
+                          ({"short": 1}, ["select-best"])):  # fmt: skip
+        rows = [row(place, best) for place in range(2)]
+        found = loaded(jsonl(tmp_path / "results.jsonl", rows))
+        assert [j.ask.prompt for j in found.judgements] == prompts
+        assert verdicts(found) == [
+            ("openai:own", "openai:m0 > openai:m1", f"openai:m{at}") for at in best.values()
+        ]
+
+
 # ---- DeepEval ------------------------------------------------------------------------------------
 
 
@@ -231,6 +248,26 @@ def test_langfuse_scores_keep_people_apart(tmp_path: Path) -> None:
     assert found.items[0].responses == {"bot": "so"}
     as_lines = loaded(jsonl(tmp_path / "scores.jsonl", rows))
     assert len(as_lines.judgements) == len(found.judgements)
+
+
+def test_people_label_the_judge_of_the_same_criterion(tmp_path: Path, store: Store) -> None:
+    right = {"helpful": 1.0, "correct": 0.0}
+    rows = [{"id": f"{t}{name}{by}", "traceId": f"t{t}", "name": name, "value": value, "source": by,
+             "dataType": "NUMERIC", "authorUserId": "ann"} for t in range(3)
+            for name, value in right.items() for by in ("EVAL", "ANNOTATION")]  # fmt: skip
+    import_verdicts(store, jsonl(tmp_path / "scores.jsonl", rows), "scores")
+    frame = store.frame("scores")
+    for judge, value in right.items():
+        assert set(frame[frame["judge"] == judge]["gold"]) == {value}
+    assert not read_labels(store, "scores", "score").cases, "no score of the answer as a whole"
+
+
+def test_an_empty_score_leaves_the_label(tmp_path: Path) -> None:
+    row = {"example_id": "e1", "input": "why?", "output": "so", "annotation_ok_score": "",
+           "annotation_ok_label": "pass", "annotation_ok_annotator_kind": "LLM"}  # fmt: skip
+    assert scores(loaded(table(tmp_path / "phoenix.csv", [row])), "ok") == [1.0]
+    feedback = {"run_id": "r1", "key": "ok", "score": " ", "value": "fail", "feedback_source": ""}
+    assert scores(loaded(table(tmp_path / "langsmith.csv", [feedback])), "ok") == [0.0]
 
 
 def test_phoenix_experiments_and_spans(tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from studies.domain import Ask, Item, Judgement, Usage, Verdict
 from studies.spec.study import Study
 from studies.store.queries.judge_spending import judge_spending, mean_call_tokens
+from studies.store.queries.run_costs import failures_of_run, put_settled_attempt
+from studies.store.rows import put_judgement
 
 
 def judgement(item: str, **more) -> Judgement:
@@ -36,3 +40,17 @@ def test_what_nobody_recorded_is_not_zero(store):
     assert (got.prompt_tokens, got.dollars, got.median_seconds) == (None, None, None)
     assert judge_spending(store, "s", "nobody").replies == 0
     assert mean_call_tokens(store, "s") == {}
+
+
+def test_a_failure_that_a_later_run_replaced_by_another_is_of_the_later_run(store):
+    for owner, *items in (("one", "q1", "q2"), ("two", "q1")):
+        for item in items:
+            failed = replace(judgement(item), status="unreadable", verdict=None)
+
+            def settle(connection, failed=failed, owner=owner):
+                put_judgement(connection, failed)
+                put_settled_attempt(connection, failed, owner, Usage(), None)
+
+            store.writer.run(settle)
+    assert failures_of_run(store, "one") == [("unreadable", 1, "key of q2")]
+    assert failures_of_run(store, "two") == [("unreadable", 1, "key of q1")]

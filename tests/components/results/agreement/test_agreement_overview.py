@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 
@@ -292,3 +293,15 @@ def test_a_column_of_labels_by_people_is_counted_as_people(store, tmp_path, fiel
         assert data.raters.known_answer_source == "people"
     else:
         assert says(lead, "`human`", "`gold`") and data.raters.known_answer_source == "design"
+
+
+def test_a_category_named_like_the_total_stands_beside_it(store):
+    """The judge says what people say in the ten items of "All", and never in the others."""
+    sheet = Sheet("named")
+    for n in range(20):
+        sheet.both(f"q{n}", "j", "xx" if n < 10 else "yy").votes(f"q{n}", ann="x", bob="x")
+    sheet.save(store, categories={f"q{n}": "All" if n < 10 else "b" for n in range(20)})
+    drawn = majority_panel.categories_html(FilteredStudy(store, "named"))
+    heat = json.loads(unescape(re.search(r'data-heat="([^"]*)"', drawn)[1]))
+    found = [(column, value) for _, column, value, *_ in heat["cells"]]
+    assert found == [("All (total)", 0.5), ("All", 1.0), ("b", 0.0)]

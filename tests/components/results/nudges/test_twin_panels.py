@@ -54,6 +54,9 @@ def test_the_table_lists_each_effect_once_with_its_smallest_detectable_one() -> 
     assert ">17<" in made  # half-width .13, and .8416 standard errors, .1/2.093, of the effect
     assert f">{DASH}<" in made, "no interval: nothing is known to be detectable"
     assert twin_panels.draw_effects_of_all_families(study()) is None
+    score = Estimate(0.15, 0.02, 0.28, 40, 20, unit="score")
+    made = twin_panels.draw_effects_of_all_families(study(effect(adjusted=score)))
+    assert made is not None and ">0.17<" in made
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,16 @@ def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
     assert totals == [1] * MAX_ROWS + [7, 1]
 
 
+def test_wrong_verdicts_on_answers_to_one_question_are_all_counted(store: Store) -> None:
+    lines = [f"Is {n} odd?,{model},No.,pass,fail" for n in range(6) for model in "xyz"]
+    path = store.path.with_name("models.csv")
+    path.write_text("\n".join(["question,model,answer,verdict,label", *lines]), encoding="utf-8")
+    import_verdicts(store, path, "models")
+    made = pass_fail_tab.VIEW.render(FilteredStudy(store, "models"), FIRST)
+    assert "<b>18</b>" in str(made["areas"]), "18 answers"
+    assert "18 false passes" in str(made["wrong"]) and "Open all 18" in str(made["wrong"])
+
+
 def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
     points = offered_views(FilteredStudy(store, "checks"))
     assert set(VIEWS) - set(points) == {"Nudges", "Paper"}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from html import unescape
 
 import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.nudges import length_panel as wins_length
 from components.results.nudges import tab as nudges_tab
 from components.results.protocol import blocks as protocol_view
@@ -20,7 +24,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
 from tests.page_words import says
-from tests.voted_studies import save
+from tests.voted_studies import Sheet, save
 
 NAME = "wins"
 ITEMS = 20
@@ -92,16 +96,16 @@ def test_judges_are_held_against_people_on_the_same_pairs(won):
     # Ann voted on q0 … q9: x five times. The judges say x in every one of these ten: 1 − 5/10.
     scene = FilteredStudy(won, NAME)
     gaps = wins_view.judge_people_gaps(scene)
-    assert gaps["x", "All"].value == pytest.approx(0.5)
-    assert gaps["y", "All"].value == pytest.approx(-0.5)
-    assert gaps["x", "All"].items == 10
+    assert gaps["x", ""].value == pytest.approx(0.5)
+    assert gaps["y", ""].value == pytest.approx(-0.5)
+    assert gaps["x", ""].items == 10
     assert "<b>50</b>" in wins_view.show_matrix(scene, "Category", "People")
     assert "<b>+50</b>" in wins_view.show_matrix(scene, "Category", "Difference")
 
 
 def test_people_are_heard_whatever_judge_is_chosen(won):
     # fair alone: q0 is unread, so nine cases; it says x in all of them, Ann in q1 … q4.
-    assert wins_view.judge_people_gaps(fair(won))["x", "All"].value == pytest.approx(1 - 4 / 9)
+    assert wins_view.judge_people_gaps(fair(won))["x", ""].value == pytest.approx(1 - 4 / 9)
 
 
 def test_nobody_voted_is_an_answer(judged):
@@ -245,3 +249,23 @@ def test_a_jury_of_three_is_shown_with_its_worth(store):
     html = precision_panel.show_jury(FilteredStudy(store, "panel"))
     assert says(html, "3", "majority decides 100")
     assert 'data-key="jury.coverage"' in html
+
+
+def test_a_category_named_like_the_total_has_a_column_of_its_own(store):
+    """In "All" x wins all ten verdicts of judges and votes, in the other category none."""
+    sheet = Sheet("named")
+    for n in range(20):
+        sheet.both(f"q{n}", "j", "xx" if n < 10 else "yy")
+        sheet.votes(f"q{n}", ann="x")
+    sheet.save(store, categories={f"q{n}": "All" if n < 10 else "b" for n in range(20)})
+    scene = FilteredStudy(store, "named")
+    for raters, values in (("Judges", ("50", "100", "0")), ("Difference", ("-50", "0", "-100"))):
+        drawn = wins_view.show_matrix(scene, "Category", raters)
+        heat = json.loads(unescape(re.search(r'data-heat="([^"]*)"', drawn)[1]))
+        assert heat["columns"] == ["All (total)", "All", "b"]
+        shown = {column: value for row, column, value, *_ in heat["cells"] if row == "x"}
+        assert [shown[name] for name in heat["columns"]] == [int(one) / 100 for one in values]
+        marks = [json.loads(unescape(one)) for one in re.findall(r'data-select="([^"]*)"', drawn)]
+        assert {"contestant": "x"} in marks and {"contestant": "x", "category": "All"} in marks
+        chosen = inspect_filters_for_mark(scene, {"contestant": "x", "category": "All"})
+        assert chosen.category == "All"
