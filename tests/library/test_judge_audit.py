@@ -72,7 +72,7 @@ def test_the_demo_prints_the_cards_of_the_page(
     assert demo([]) == 0
     printed = capsys.readouterr().out
     assert "qwen2.5-coder-1.5b" in printed and "embedded" not in printed
-    assert printed.count("Accuracy") == 4
+    assert printed.count("Accuracy") == printed.count(" · ") >= 4, "one for each card"
     assert "\u202f" not in printed and "\\u202f" not in printed
 
 

@@ -115,7 +115,7 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
         assert {"Results", "Inspect"} <= set(tabs)
         assert not {"Study", "Run"} & set(tabs)
         ids = {p["props"].get("elem_id") for p in parts}
-        assert "eh-matrix" in ids
+        assert {"eh-filter-judge", "eh-compare"} <= ids
         assert not {"eh-run", "eh-again", "eh-test"} & ids
         client = Client(f"http://127.0.0.1:{port}/", verbose=False)
         assert not [name for name in client.view_api(return_format="dict")["named_endpoints"]

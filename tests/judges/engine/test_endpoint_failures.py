@@ -228,9 +228,10 @@ def kill_and_resume(
                 lambda point=point, child=child: judged(path) >= point or child.poll() is not None,
                 240,
             )  # type: ignore[misc]
-            os.kill(child.pid, signal.SIGKILL)
+            child.kill()
             child.communicate()
-            stored_after_kills.append((point, judged(path)))
+            if child.returncode == -signal.SIGKILL:  # else it ended before it was killed
+                stored_after_kills.append((point, judged(path)))
         child = asking(file, path, key)
         out, err = child.communicate(timeout=240)
         return {

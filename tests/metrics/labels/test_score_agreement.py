@@ -117,7 +117,7 @@ def test_intervals_cover_for_a_judge_that_is_seldom_wrong():
 @pytest.mark.parametrize("answers", [8, 15, 30, 100])
 def test_intervals_of_score_agreement_cover(answers, errors):
     got = coverage(answers, errors, 300)
-    least = 0.95 - 2.5 * (0.95 * 0.05 / 300) ** 0.5
+    least = 0.95 - 3.2 * (0.95 * 0.05 / 300) ** 0.5  # 72 shares: together 5 % by chance
     assert {name: share for name, share in got.items() if share < least} == {}
 
 
