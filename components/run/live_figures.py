@@ -265,9 +265,10 @@ def _order_change_share(frame: pd.DataFrame) -> Estimate:
     if len(frame) > MAX_COMPARED_ROWS:
         return NO_VERDICT
     same = consistency(frame)
-    if same.value is None or same.low is None or same.high is None:
+    if same.value is None:
         return same
-    return replace(same, value=1 - same.value, low=1 - same.high, high=1 - same.low)
+    low, high = (None if end is None else 1 - end for end in (same.high, same.low))
+    return replace(same, value=1 - same.value, low=low, high=high)
 
 
 def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

@@ -50,6 +50,6 @@ def order_change_sentence(picture: LiveFigures) -> str:
     return (
         f"Of {count(changed.n, 'comparison')} judged in all orders, the outcome of "
         f"{count(round(changed.value * changed.n))} changed with the order: "
-        f"{share(changed.value, 0)} {interval(changed, 0, scale=100)}. "
+        f"{f'{share(changed.value, 0)} {interval(changed, 0, scale=100)}'.strip()}. "
         "The interval narrows with more verdicts."
     )

@@ -24,7 +24,8 @@ _LATEX_ESCAPES: Final = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
         "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-        "\u2212": "$-$", "\u202f": r"\,", "\u2013": "--", "≥": r"$\ge$",
+        "\u2212": "$-$", "\u202f": r"\,", "\u2013": "--", "≥": r"$\ge$", "≤": r"$\le$",
+        "κ": r"$\kappa$", "α": r"$\alpha$", "τ": r"$\tau$",
     }
 )  # fmt: skip
 TABLE_NAMES: Final = (

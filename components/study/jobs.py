@@ -365,7 +365,8 @@ def _question_file_rank(path: Path) -> tuple[int, int]:
 
 
 def _contestant_name_from_file(path: Path) -> str:
-    return path.name.partition(".")[0].removeprefix("answers_").removeprefix("answers-")
+    stem = Path(path.name.removesuffix(".gz")).stem  # a model's name may contain dots: gpt-4.1
+    return stem.removeprefix("answers_").removeprefix("answers-")
 
 
 def stored_study_yaml(store: Store, name: str) -> str:

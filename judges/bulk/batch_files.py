@@ -8,6 +8,7 @@ is stored, and a call without a line stays pending.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import sqlite3
@@ -79,10 +80,14 @@ def export_batch(
     folder.mkdir(parents=True, exist_ok=True)
     items = {item.id: item for item in plan.items}
     written: list[BatchFile] = []
+    names: set[str] = set()
     for judge in judges:
         asks = _iterate_pending_asks(store, plan, judge.name)
         lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
-        name = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
+        base = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
+        numbered = (f"{base}-{number}" if number > 1 else base for number in itertools.count(1))
+        name = next(one for one in numbered if one.casefold() not in names)
+        names.add(name.casefold())
         for number, part in enumerate(_split_into_files(lines, most_lines, most_bytes), 1):
             path = folder / f"{name}-{number:04d}.jsonl"
             if path.exists():

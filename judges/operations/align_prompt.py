@@ -38,7 +38,7 @@ from judges.planning.forecast import Forecast, make_forecast
 from judges.planning.plan import Plan, asks_of, assign_owner, save_plan
 from judges.planning.plan_checks import check_plan
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
-from studies.domain import Item, JudgeSpec
+from studies.domain import REFERENCE, Item, JudgeSpec
 from studies.people.label_split import SEED, LabelSplit, Look, record_look, split_labels
 from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, keep_labelled_answers
 from studies.spec.derived_names import candidate_study_name, writer_study_name
@@ -88,7 +88,8 @@ def prepare_task(
         raise PlanError(_no_labels_message(labels))
     items = {item.id: item for item in plan.items}
     learn = labels.select_items(split.learn)
-    judged = count_verdicts_by_case(store, study.name, spec.name, chosen.name, learn)
+    step = 0.5 if chosen.verdict == "grade-letter" else None  # the labels of its asks have no scale
+    judged = count_verdicts_by_case(store, study.name, spec.name, chosen.name, learn, step)
     if learn.cases and not judged:
         raise PlanError(
             f"{spec.name} has no verdict with {chosen.name} on the learn items; run the study first"
@@ -173,7 +174,12 @@ def build_candidates(
     """Build one candidate of each of `kinds` (see KINDS) from the learn items. `rules` were written
     by the judge `writer` ("": by the user); `criteria` "" stands for those of the study; `examples`
     is the number of corrected cases."""
-    chosen = choose_examples(task.cases, examples, task.split.seed, task.prompt)
+    shows = bool({"examples", "both"} & {*kinds})
+    if shows and task.prompt.verdict == "rating-pair":
+        raise PlanError(
+            "examples: the right ratings of two answers are not known; leave out examples and both"
+        )
+    chosen = choose_examples(task.cases, examples, task.split.seed, task.prompt) if shows else []
     study, prefilled = task.plan.study, task.judge.read == "probabilities"
     turns = example_messages(task.prompt, chosen, prefilled=prefilled, study=study)
     shown = Examples(tuple(turns), tuple(case.item.id for case in chosen))
@@ -211,6 +217,8 @@ def candidate_plan(
     if not kept:
         raise PlanError("the hold-out has no label; add labels to more items")
     today = parse_prompt(task.prompt.yaml)
+    compared = {name for one in labels.comparisons for name in (one.first, one.second)}
+    models = sorted({name for item in kept for name in item.responses})
     prompts = (today, *(one.prompt for one in candidates))
     study = replace(
         base,
@@ -219,7 +227,7 @@ def candidate_plan(
         judges=(task.judge,),
         prompts=tuple(one.name for one in prompts),
         protocol="",
-        contestants=(),
+        contestants=(*models, REFERENCE) if REFERENCE in compared else (),
         pairing="all",
         baseline="",
         new="",

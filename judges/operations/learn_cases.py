@@ -105,10 +105,16 @@ def list_learn_cases(
 
 
 def count_verdicts_by_case(
-    store: Store, name: str, judge: str, prompt: str, labels: StudyLabels
+    store: Store,
+    name: str,
+    judge: str,
+    prompt: str,
+    labels: StudyLabels,
+    step: float | None = None,
 ) -> dict[CaseKey, LabelledVerdicts]:
     """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
-    `name`, and those against the label (a tie is one); noise-floor repeats are left out."""
+    `name`, and those against the label (a tie is one); noise-floor repeats are left out. `step` is
+    the distance of two levels of the scale; None: that of the options offered."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
@@ -126,7 +132,8 @@ def count_verdicts_by_case(
             wrong, score = picked != label.winner, 0.0
         elif verdict.scores:
             score = verdict.scores[0]
-            wrong = _is_mistake(score, label, labels.kind, parse_arrangement(ask.labels).step)
+            one_step = parse_arrangement(ask.labels).step if step is None else step
+            wrong = _is_mistake(score, label, labels.kind, one_step)
         else:
             continue
         before = found.get(key, LabelledVerdicts())
@@ -265,7 +272,7 @@ def example_messages(
     for round_ in (0, 1):
         for place, case in enumerate(cases):
             if isinstance(case.label, LabelledComparison):
-                found.append(_pair_example(prompt, case, (place + round_) % 2 == 1))
+                found.append(_pair_example(prompt, case, (place + round_) % 2 == 1, study))
             elif round_ == 0:
                 found.append(_answer_example(prompt, case, place, study))
     turns = []
@@ -276,7 +283,9 @@ def example_messages(
     return turns
 
 
-def _pair_example(prompt: Prompt, case: LearnCase, turned: bool) -> tuple[PromptInputs, str]:
+def _pair_example(
+    prompt: Prompt, case: LearnCase, turned: bool, study: Study | None
+) -> tuple[PromptInputs, str]:
     """Inputs of a comparison with the winner first (second if `turned`), and its right verdict."""
     one = case.label
     assert isinstance(one, LabelledComparison)
@@ -285,8 +294,10 @@ def _pair_example(prompt: Prompt, case: LearnCase, turned: bool) -> tuple[Prompt
     labels = slot_labels(prompt, 2, crossed=False)
     answers = tuple(case.item.answer(name) for name in shown)
     right = labels[shown.index(one.winner)]
-    inputs = PromptInputs(case.item, shown, answers, labels)
-    return inputs, verdict_sentence(prompt.format.name, right, labels)
+    criteria = study.criteria if study else ""
+    inputs = PromptInputs(case.item, shown, answers, labels, criteria=criteria)
+    # Without the explanation that a simulated judge writes on a second line.
+    return inputs, verdict_sentence(prompt.format.name, right, labels).partition("\n")[0]
 
 
 def _answer_example(

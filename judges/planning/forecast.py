@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from judges.models.interface import JudgeCall
-from judges.money.costs import cost_of, price_of
+from judges.money.costs import cost_of, price_of, reply_token_cap
 from judges.planning.plan import Plan, PlannedAsk, asks_of, identity_of
 from studies.domain import Ask, JudgeSpec, Usage
 from studies.spec.provider_presets import preset_for_url
@@ -163,7 +163,7 @@ def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
     parts = call.message_parts()
     texts = sum(len(part.get("text", "")) for part in parts)
     images = sum("image_url" in part for part in parts)
-    out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
+    out = min(REPLY_TOKENS, reply_token_cap(call))
     return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
 
 

@@ -172,7 +172,7 @@ def _read_rubric(
     levels: dict[str, float] = {}
     spans: list[tuple[int, int]] = []
     for name in criteria:
-        marker = _find_criterion(text.lower, lower_ascii(name))
+        marker = _find_criterion(text.lower, name, criteria)
         found = _option_score_at(text, marker[1], values) if marker else None
         if marker and found is None:
             return markers.MarkerMatch(reason=f"the level of {name} cannot be read")
@@ -197,7 +197,7 @@ def level_spans(
     values = _values_by_name(tuple(options), arrangement)
     spans = []
     for name in arrangement.criteria:
-        marker = _find_criterion(text.lower, lower_ascii(name))
+        marker = _find_criterion(text.lower, name, arrangement.criteria)
         if marker is None:
             return None
         opening = _OPENING_MARKS.match(text.lower, marker[1])
@@ -209,13 +209,17 @@ def level_spans(
     return spans
 
 
-def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
-    """Find the last `<name>:` in which the name is a whole word; return its start and the index
-    after the colon, None if there is none."""
-    at = len(text)
+def _find_criterion(text: str, criterion: str, criteria: Sequence[str]) -> tuple[int, int] | None:
+    """Find the last `<criterion>:` in a text in lower case, as a whole word that is not the end of
+    another criterion's longer name; return its start and the index after the colon, None if there
+    is none."""
+    name, at = lower_ascii(criterion), len(text)
+    longer = [one for one in map(lower_ascii, criteria) if one != name and one.endswith(name)]
     while (at := text.rfind(name, 0, at)) >= 0:
         colon = at + len(name) + text.startswith(" ", at + len(name))
         whole = at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_-")
+        before = at + len(name)
+        whole &= not any(text.startswith(one, max(before - len(one), 0)) for one in longer)
         if whole and text.startswith(":", colon):
             return at, colon + 1
         at += len(name) - 1

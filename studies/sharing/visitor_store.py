@@ -107,14 +107,14 @@ class VisitorStore(Store):
             )
 
     def name_for_owner(self, name: str) -> str:
-        """Return the name under which this visitor saves a study: that of an own study, else
-        `name` with a suffix that identifies the visitor.
+        """Return the name under which this visitor saves a study: that of an own study or of one
+        made from it, else `name` with a suffix that identifies the visitor.
 
         Every new name gets the suffix; if only taken names got it, it would show which names the
         studies of other visitors have.
         """
         mark = current_visitor().owner[:6]
-        if not mark or name.endswith(f"({mark})") or self.owns(name):
+        if not mark or f"({mark})" in name or self.owns(name):
             return name
         return f"{name} ({mark})"
 

@@ -30,7 +30,7 @@ from studies.store.queries.judgement_queries import JudgementQueries
 from studies.store.queries.plan_queries import PlanQueries
 from studies.store.queries.prompt_queries import PromptQueries
 from studies.store.queries.run_queries import PastRun as PastRun
-from studies.store.queries.run_queries import RunQueries
+from studies.store.queries.run_queries import RunQueries, delete_runs
 from studies.store.rows import PromptText, RequestRecord, put_study_text
 from studies.store.saving import PlanChange as PlanChange
 from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
@@ -194,11 +194,14 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         self.writer.run(lambda connection: rename_study_rows(connection, renamed))
 
     def delete_study(self, name: str) -> int:
-        """Delete a study and the judgements that only it uses; return the number of judgements."""
+        """Delete a study, its runs and the judgements that only it uses; return the number of
+        judgements."""
         self.study(name)
         self._cache.drop_study(name)
         delete_cached(self.path, name)
-        return self.writer.run(lambda connection: delete_study_rows(connection, name))  # type: ignore[no-any-return]
+        count = self.writer.run(lambda connection: delete_study_rows(connection, name))
+        self.unrestricted.writer.run(lambda connection: delete_runs(connection, name))
+        return int(count)
 
     def set_combine(self, name: str, combine: str) -> None:
         """Change the rule by which a study combines the verdicts of both orders; StudyError for an

@@ -17,6 +17,7 @@ from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.sides import LEFT, RIGHT
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.measures import GroupedFrame, sum_by_cell_item
+from studies.frames.frame import QUESTION_COLUMN
 
 MAX_ITEMS: Final = 8
 MAX_BARS: Final = 21
@@ -46,7 +47,8 @@ class ItemDifference:
 
 def item_differences(pair: PairedSides, compared: MeasureRecord) -> list[ItemDifference]:
     """The items that both sides judged, the largest difference first."""
-    evidence = GroupedFrame(pair.frame, ["side"])
+    # Items are listed one by one, also those that share a question.
+    evidence = GroupedFrame(pair.frame.drop(columns=QUESTION_COLUMN, errors="ignore"), ["side"])
     tally = compared.estimator.tally(evidence)
     cell, item, sums = sum_by_cell_item(tally)
     names = tally.rows["item"].cat.categories

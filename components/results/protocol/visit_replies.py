@@ -93,11 +93,15 @@ def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
     is_small = len(whole.unfiltered_frame) < MIN_CACHED_ROWS
     costs = _memoised_call_costs(whole) if is_small else read_call_costs(whole)
     extra = extraction_costs(filtered.store, filtered.name)
+    every = rows_by_rater(_pair_rows_without_repeats(whole))
+    calls = {(judge, prompt): len(part) for judge, prompt, part in every}
     found = []
     for judge, prompt, part in rows_by_rater(rows):
         paid = costs.costs_by_sequence(part["seq"].to_numpy())
         _, heads = row_selection.group_codes(part, row_selection.COMPARISON_KEY)
-        cost = measures.cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0))
+        selected = len(part) / calls[judge, prompt]  # part of the calls that pass the filters
+        reading = selected * extra.get((judge, prompt), 0.0)
+        cost = measures.cost_per_head_to_head(part, paid[:, 2], reading)
         each = (_mean_of_known_values(paid[:, 0]), _mean_of_known_values(paid[:, 1]))
         found.append(HeadToHeadSpending(judge, prompt, cost, heads, len(part), *each))
     return found

@@ -169,6 +169,7 @@ def _build_pilot(
         name=pilot_name(results.filtered.name, kind),
         data=replace(study.data, count=items, per={}),
         contestants=_most_compared_pair(results),
+        twins=None,
         pairing="all",
         orders="",
         repeats=repeats,
@@ -181,7 +182,8 @@ def _build_pilot(
     price = results.inputs.prices.get((results.judge, results.prompt))
     cost = None
     if price is not None:
-        cost = calls * price + calls / 2 * _token_dollars(small.judges[0], extra_tokens)
+        own = calls / len(small.judges)  # a second judge is Evenhand's own model, which is free
+        cost = own * price + calls / 2 * _token_dollars(small.judges[0], extra_tokens)
     return Pilot(kind, title, detail, calls, cost, local, small)
 
 

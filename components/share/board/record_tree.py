@@ -207,13 +207,27 @@ def _make_study_records(
 def prompt_paths(prompts: Iterable[Prompt]) -> tuple[str, ...]:
     """Prompts as the study file in the tree names them: by a built-in name, or a file of the
     tree."""
-    return tuple(dict.fromkeys(map(_prompt_path, prompts)))
+    listed = tuple(prompts)
+    return tuple(dict.fromkeys(map(_prompt_path, listed, _prompt_files(listed))))
 
 
-def _prompt_path(prompt: Prompt) -> str:
+def _prompt_path(prompt: Prompt, file: str) -> str:
     built_in = built_in_prompts().get(prompt.name)
     same = built_in is not None and load_prompt(prompt.name).sha == prompt.sha
-    return prompt.name if same else f"prompts/{folder_name(prompt.name)}.yaml"
+    return prompt.name if same else file
+
+
+def _prompt_files(prompts: Iterable[Prompt]) -> list[str]:
+    """File of each prompt in the tree; a number is added to a name that is taken already."""
+    found: list[str] = []
+    for prompt in prompts:
+        name, number = folder_name(prompt.name), 1
+        path = f"prompts/{name}.yaml"
+        while path in found:
+            number += 1
+            path = f"prompts/{name}-{number}.yaml"
+        found.append(path)
+    return found
 
 
 def _weights_file_name(weights: str) -> str:
@@ -243,7 +257,7 @@ def write_records(records: StudyRecords, board: Path) -> None:
     write_gzipped_lines(folder / JUDGEMENTS_FILE, map(judgement_row, records.judgements))
     write_gzipped_lines(folder / ITEMS_FILE, map(dump_item, records.items))
     (folder / STUDY_FILE).write_text(dump_study(records.study), encoding="utf-8")
-    names = [f"prompts/{folder_name(one.name)}.yaml" for one in records.prompts]
+    names = _prompt_files(records.prompts)
     for name, prompt in zip(names, records.prompts, strict=True):
         (folder / name).write_text(prompt.yaml, encoding="utf-8")
     facts = {
@@ -367,7 +381,7 @@ def file_hashes(board: Path) -> dict[str, str]:
 
 def record_file_paths(records: StudyRecords) -> list[str]:
     """Paths of the files that a board has for a study."""
-    prompts = (f"prompts/{folder_name(one.name)}.yaml" for one in records.prompts)
+    prompts = _prompt_files(records.prompts)
     names = (JUDGEMENTS_FILE, ITEMS_FILE, STUDY_FILE, RECORD_FILE, *prompts)
     return [f"{RECORDS}/{records.name}/{name}" for name in names]
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.wins.precision_panel import plan_leader_precision
+from components.study.form.data_step.records_report import planned_orders
 from components.study.plan.cost_preview import (
     ASSUMED_CORRELATION,
     ForecastByJudge,
@@ -135,4 +136,6 @@ def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1
+    if plan.prompts[0].protocol == "choice":
+        orders = max(1, planned_orders(plan))  # N rotations of N options are one comparison
     return max(asked / orders / max(1, plan.study.repeats), 1.0)

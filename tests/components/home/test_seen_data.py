@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from components.home import seen_data
 from components.home.seen_data import (
     ANSWERS,
     KINDS,
@@ -17,8 +18,10 @@ from components.home.seen_data import (
     uploads_html,
 )
 from components.study import jobs
+from studies.domain import Ask, Item, Judgement, Verdict
 from studies.errors import EvenhandError
 from studies.frames.point_columns import GOLD_COLUMN
+from studies.sources.load import LoadedSource
 from studies.store.store import Store
 from tests.page_words import says
 
@@ -103,3 +106,15 @@ def test_recorded_scores_and_human_scores_are_kept(tmp_path):
     assert sorted(frame["score_0"]) == [2, 3, 4]
     assert sorted(frame[GOLD_COLUMN].dropna()) == [1, 5]
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("answers", "judged", "listed"),
+    [({}, False, False), ({"x": "a"}, False, True), ({"x": "a"}, True, False),
+     ({"x": "a", "y": "b"}, True, True), ({"x": "", "y": ""}, False, False)],
+)  # fmt: skip
+def test_answers_are_listed_if_there_are_two_models_or_nothing_else(answers, judged, listed):
+    ask = Ask("", "q", "j", "p", ("x", "y"), ("A", "B"))
+    made = [Judgement(ask, "ok", Verdict(0))] if judged else []
+    found = LoadedSource([Item("q", "?", answers)], made, "table", "")
+    assert (ANSWERS in seen_data._describe_contents_by_kind(found)) == listed

@@ -188,3 +188,9 @@ def test_the_win_rates_of_a_complete_study_are_those_of_results(demo_store, stud
     assert len(found) == 4 and found == pytest.approx(
         {name: wanted[name].value for name in found}, abs=0.005
     )
+
+
+@pytest.mark.parametrize(("said", "changed"), [("xx", 0.0), ("xy", 1.0)])
+def test_one_item_has_its_share_of_changes_too(store: Store, said: str, changed: float) -> None:
+    Sheet("one").both("q", "j", said).save(store)
+    assert LiveStudy(store, "one").figures().changed.value == changed

@@ -242,3 +242,11 @@ def test_one_simulated_judge_is_in_the_singular(judged: Store, store: Store) -> 
     text = paper_text.methods_paragraph(FilteredStudy(store, "bare"))
     assert "simulated" not in text and says(text, "1 judge (j)", "1 prompt (p)", "1 item")
     assert says(text, "1 reply", "1 had") and "left out" in text
+
+
+def test_greek_letters_are_written_as_latex_knows_them() -> None:
+    rows = (("\u03b1 \u2264 1", "0.5"),)
+    table = paper_text.PaperTable("t", "Kendall's \u03c4-b", ("Judge", "\u03ba"), rows)
+    made = paper_text.latex_table(table)
+    assert r"Judge & $\kappa$ \\" in made and r"$\alpha$ $\le$ 1 & 0.5 \\" in made
+    assert r"\caption{Kendall's $\tau$-b}" in made and made.isascii()

@@ -180,3 +180,13 @@ def test_what_a_batch_answered_is_not_asked_live(
     calls: Any = server.bill.totals.calls
     run_through(plan, store)
     assert server.bill.totals.calls == calls
+
+
+def test_judges_with_the_same_file_name_get_files_of_their_own(tmp_path: Path) -> None:
+    url = "https://host.example/v1"
+    judges = [endpoint(url, "\u8bc4\u59d4\u4e00"), endpoint(url, "\u8bc4\u59d4", temperature=1)]
+    store = Store(tmp_path / "e.db")
+    plan = study_plan(tmp_path / "data", judges, store=store)
+    files = export_batch(plan, store, tmp_path / "out")
+    assert [file.path.name for file in files] == ["judge-0001.jsonl", "judge-2-0001.jsonl"]
+    assert [file.judge for file in files] == [judge["name"] for judge in judges]

@@ -13,12 +13,15 @@ import yaml
 
 from judges.__main__ import main
 from judges.judge_errors import PlanError, PromptError
-from judges.operations.align_prompt import build_candidates, candidate_plan, prepare_task
-from judges.operations.learn_cases import choose_examples, example_messages
+from judges.operations.align_prompt import AlignTask, build_candidates, candidate_plan, prepare_task
+from judges.operations.learn_cases import LearnCase, choose_examples, example_messages
 from judges.operations.prompt_candidates import disable_variables, read_candidate, read_rules
-from judges.planning.plan import asks_of, load_stored_plan
+from judges.planning.plan import asks_of, load_stored_plan, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
-from studies.people.label_split import stored_split
+from studies.domain import Item
+from studies.people.label_split import LabelSplit, stored_split
+from studies.people.study_labels import LabelledComparison, StudyLabels
+from studies.spec.study import DataSpec, Study, study_from_mapping
 from studies.store.store import Store
 from studies.texts.twin_families import is_twin
 from tests.judge_server import Asked, JudgeServer, judge
@@ -327,3 +330,27 @@ def test_a_candidate_file_of_another_prompt_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text(today.yaml)
     with pytest.raises(PromptError, match=pattern("expected", "brief-letters+rules")):
         read_candidate(tmp_path / "rules.yaml", today)
+
+
+def test_examples_of_comparisons_have_the_criteria_of_the_study_and_no_simulated_words() -> None:
+    text = "name: p\nverdict: selection-option\nmessages:\n  - user: $criteria $first $second"
+    label = LabelledComparison("i", "x", "y", "x")
+    case = LearnCase(Item("i", "?", {"x": "1", "y": "2"}), label)
+    study = Study("s", DataSpec("probe"), criteria="Only brevity counts.")
+    turns = example_messages(parse_prompt(text), [case], study=study)
+    assert turns[0] == ("user", "Only brevity counts. 1 2")
+    assert turns[1] == ("assistant", "Selection: Option 1")
+
+
+def test_labels_against_the_reference_are_asked_on_the_hold_out(tmp_path: Path) -> None:
+    line = {"id": "i", "instruction": "?", "responses": {"x": "1"}, "reference": "r"}
+    (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n")
+    values = {"name": "s", "data": {"source": "items.jsonl"}, "prompts": ["brief-letters"],
+              "judges": [{"name": "j", "model": "simulated"}],
+              "contestants": ["x", "@reference"]}  # fmt: skip
+    plan = make_plan(study_from_mapping(values, folder=tmp_path))
+    labels = StudyLabels((LabelledComparison("i", "@reference", "x", "x"),), ())
+    split = LabelSplit(7, (), ("i",))
+    task = AlignTask(plan, plan.study.judges[0], plan.prompts[0], labels, split, ())
+    shown = {one.ask.shown for one in asks_of(candidate_plan(task, []))}
+    assert shown == {("x", "@reference"), ("@reference", "x")}

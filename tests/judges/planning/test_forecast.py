@@ -85,3 +85,9 @@ def test_asks_come_round_by_round_of_item_and_prompt():
         "1p0", "1q0", "2p0", "2q0", "1p1", "1p2",
     ]  # fmt: skip
     assert order_for_cache([]) == []
+
+
+def test_both_names_of_the_token_limit_count_and_null_is_none() -> None:
+    assert estimate_tokens(call_of("", max_tokens=None)) == (0, 250)
+    assert estimate_tokens(call_of("", max_tokens=None, max_completion_tokens=99)) == (0, 99)
+    assert estimate_tokens(call_of("", max_completion_tokens=16)) == (0, 16)

@@ -95,3 +95,14 @@ def test_options_are_worth_their_number_their_rank_or_pass_and_fail() -> None:
     assert option_values(("pass", "fail")) == {"fail": 0.0, "pass": 1.0}
     assert option_values(("2", "4.5")) == {"2": 2.0, "4.5": 4.5}
     assert option_values(("poor", "fair", "3")) == {"poor": 1.0, "fair": 2.0, "3": 3.0}
+
+
+@pytest.mark.parametrize(
+    "reply", ["Accuracy: 5\nFactual Accuracy: 2", "Factual Accuracy: 2\nAccuracy: 5"]
+)
+def test_a_criterion_named_like_the_end_of_another_keeps_its_level(reply: str) -> None:
+    labels = (*FIVE, "criterion:Accuracy", "criterion:Factual Accuracy")
+    verdict = parse_verdict("rubric", reply, scale=FIVE, labels=labels).verdict
+    assert verdict is not None and verdict.scores == (3.5, 5.0, 2.0)
+    only = parse_verdict("rubric", "Factual Accuracy: 2", scale=FIVE, labels=labels)
+    assert only.verdict is None, "the level of Accuracy is missing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from components.study.plan.demo_studies import PAIRS_STUDY
@@ -14,6 +15,7 @@ from metrics.estimation.measures import Measure, fact_tally
 from studies.frames.reply_facts import REPLY_FACTS, register_reply_fact
 from studies.store.store import Store
 from tests.demo_store import copy_demo
+from tests.metrics.frames import build
 
 
 def test_the_share_of_replies_is_counted_from_the_stored_texts(
@@ -58,3 +60,11 @@ def test_a_fact_registered_after_the_first_reading_is_in_the_next_frame(
     assert "late" not in demo_store.frame(PAIRS_STUDY)
     monkeypatch.setitem(REPLY_FACTS, "late", lambda text: 1.0)
     assert (demo_store.frame(PAIRS_STUDY)["late"] == 1.0).any()
+
+
+def test_a_fact_about_replies_is_counted_over_the_replies_that_have_it():
+    rows = [{"item": f"q{k}", "shown": ("x", "y"), "pick": 0, "noise": k == 4} for k in range(5)]
+    frame = build(rows).assign(fact=[1.0, 0.0, np.nan, 1.0, 1.0])
+    got = Measure("fact", "share", fact_tally("fact")).of(frame)
+    assert (got.value, got.n) == (pytest.approx(2 / 3), 3)
+    assert Measure("fact", "share", fact_tally("none")).of(frame).value is None

@@ -19,6 +19,7 @@ from metrics.ratings.bradley_terry import (
     bradley_terry_ratings,
     fit_leaderboards,
 )
+from metrics.ratings.bradley_terry_fit import laplacian_inverse
 from studies.frames.battle_frame import frame_from_battles
 from tests.metrics.battle_frames import all_finite, duels, fought, golden, simulated, some_battles
 from tests.metrics.frames import build, prd
@@ -366,3 +367,8 @@ def test_one_item_has_no_interval():
     gap = board(frame).gap("A", "B")
     assert gap.value == pytest.approx(np.log(2) * ELO_PER_LOGIT)
     assert gap.low is None and "one item" in gap.note
+
+
+def test_the_inverse_of_a_laplacian_is_its_pseudo_inverse():
+    matrix = np.array([[3.0, -1.0, -2.0], [-1.0, 4.0, -3.0], [-2.0, -3.0, 5.0]])
+    assert laplacian_inverse(matrix) == pytest.approx(np.linalg.pinv(matrix))

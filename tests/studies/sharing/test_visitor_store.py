@@ -25,6 +25,7 @@ from studies.sharing.visitors import (
     new_secret,
     visitor_from_secret,
 )
+from studies.spec.derived_names import candidate_study_name, writer_study_name
 from studies.spec.study import parse_study
 from studies.store.ballot_queries import (
     VotingRules,
@@ -514,3 +515,12 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
         assert guarded.owns(renamed) and guarded.owns(f"{renamed}, pilot: one")
     with as_visitor(B):
         assert guarded.owns("a's, pilot: of b")
+
+
+def test_studies_made_from_a_study_have_its_visitors_mark_once(guarded: VisitorStore) -> None:
+    with as_visitor(B):
+        mine = guarded.name_for_owner("x")
+        for made in (candidate_study_name(mine, "j", "p"), writer_study_name(mine, "p", "j")):
+            assert guarded.name_for_owner(made) == made
+    with as_visitor(A):
+        assert guarded.name_for_owner(mine) == f"{mine} ({A.owner[:6]})"

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
-from components.results.contrasts import comparison, sides
+from components.results.contrasts import comparison, panels, sides
 from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
 from components.results.contrasts.panels import contrast_finding, show_categories, show_family
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY
+from metrics.estimation.contrasts import Contrast
+from studies.domain import Estimate
+from studies.spec.study import Study
 from tests.page_words import says
+from tests.studies.small_items import ask, item, judged
 from tests.voted_studies import Sheet, save, six_items
 
 
@@ -219,3 +224,25 @@ def test_an_address_with_two_sides_is_a_filter_and_the_control(scene):
         "compare": "shaky",
     }
     assert comparison.compare_menu_state(scene, "gone").value == ""
+
+
+def test_items_that_share_a_question_are_listed_by_themselves(store):
+    turns = [f"q{k}t{turn}" for k in range(4) for turn in (1, 2)]
+    rows = [
+        judged(ask(f"{who}/{turn}/{shown}", turn, shown, judge=who),
+               0 if who == "shaky" and turn.startswith("q3") else shown.index("x"))
+        for turn in turns for who in ("steady", "shaky") for shown in ("xy", "yx")
+    ]  # fmt: skip
+    items = [item(turn, meta={"question": turn[:2]}) for turn in turns]
+    store.save_study(Study("turns"), items, (), recorded=rows, only_recorded=True)
+    pair = pair_with_filtered_side(FilteredStudy(store, "turns"), "steady", "shaky")
+    found = item_differences(pair, CONSISTENCY)
+    assert len(found) == 8 and [one.item for one in found if one.gap] == ["q3t1", "q3t2"]
+
+
+@pytest.mark.parametrize(("value", "more"), [(0.005, "left"), (-0.005, "right"), (0.4, "left")])
+def test_the_more_consistent_side_is_named_for_small_differences_too(value, more):
+    one = Estimate(value, value - 0.001, value + 0.001, 9, 9)
+    pair = SimpleNamespace(left=SimpleNamespace(name="left"), right=SimpleNamespace(name="right"))
+    line = Contrast("consistency", ("left",), ("right",), one, one, 0.5, 0.5)
+    assert panels._consistency_sentence(pair, line, {}).startswith(f"{more} is ")

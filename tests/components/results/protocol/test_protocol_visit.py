@@ -148,3 +148,10 @@ def test_the_finding_and_the_numbers(scene):
     html = protocol_view.show_kpis(scene)
     assert says(html, "Cost", "head-to-head") and "$0.0073" in html
     assert "&quot;status&quot;: &quot;failures&quot;" in html
+
+
+def test_a_filter_selects_its_part_of_the_extraction_cost(pictures):
+    half = FilteredStudy(pictures, NAME, Filter(category="counting"))
+    (one,) = protocol_cost.head_to_head_spending(half)
+    assert (one.head_to_heads, one.calls) == (18, 36)
+    assert one.cost.dollars.value == pytest.approx(0.0072 + 0.002 / 36)

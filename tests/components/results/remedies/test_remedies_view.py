@@ -435,3 +435,16 @@ def test_the_head_of_the_differences_names_its_ticks(prd):
     table = rules_table(load_remedies(shown(prd, "gpt-4")))
     head = table.partition('class="eh-axis"')[2].partition("</div>")[0]
     assert ">0</span>" in head and ">+" in head
+
+
+def test_a_pilot_has_no_twins_and_the_price_of_the_judge_that_costs(tmp_path):
+    store = Store(tmp_path / "evenhand.db")
+    run_text(store, STUDY + "twins: quick\n")
+    known = load_remedies(FilteredStudy(store, "one judge"))
+    prices = {("<b>biased", "label-probability"): 0.01}
+    view = replace(known, inputs=replace(known.inputs, prices=prices))
+    found = {one.kind: one for one in offered_pilots(view)}
+    plan = make_plan(parse_study(found["warning"].yaml, "pilot", Path()))
+    assert sum(1 for _ in asks_of(plan)) == found["warning"].calls == 160
+    assert found["jury"].calls == 160 and found["jury"].cost == pytest.approx(80 * 0.01)
+    store.close()

@@ -20,6 +20,7 @@ from components.share.board import board_files, record_tree
 from components.share.board.board_rows import add_places, study_rows
 from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import BoardError, StudyRecords
+from judges.rendering.prompt import parse_prompt
 from metrics.catalogue.records import RECORDS, rater_profile
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.exchange.export import write_export
@@ -394,3 +395,15 @@ def test_places_are_the_ranges_that_intervals_allow() -> None:
     assert [row["numbers"]["accuracy"]["place"] for row in rows] == [[1, 2], [1, 3], [2, 3]]
     assert [row["numbers"]["first_share"]["place"] for row in rows] == [[1, 1], [2, 3], [2, 3]]
     assert rows[0]["numbers"]["consistency"]["place"] is None
+
+
+def test_prompts_with_names_of_other_scripts_have_a_file_each(
+    records: StudyRecords, tmp_path: Path
+) -> None:
+    one, names = records.prompts[0], ["\u54c1\u8cea", "\u6b63\u78ba"]
+    prompts = tuple(
+        parse_prompt(one.yaml.replace(f"name: {one.name}", f"name: {name}", 1)) for name in names
+    )
+    record_tree.write_records(replace(records, prompts=prompts), tmp_path)
+    found = record_tree.read_records(tmp_path, records.name)
+    assert [prompt.name for prompt in found.prompts] == names

@@ -329,3 +329,14 @@ def test_the_key_of_a_judge_without_a_model_is_checked_at_its_address():
         assert request_judge_models(text, Path(), 0, typed, NO_CONSENTS).models == ("judge-a",)
         nowhere = put_value(text, ("judges",), [{"model": ""}])
         assert request_judge_models(nowhere, Path(), 0, typed, NO_CONSENTS).error
+
+
+def test_models_whose_names_contain_dots_stay_apart(tmp_path):
+    (tmp_path / "q.csv").write_text("id,instruction,topic\n1,Say one.,n\n", encoding="utf-8")
+    names = ["gpt-4.1", "gpt-4.5"]
+    for name in names:
+        (tmp_path / f"{name}.csv").write_text(f"id,response\n1,{name}\n", encoding="utf-8")
+    files = [tmp_path / "q.csv", *(tmp_path / f"{name}.csv" for name in names)]
+    data = read_mapping(use_upload(START_YAML, files, tmp_path))["data"]
+    assert sorted(data["files"]) == names
+    assert all(data["files"][name].endswith(f"-{name}.csv") for name in names)

@@ -14,7 +14,7 @@ from components.study.form_updates_tab import form_updates
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
 from components.study.steps.planned_study import planned_study
-from components.study.steps.power_panel import power_html
+from components.study.steps.power_panel import power_html, precision_text
 from components.study.steps.purchase_options import best_option, purchase_options
 from components.study.steps.width_curve import curve_html
 from judges.engine.engine import Engine
@@ -22,6 +22,7 @@ from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.page_words import says
+from tests.studies.small_items import line, write_lines
 
 SIMULATED = [{"name": "coin", "model": "simulated", "accuracy": 0.7, "seed": 3}]
 
@@ -111,3 +112,16 @@ def test_the_form_shows_the_panel_and_hides_it_while_nothing_can_be_run(store):
 
     assert shown(START_YAML)
     assert not shown(put_value(START_YAML, ("judges",), None))
+
+
+def test_all_rotations_of_four_options_are_one_comparison(store):
+    answers = {name: f"answer {name}" for name in "abcd"}
+    lines = [line(f"q{k}", responses=answers) for k in range(100)]
+    write_lines(store.folder / "four.jsonl", lines)
+    text = (
+        "name: four\ndata: {source: four.jsonl}\norders: rotations\nprompts: [brief-options]\n"
+        "judges:\n- {name: coin, model: simulated, accuracy: 0.7, seed: 3}\n"
+    )
+    _, found = planned(text, store)
+    assert found.numbers.asks == 400
+    assert says(precision_text(found.plan, found.numbers), "flips", "± 10 points")
