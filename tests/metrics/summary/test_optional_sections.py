@@ -225,3 +225,12 @@ def test_the_authors_grade_is_listed_where_there_are_more_orders_than_options():
     three = build([{**row, "orders": 3, "shown": one, "pick": 0} for one in orders[:3]])
     got = summarise_frame(three, quick=True)["grade"]["j"]["grade-simple"]
     assert "entropy_gradelab" not in got
+
+
+def test_the_jury_of_three_judges_is_a_section():
+    rows = [row for judge in "abc" for k in range(4) for row in pair(f"q{k}", 0, 1, judge=judge)]
+    found = summarise_frame(build(rows), quick=True)["jury"]
+    assert found["panel"] == ["a", "b", "c"] and found["coverage"]["value"] == 1
+    assert found["win_rate"]["x"]["value"] == 1 and {"bounds", "without_labels"} <= set(found)
+    two = [row for row in rows if row["judge"] != "c"]
+    assert "jury" not in summarise_frame(build(two), quick=True)

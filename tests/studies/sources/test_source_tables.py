@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from studies.errors import SourceError
 from studies.files.read_limits import PUBLIC_LIMITS
-from studies.files.tables import check_file_size, read_table, text_of
+from studies.files.tables import SourceTable, check_file_size, read_table, text_of
+from studies.sources.folder_tables import _concatenate_tables
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, parquet, table
 
@@ -172,3 +173,10 @@ def test_a_number_is_written_without_its_point_and_nan_is_nothing() -> None:
         "",
         "True",
     ]
+
+
+def test_a_note_names_three_files_that_were_left_out_and_says_whether_there_are_more(tmp_path):
+    table = SourceTable("a.csv", "csv", ("x",), [{"x": "1"}])
+    for names, more in ((["b"], False), ([*"bcd"], False), ([*"bcde"], True)):
+        note = _concatenate_tables(tmp_path, [table], names).notes[-1]
+        assert note.startswith(f"{len(names)} files") and note.endswith("\u2026") == more

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
+from components.inspect import injection_marks
 from components.inspect.injection_marks import mark_suspects
 from components.inspect.list_html import detail_panel, filter_bar
 from components.inspect.load_comparison import load_inspect_page
@@ -95,3 +98,24 @@ def test_the_profile_lists_them_before_anything_is_asked():
     assert profile_slice(ITEMS, ["x"]).suspects == (), (
         "whoever does not play is not shown to a judge"
     )
+
+
+@pytest.mark.parametrize(
+    ("inside", "echoes", "said"),
+    [
+        (True, 2, ("2 replies repeat", "verdict was found")),
+        (False, 1, ("1 reply repeats", "from replies only")),
+        (False, 0, ("from replies only",)),
+    ],
+)
+def test_a_notice_says_whether_the_verdict_stands_in_repeated_words(
+    monkeypatch, inside, echoes, said
+):
+    monkeypatch.setattr(injection_marks, "suspects_shown", lambda *_: ["one"])
+    monkeypatch.setattr(injection_marks, "describe_suspect", lambda _: "an answer asks to win")
+    monkeypatch.setattr(injection_marks, "_echo_spans", lambda order, _: order < echoes)
+    found = lambda order, _: inside and order == 1  # noqa: E731
+    monkeypatch.setattr(injection_marks, "_is_verdict_in_echo", found)
+    opened: Any = SimpleNamespace(item=None, line=SimpleNamespace(names=()), orders=range(3))
+    text = str(injection_marks.suspect_notice(opened))
+    assert says(text, "An answer asks", *said)

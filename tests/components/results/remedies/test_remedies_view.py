@@ -97,6 +97,7 @@ def test_gpt_4_as_drawn(prd):
     advice = card_sentences(card.facts, card.words)[2]
     assert (advice.rule, advice.text) == ("remedy", title), "card and view give the same advice"
     table = rules_table(results)
+    assert re.findall(r'data-rule="(\d+)"', table)[:3] == ["1", "2", "3"], "as in the chart"
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
         assert text in table
     assert [line.rule.id for line in results.frontier(by_dollars=False)][:2] == ["single", "pool"]

@@ -189,6 +189,7 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     assert says(html, "12 comparisons × 2", "+ 6 repeats")
     assert precision_text(look.plan, numbers) == "share of flips known to ± 28 points"
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
+    assert half_width(0, 1) == 1
     assert "“Mine, again”" in cost_strip(look, look.plan, numbers, "Mine, again")
 
 
