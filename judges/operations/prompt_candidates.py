@@ -28,13 +28,13 @@ MAX_RULES: Final = 5
 MAX_RULE_CHARACTERS: Final = 300
 RULES_HEAD: Final = "Rules for this task:"
 CRITERIA_HEAD: Final = "Criteria for this task:"
-_BULLET: Final = re.compile(r"\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+(?=\S)")
+_BULLET: Final = re.compile(r"\A\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+(?=\S)")
 _VERDICT: Final = re.compile(
     r"\[\[.{1,8}\]\]|\b(?:response|answer|assistant|option) (?:[AB]|[12]) is (?:much )?better\b"
     r"|\b(?:right )?(?:verdict|score|rating|grade): *(?:pass|fail|[0-9CPI])\b",
     re.IGNORECASE,
 )
-_MARK: Final = re.compile(r"\$(?=[a-z_])|\{(?=\s*\{?\s*[a-z_0-9])")
+_MARK: Final = re.compile(r"\$(?=[a-z_])|\{(?=\s*(?:\{\s*)?[a-z_0-9])")
 _JOINER: Final = "\u2060"
 
 

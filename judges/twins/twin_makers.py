@@ -63,7 +63,7 @@ _MARKDOWN: Final = (
     (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
-    (re.compile(r"\[([^\]\n]+)\]\((?:[^)\n]+)\)"), r"\1"),
+    (re.compile(r"\[([^\[\]\n]+)\]\((?:[^()\n]+)\)"), r"\1"),
 )
 """Patterns of Markdown outside code, each with what remains of it."""
 

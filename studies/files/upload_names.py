@@ -9,7 +9,7 @@ from typing import Final
 UPLOADS_FOLDER: Final = "uploads"
 """Folder beside the store for uploaded files."""
 _HASHED: Final = re.compile(r"[0-9a-f]{8}-(?=.)")
-_HASHED_FILE: Final = re.compile(r"(?<![\w/.-])[0-9a-f]{8}-(?=[\w+-][\w.+-]*\.[a-z]+\b)")
+_HASHED_FILE: Final = re.compile(r"(?<![\w/.-])[0-9a-f]{8}-(?=[\w+-][\w.+-]{0,254}\.[a-z]+\b)")
 
 
 def original_name(path: str | PurePath) -> str:

@@ -42,7 +42,7 @@ README_FILE: Final = "README.md"
 WORKFLOW_FILE: Final = ".github/workflows/check-board.yaml"
 DEFAULT_TITLE: Final = "Judges compared"
 _SCRIPT_START: Final = "boardVerdicts("
-_DATA: Final = re.compile(r'<script[^>]*id="board-data"[^>]*>(.*?)</script>', re.DOTALL)
+_DATA_TAG: Final = re.compile(r'<script\b[^<>]*\bid="board-data"[^<>]*>')
 """The numbers inside a page."""
 
 
@@ -263,8 +263,10 @@ def compare_verdicts(board: Path, row: Json, verdicts: str) -> None:
 def _compare_page(board: Path, stored: Json) -> None:
     page, path = board_page(stored, manifest_hash(board)), board / PAGE_FILE
     if path.is_file() and path.read_text(encoding="utf-8") != page:
-        shown = _DATA.search(path.read_text(encoding="utf-8"))
-        data = _parse_json_object_or_empty(shown[1]) if shown else {}
+        text = path.read_text(encoding="utf-8")
+        tag = _DATA_TAG.search(text)
+        shown = text[tag.end() :].partition("</script>")[0] if tag else ""
+        data = _parse_json_object_or_empty(shown)
         if "rows" in data:
             compare_boards(data, stored, PAGE_FILE)
     _compare_text(path, page, board)

@@ -227,8 +227,8 @@ def read_langfuse(source: OpenSource) -> SourceBuilder:
 
 # ---- Phoenix ---------------------------------------------------------------------------------
 
-_SPAN_COLUMN: Final = re.compile(r"eval\.(.+)\.(score|label)")
-_RUN_COLUMN: Final = re.compile(r"annotation_(.+)_annotator_kind")
+_SPAN_COLUMN: Final = re.compile(r"eval\.(.{1,200})\.(score|label)")
+_RUN_COLUMN: Final = re.compile(r"annotation_(.{1,200})_annotator_kind")
 _PARTS: Final = ("annotator_kind", "label", "score", "explanation", "error")
 
 

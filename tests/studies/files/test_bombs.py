@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from judges.rendering.messages import image_url
 from studies.errors import SourceError
 from studies.files.image_files import image_size, why_data_url_refused
 from studies.files.read_limits import LOCAL_LIMITS, PUBLIC_LIMITS, ReadLimits, current_limits
+from studies.files.table_formats.parquet import read_arrow
 from studies.files.tables import read_table
 from studies.spec.study import parse_study
 from tests.attacks.attack_list import OWN, PUBLIC
@@ -292,3 +294,15 @@ def test_for_a_stranger_a_path_in_the_data_leads_to_no_file_of_the_machine(
         image_url(path, inner)
     (inner / "fine.png").write_bytes(GIF)
     assert image_url("fine.png", inner).startswith("data:image/png;base64,")
+
+
+def test_rows_of_an_arrow_file_are_counted_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "data.arrow"
+    batch = pa.record_batch({"x": [1, 2, 3]})
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, batch.schema) as stream:
+        for _ in range(4):
+            stream.write_batch(batch)
+    names, rows = read_arrow(path, replace(current_limits(), rows=12))
+    assert names == ("x",) and len(rows) == 12
+    with pytest.raises(SourceError, match="rows"):
+        read_arrow(path, replace(current_limits(), rows=11))
