@@ -43,6 +43,7 @@ WORKFLOW_FILE: Final = ".github/workflows/check-board.yaml"
 DEFAULT_TITLE: Final = "Judges compared"
 _SCRIPT_START: Final = "boardVerdicts("
 _DATA_TAG: Final = re.compile(r'<script\b[^<>]*\bid="board-data"[^<>]*>')
+_DATA_END: Final = re.compile(r"</script>")
 """The numbers inside a page."""
 
 
@@ -265,8 +266,8 @@ def _compare_page(board: Path, stored: Json) -> None:
     if path.is_file() and path.read_text(encoding="utf-8") != page:
         text = path.read_text(encoding="utf-8")
         tag = _DATA_TAG.search(text)
-        shown = text[tag.end() :].partition("</script>")[0] if tag else ""
-        data = _parse_json_object_or_empty(shown)
+        end = _DATA_END.search(text, tag.end()) if tag else None
+        data = _parse_json_object_or_empty(text[tag.end() : end.start()]) if tag and end else {}
         if "rows" in data:
             compare_boards(data, stored, PAGE_FILE)
     _compare_text(path, page, board)
