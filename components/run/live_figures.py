@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +23,13 @@ from components.run.run_facts import QuoteCache, no_forecast
 from judges.engine.pending_asks import CostQuote
 from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
-from metrics.position.position_measures import consistency, first_share, noise_floor, slot_shares
+from metrics.position.position_measures import (
+    consistency,
+    first_share,
+    flip_share_from_consistency,
+    noise_floor,
+    slot_shares,
+)
 from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
@@ -264,11 +270,7 @@ def _order_change_share(frame: pd.DataFrame) -> Estimate:
     than MAX_COMPARED_ROWS rows."""
     if len(frame) > MAX_COMPARED_ROWS:
         return NO_VERDICT
-    same = consistency(frame)
-    if same.value is None:
-        return same
-    low, high = (None if end is None else 1 - end for end in (same.high, same.low))
-    return replace(same, value=1 - same.value, low=low, high=high)
+    return flip_share_from_consistency(consistency(frame))
 
 
 def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -149,6 +150,14 @@ def slot_entropy(frame: pd.DataFrame) -> Estimate:
     planned in several orders).
     """
     return _estimate(SLOT_ENTROPY, frame)
+
+
+def flip_share_from_consistency(same: Estimate) -> Estimate:
+    """Share of comparisons that flip, from the share that does not (`same`)."""
+    if same.value is None:
+        return same
+    low, high = (None if end is None else 1 - end for end in (same.high, same.low))
+    return replace(same, value=1 - same.value, low=low, high=high)
 
 
 def consistency(frame: pd.DataFrame) -> Estimate:

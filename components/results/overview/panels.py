@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -15,6 +15,7 @@ from components.html.templates import macros
 from components.results.agreement.computed import load_agreement
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
+from metrics.position.position_measures import flip_share_from_consistency
 from studies.domain import Estimate
 
 MAX_ROWS: Final = 12
@@ -42,14 +43,6 @@ class JudgeRow:
     def leans_to(self) -> str:
         """The position toward which the judge flips significantly more often; "" for none."""
         return self.lean.toward if self.lean.is_significant else ""
-
-
-def flip_share_from_consistency(consistency: Estimate) -> Estimate:
-    """Share of comparisons that flip, from the share that does not."""
-    if consistency.value is None:
-        return consistency
-    low, high = (None if end is None else 1 - end for end in (consistency.high, consistency.low))
-    return replace(consistency, value=1 - consistency.value, low=low, high=high)
 
 
 def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
