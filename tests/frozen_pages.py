@@ -4,19 +4,24 @@ studies, to compare before and after a change that must not alter them.
     python -m tests.frozen_pages build FOLDER           make the studies once
     python -m tests.frozen_pages write FOLDER FILE      draw everything with this checkout's code
     python -m tests.frozen_pages compare FILE FILE      list what differs
+    python -m tests.frozen_pages accept                 keep what the page says now as right
 
 HTML is compared as parsed tags, attributes and text, so that white space between tags is free.
+`make test` compares a fingerprint of every panel of six studies with those in frozen_pages.txt
+(test_frozen_pages.py). After a change that is meant, look at the differences between both
+checkouts by `write` and `compare`, then `accept` them.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -26,6 +31,7 @@ from components.filtering.filters import Filter
 from components.home import study_list
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import Selection
+from components.results.contrasts import comparison
 from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.paper_text import latex_table, paper_tables
 from components.share.report import ReportFigures, report_metrics, report_sections
@@ -35,15 +41,35 @@ from components.study.plan.demo_studies import open_demo
 from components.study.plan.study_preview import build_preview
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
+from tests.demo_store import copy_demo
 from tests.example_studies import EXAMPLES_FOLDER
 from tests.judges.small_studies import run_text
 
+ACCEPTED = Path(__file__).with_suffix(".txt")
+"""Fingerprints of the panels, as last accepted: one line each."""
+FROZEN = (
+    "Probe set, four options",
+    "Probe set, Qwen 1.5B judge",
+    "Probe set, single answers",
+    "Probe set, twins",
+    "both",
+    "rubrics",
+)
+"""Studies whose pages `make test` compares with the accepted ones."""
+CHANGED = "both"
+"""Of these, the study that is also drawn with other settings."""
 RECORDS = Path(__file__).resolve().parents[2] / "shared" / "data"
 JUDGES = (
     "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
     "specificity: 0.8}, {name: dull, model: simulated, seed: 4, score_noise: 1.5, "
     "sensitivity: 0.6, specificity: 0.6}"
 )
+SMALL = {
+    "passes": "data: {source: items.jsonl}\nprompts: [pass-fail]\n",
+    "both": "data: {source: items.jsonl}\nprompts: [pass-fail, score-scale, brief-letters]\n",
+    "rubrics": "data: {source: scored.jsonl}\nprompts: [rubric]\ncriteria_order: rotations\n",
+    "scores": "data: {source: scored.jsonl}\nprompts: [score-scale]\nrepeats: 3\n",
+}
 SIMULATED = (
     "grade-score-probe",
     "creation-mmbench-probe",
@@ -93,6 +119,16 @@ def build(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "frozen.db")
     open_demo(store)
+    run_small_studies(store, folder, SMALL)
+    for name in SIMULATED:
+        run_text(store, (EXAMPLES_FOLDER / f"{name}.yaml").read_text(), EXAMPLES_FOLDER)
+    if (RECORDS / "prd").is_dir():
+        import_verdicts(store, RECORDS / "prd", "PRD")
+    store.close()
+
+
+def run_small_studies(store: Store, folder: Path, names: Iterable[str]) -> None:
+    """Run some of the studies in SMALL with two simulated judges; their items go to the folder."""
     lines = []
     for k in range(30):
         good = {"okapi": k % 3 > 0, "tapir": k % 3 == 0}
@@ -133,18 +169,8 @@ def build(folder: Path) -> None:
     text = "\n".join(json.dumps(line) for line in scored)
     (folder / "scored.jsonl").write_text(text, encoding="utf-8")
     head = f"judges: [{JUDGES}]\noptions: rotations\n"
-    for name, more in {
-        "passes": "data: {source: items.jsonl}\nprompts: [pass-fail]\n",
-        "both": "data: {source: items.jsonl}\nprompts: [pass-fail, score-scale, brief-letters]\n",
-        "rubrics": "data: {source: scored.jsonl}\nprompts: [rubric]\ncriteria_order: rotations\n",
-        "scores": "data: {source: scored.jsonl}\nprompts: [score-scale]\nrepeats: 3\n",
-    }.items():
-        run_text(store, f"name: {name}\n{head}{more}", folder)
-    for name in SIMULATED:
-        run_text(store, (EXAMPLES_FOLDER / f"{name}.yaml").read_text(), EXAMPLES_FOLDER)
-    if (RECORDS / "prd").is_dir():
-        import_verdicts(store, RECORDS / "prd", "PRD")
-    store.close()
+    for name in names:
+        run_text(store, f"name: {name}\n{head}{SMALL[name]}", folder)
 
 
 def filters(whole: FilteredStudy) -> Iterator[Filter]:
@@ -159,27 +185,17 @@ def filters(whole: FilteredStudy) -> Iterator[Filter]:
         yield Filter(category=categories[-1])
 
 
-def draw(store: Store) -> Iterator[tuple[str, Callable[[], Any]]]:
+Drawing = tuple[str, Callable[[], Any]]
+
+
+def draw(store: Store) -> Iterator[Drawing]:
+    """All drawings: of every study with every filter, and of the forms of our example files."""
     for name in sorted(one.name for one in store.studies()):
         whole = FilteredStudy(store, name)
         for number, chosen in enumerate(filters(whole)):
-            filtered = FilteredStudy(store, name, chosen)
-            for view in offered_views(whole):
-                controls = VIEWS[view].initial_values(filtered)
-                yield (
-                    f"{name}/{number}/{view}",
-                    lambda f=filtered, v=view, c=controls: render_panels(f, v, c),
-                )
-            yield (
-                f"{name}/{number}/paper",
-                lambda f=filtered: {
-                    key: latex_table(table) for key, table in paper_tables(f).items()
-                },
-            )
-        yield f"{name}/json", lambda w=whole: report_metrics(w)
-        yield f"{name}/report", lambda w=whole: report_sections(w, ReportFigures())
-        yield f"{name}/inspect", lambda n=name: inspect_tab.render(store, Selection(study=n))[1:]
-    yield "examples", study_list.examples_html
+            yield from draw_views(FilteredStudy(store, name, chosen), f"{name}/{number}")
+        yield from draw_documents(whole)
+    yield "examples", lambda: study_list.examples_html(store)
     for path in sorted(EXAMPLES_FOLDER.glob("*.yaml")):
         if "vicuna80" in path.name or "oasst" in path.name or "visit-bench" in path.name:
             continue
@@ -191,6 +207,95 @@ def draw(store: Store) -> Iterator[tuple[str, Callable[[], Any]]]:
                     p, FormState(panel=s, judge="0" if s == "judge" else ""), {}
                 ),
             )
+
+
+def draw_views(filtered: FilteredStudy, where: str) -> Iterator[Drawing]:
+    """The views and paper tables of a filtered study."""
+    for view in offered_views(filtered):
+        controls = VIEWS[view].initial_values(filtered)
+        yield f"{where}/{view}", lambda v=view, c=controls: render_panels(filtered, v, c)
+    yield (
+        f"{where}/paper",
+        lambda: {key: latex_table(table) for key, table in paper_tables(filtered).items()},
+    )
+
+
+def draw_other_settings(whole: FilteredStudy) -> Iterator[Drawing]:
+    """The views of a study with each of the other values of every control, one at a time, and
+    beside the first other judge or prompt."""
+    for view in offered_views(whole):
+        start = VIEWS[view].initial_values(whole)
+        for name, control in VIEWS[view].controls.items():
+            state = control.initial_state(whole, None)
+            for choice in (state and state.choices) or control.choices:
+                value = choice[1] if isinstance(choice, tuple) else choice
+                if value != start[name]:
+                    chosen = {**start, name: value}
+                    yield (
+                        f"{whole.name}/{view}/{name} {value}",
+                        lambda v=view, c=chosen: render_panels(whole, v, c),
+                    )
+        _, (_, side), *_ = comparison.compare_menu_state(whole, None).choices or ()
+        beside = {**start, comparison.CONTROL: side}
+        yield (
+            f"{whole.name}/{view}/beside {side}",
+            lambda v=view, c=beside: render_panels(whole, v, c),
+        )
+
+
+def draw_documents(whole: FilteredStudy) -> Iterator[Drawing]:
+    """The JSON, the report and the list of judgements of a study."""
+    name = whole.name
+    yield f"{name}/json", lambda: report_metrics(whole)
+    yield f"{name}/report", lambda: report_sections(whole, ReportFigures())
+    yield (
+        f"{name}/inspect",
+        lambda: inspect_tab.render(whole.store, Selection(study=name))[1:],
+    )
+
+
+# ------------------------------------------------------------------------- fingerprints
+
+
+def fingerprints(store: Store, name: str) -> Iterator[tuple[str, str]]:
+    """Name and fingerprint of every panel of a study, without a filter; of the study CHANGED also
+    with other settings."""
+    whole = FilteredStudy(store, name)
+    drawings = [*draw_views(whole, name), *draw_documents(whole)]
+    drawings += draw_other_settings(whole) if name == CHANGED else ()
+    for where, make in drawings:
+        made = plain(make())
+        for part, content in made.items() if isinstance(made, dict) else [("", made)]:
+            yield f"{where}/{part}", fingerprint(content)
+
+
+def fingerprint(content: Any) -> str:
+    """Hash of content that does not depend on times, nor on digits behind the sixth."""
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
+    text = re.sub(r"20\d\d-\d\d-\d\d( \d\d:\d\d UTC)?|\d+\.\d\s(?=m?s\b)", "", text)
+    text = re.sub(r"\d+\.\d{5,}(e-\d+)?", lambda found: f"{float(found[0]):.5g}", text)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def prepare_frozen(folder: Path) -> Store:
+    """A store with the studies in FROZEN."""
+    store = Store(copy_demo(folder / "frozen.db"))
+    run_small_studies(store, folder, [name for name in FROZEN if name in SMALL])
+    return store
+
+
+def read_accepted() -> dict[str, str]:
+    lines = ACCEPTED.read_text(encoding="utf-8").splitlines()
+    return {where: made for made, _, where in (line.partition(" ") for line in lines)}
+
+
+def accept() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        store = prepare_frozen(Path(place))
+        found = [one for name in FROZEN for one in fingerprints(store, name)]
+        store.close()
+    lines = "".join(f"{made} {where}\n" for where, made in found)
+    ACCEPTED.write_text(lines, encoding="utf-8")
 
 
 def write(folder: Path, target: Path) -> None:
@@ -244,10 +349,6 @@ def compare(one: Path, other: Path) -> int:
 
 
 if __name__ == "__main__":
-    command, first, *rest = sys.argv[1:]
-    if command == "build":
-        build(Path(first))
-    elif command == "write":
-        write(Path(first), Path(rest[0]))
-    else:
-        sys.exit(compare(Path(first), Path(rest[0])))
+    command, *paths = sys.argv[1:]
+    commands = {"build": build, "write": write, "compare": compare, "accept": accept}
+    sys.exit(commands[command](*map(Path, paths)))  # type: ignore[operator]

@@ -38,7 +38,9 @@ UNKNOWN_TEST: Final = 4
 """Exit code of pytest if a test of that name does not exist."""
 MARK: Final = "not long and not extra"
 MAX_CALLING_TESTS: Final = 60
-"""Most tests, of those that call the function of a fault, that are run against it."""
+"""Most tests, of those that call the function of a fault, that are run against it: the narrowest,
+and as the last BROAD_TESTS of them the broadest."""
+BROAD_TESTS: Final = 10
 PROBE_FILE: Final = "studies/fault_probe.py"
 PROBE: Final = """import os
 from pathlib import Path
@@ -186,14 +188,14 @@ def tests_that_call(faults: list[Fault], folder: Path) -> list[list[str]]:
     notes = [folder / PROBE_FILE.replace(".py", f"_{number}.txt") for number in range(len(faults))]
     found = [set(note.read_text().splitlines()) if note.exists() else set() for note in notes]
     calls = Counter(test for tests in found for test in tests)
-    mirrors = [mirror_test(fault.path) for fault in faults]
-    return [
-        [
-            *sorted(filter(None, tests), key=lambda test: (calls[test], test))[:MAX_CALLING_TESTS],
-            *([mirror] if (folder / mirror).is_file() else ()),
-        ]
-        for tests, mirror in zip(found, mirrors, strict=True)
-    ]
+    chosen = []
+    for fault, tests in zip(faults, found, strict=True):
+        ordered = sorted(filter(None, tests), key=lambda test: (calls[test], test))
+        if len(ordered) > MAX_CALLING_TESTS:
+            ordered[MAX_CALLING_TESTS - BROAD_TESTS : -BROAD_TESTS] = []
+        mirror = mirror_test(fault.path)
+        chosen.append([*ordered, *([mirror] if (folder / mirror).is_file() else ())])
+    return chosen
 
 
 def mirror_test(path: str) -> str:

@@ -296,9 +296,12 @@ def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Float
     keys: Ints = np.zeros(1, np.int64)
     mass: Floats = np.ones(1)
     for histograms, weights in _histograms_by_set(sets, options):
-        added = keys[:, None] + (histograms @ place)[None, :]
-        keys, code = np.unique(added.ravel(), return_inverse=True)
-        mass = np.asarray(np.bincount(code, np.outer(mass, weights).ravel()), np.float64)
+        added = ((histograms @ place)[:, None] + keys).ravel()  # sorted runs: soon in order
+        line = np.argsort(added, kind="stable")
+        added = added[line]
+        first = np.flatnonzero(np.diff(added, prepend=-1))
+        mass = np.add.reduceat(np.outer(weights, mass).ravel()[line], first)
+        keys = added[first]
         if len(keys) > MAX_EXACT_STATES:
             return None
     return (keys[:, None] // place % base).astype(np.float64), mass
