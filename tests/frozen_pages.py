@@ -26,23 +26,32 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from gradio.blocks import Block
+
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.home import study_list
+from components.home import demo_panel, paper_claims, study_list
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import Selection
 from components.results.contrasts import comparison
 from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.run import actions_tab as run_actions
+from components.run.live_figures import LiveStudies
+from components.share.drawer_html import show_exports, show_methods
 from components.share.paper_text import latex_table, paper_tables
 from components.share.report import ReportFigures, report_metrics, report_sections
 from components.study import form_html
 from components.study.file.lenient_study import FormState
 from components.study.plan.demo_studies import open_demo
-from components.study.plan.study_preview import build_preview
+from components.study.plan.cost_preview import forecast_by_judge
+from components.study.plan.study_preview import StudyPreview, build_preview
+from components.study.steps import power_panel, run_strip
+from components.study.steps.planned_study import planned_study
+from judges.engine.engine import Engine
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.demo_store import copy_demo
-from tests.example_studies import EXAMPLES_FOLDER
+from tests.example_studies import EXAMPLES_FOLDER, load_examples
 from tests.judges.small_studies import run_text
 
 ACCEPTED = Path(__file__).with_suffix(".txt")
@@ -56,6 +65,7 @@ FROZEN = (
     "rubrics",
 )
 """Studies whose pages `make test` compares with the accepted ones."""
+OTHER_TABS = "other tabs"
 CHANGED = "both"
 """Of these, the study that is also drawn with other settings."""
 RECORDS = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -112,6 +122,8 @@ def plain(content: Any) -> Any:
         return {str(key): plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [plain(value) for value in content]
+    if isinstance(content, Block):
+        return [type(content).__name__, plain(getattr(content, "value", "")), content.visible]
     return str(content) if not isinstance(content, int | float | bool | None) else content
 
 
@@ -193,29 +205,69 @@ def draw(store: Store) -> Iterator[Drawing]:
     for name in sorted(one.name for one in store.studies()):
         whole = FilteredStudy(store, name)
         for number, chosen in enumerate(filters(whole)):
-            yield from draw_views(FilteredStudy(store, name, chosen), f"{name}/{number}")
+            yield from draw_views(FilteredStudy(store, name, chosen), f"{name}/{number}/")
         yield from draw_documents(whole)
-    yield "examples", lambda: study_list.examples_html(store)
-    for path in sorted(EXAMPLES_FOLDER.glob("*.yaml")):
-        if "vicuna80" in path.name or "oasst" in path.name or "visit-bench" in path.name:
-            continue
-        preview = build_preview(path.read_text(encoding="utf-8"), path.parent)
-        for panel in ("", "judge", "prompts"):
-            yield (
-                f"form/{path.stem}/{panel}",
-                lambda p=preview, s=panel: form_html.render_form(
-                    p, FormState(panel=s, judge="0" if s == "judge" else ""), {}
-                ),
-            )
+    yield from draw_other_tabs(store)
 
 
-def draw_views(filtered: FilteredStudy, where: str) -> Iterator[Drawing]:
+def draw_other_tabs(store: Store) -> Iterator[Drawing]:
+    """Home, the form of our example files in its states, and the Run tab and the drawer Share of
+    the studies in FROZEN."""
+    yield "Home/demo", lambda: demo_panel.demo_parts(store)
+    yield "Home/examples", lambda: study_list.examples_html(store, paper_claims.claims_html(store))
+    for example in load_examples():
+        if not example.needs_records and not example.uses_embedded_judge:
+            yield from draw_form(store, example.path)
+    engine = Engine()
+    live = LiveStudies(store)
+    for name in FROZEN:
+        filtered = FilteredStudy(store, name)
+        if name not in SMALL:  # charts of a run just made follow the order of its replies
+            yield f"Run/{name}", lambda n=name: run_actions.render(store, engine, live, n)[2:]
+        yield f"Share/{name}", lambda f=filtered: [show_exports(f), show_methods(f)]
+
+
+def draw_form(store: Store, path: Path) -> Iterator[Drawing]:
+    """The form of a study file with each of its drawers, its price, and what it can tell."""
+    preview = build_preview(path.read_text(encoding="utf-8"), path.parent)
+    drawers = [FormState(), FormState(panel="judge", judge="0")]
+    drawers += [
+        FormState(panel="prompts", mode=mode) for mode in ("library", "side", "editor", "compare")
+    ]
+    for state in drawers:
+        yield (
+            f"Study/{path.stem}/{state.panel} {state.mode}",
+            lambda s=state: [
+                form_html.render_form(preview, s, {}),
+                form_html.render_prompt_title(preview, s),
+                form_html.render_prompt_body(preview, s),
+            ],
+        )
+    if preview.plan is not None:
+        yield f"Study/{path.stem}/steps", lambda: draw_steps(store, preview)
+
+
+def draw_steps(store: Store, preview: StudyPreview) -> list[Any]:
+    """Price, calls and expected precision of a planned study."""
+    plan, study = preview.plan, preview.lenient_study
+    assert plan is not None
+    numbers = forecast_by_judge(plan, store)
+    planned = planned_study(preview, plan, numbers, store, "")
+    return [
+        run_strip.cost_strip(preview, plan, numbers, ""),
+        run_strip.data_summary(preview),
+        power_panel.power_html(planned, study, FormState()),
+        form_html.render_slice_profile(preview, FormState()),
+    ]
+
+
+def draw_views(filtered: FilteredStudy, where: str = "") -> Iterator[Drawing]:
     """The views and paper tables of a filtered study."""
     for view in offered_views(filtered):
         controls = VIEWS[view].initial_values(filtered)
-        yield f"{where}/{view}", lambda v=view, c=controls: render_panels(filtered, v, c)
+        yield f"{where}{view}", lambda v=view, c=controls: render_panels(filtered, v, c)
     yield (
-        f"{where}/paper",
+        f"{where}paper",
         lambda: {key: latex_table(table) for key, table in paper_tables(filtered).items()},
     )
 
@@ -232,13 +284,13 @@ def draw_other_settings(whole: FilteredStudy) -> Iterator[Drawing]:
                 if value != start[name]:
                     chosen = {**start, name: value}
                     yield (
-                        f"{whole.name}/{view}/{name} {value}",
+                        f"{view}/{name} {value}",
                         lambda v=view, c=chosen: render_panels(whole, v, c),
                     )
         _, (_, side), *_ = comparison.compare_menu_state(whole, None).choices or ()
         beside = {**start, comparison.CONTROL: side}
         yield (
-            f"{whole.name}/{view}/beside {side}",
+            f"{view}/beside {side}",
             lambda v=view, c=beside: render_panels(whole, v, c),
         )
 
@@ -246,12 +298,9 @@ def draw_other_settings(whole: FilteredStudy) -> Iterator[Drawing]:
 def draw_documents(whole: FilteredStudy) -> Iterator[Drawing]:
     """The JSON, the report and the list of judgements of a study."""
     name = whole.name
-    yield f"{name}/json", lambda: report_metrics(whole)
-    yield f"{name}/report", lambda: report_sections(whole, ReportFigures())
-    yield (
-        f"{name}/inspect",
-        lambda: inspect_tab.render(whole.store, Selection(study=name))[1:],
-    )
+    yield f"json of {name}", lambda: report_metrics(whole)
+    yield f"report of {name}", lambda: report_sections(whole, ReportFigures())
+    yield f"Inspect of {name}", lambda: inspect_tab.render(whole.store, Selection(study=name))[1:]
 
 
 # ------------------------------------------------------------------------- fingerprints
@@ -259,14 +308,17 @@ def draw_documents(whole: FilteredStudy) -> Iterator[Drawing]:
 
 def fingerprints(store: Store, name: str) -> Iterator[tuple[str, str]]:
     """Name and fingerprint of every panel of a study, without a filter; of the study CHANGED also
-    with other settings."""
-    whole = FilteredStudy(store, name)
-    drawings = [*draw_views(whole, name), *draw_documents(whole)]
-    drawings += draw_other_settings(whole) if name == CHANGED else ()
+    with other settings. With the name OTHER_TABS: of the other tabs."""
+    if name == OTHER_TABS:
+        drawings = list(draw_other_tabs(store))
+    else:
+        whole = FilteredStudy(store, name)
+        drawings = [*draw_views(whole), *draw_documents(whole)]
+        drawings += draw_other_settings(whole) if name == CHANGED else ()
     for where, make in drawings:
         made = plain(make())
         for part, content in made.items() if isinstance(made, dict) else [("", made)]:
-            yield f"{where}/{part}", fingerprint(content)
+            yield f"{name}: {where}/{part}", fingerprint(content)
 
 
 def fingerprint(content: Any) -> str:
@@ -292,7 +344,7 @@ def read_accepted() -> dict[str, str]:
 def accept() -> None:
     with tempfile.TemporaryDirectory() as place:
         store = prepare_frozen(Path(place))
-        found = [one for name in FROZEN for one in fingerprints(store, name)]
+        found = [one for name in (*FROZEN, OTHER_TABS) for one in fingerprints(store, name)]
         store.close()
     lines = "".join(f"{made} {where}\n" for where, made in found)
     ACCEPTED.write_text(lines, encoding="utf-8")

@@ -15,13 +15,13 @@ def store(tmp_path_factory):
     made.close()
 
 
-@pytest.mark.parametrize("study", frozen_pages.FROZEN)
+@pytest.mark.parametrize("study", [*frozen_pages.FROZEN, frozen_pages.OTHER_TABS])
 def test_every_panel_is_as_accepted(store, study):
     found = dict(frozen_pages.fingerprints(store, study))
     accepted = {
         where: made
         for where, made in frozen_pages.read_accepted().items()
-        if where.startswith(f"{study}/")
+        if where.startswith(f"{study}: ")
     }
     changed = sorted(
         where for where in {**found, **accepted} if found.get(where) != accepted.get(where)
