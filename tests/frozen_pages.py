@@ -42,8 +42,8 @@ from components.share.paper_text import latex_table, paper_tables
 from components.share.report import ReportFigures, report_metrics, report_sections
 from components.study import form_html
 from components.study.file.lenient_study import FormState
-from components.study.plan.demo_studies import open_demo
 from components.study.plan.cost_preview import forecast_by_judge
+from components.study.plan.demo_studies import open_demo
 from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps import power_panel, run_strip
 from components.study.steps.planned_study import planned_study
