@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import betainc
 
-from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
     Floats,
@@ -102,8 +101,8 @@ def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | 
     mine = _select_pair_outcomes(row_selection.select_picks(judged), names, "pick")
     if not len(reference.item):
         known = row_selection.select_rows(judged, judged["known_answer"] != NO_PICK)
-        case, cases = row_selection.group_codes(known, CASE_KEY)  # a known answer counts once
-        known = known.iloc[row_selection.first_rows(case, cases)]
+        case, cases = row_selection.group_codes(known, row_selection.COMPARISON_KEY[:2])
+        known = known.iloc[row_selection.first_rows(case, cases)]  # a known answer counts once
         reference = _select_pair_outcomes(known, names, "known_answer")
     if not len(reference.item):
         return "no votes and no known better answers"
