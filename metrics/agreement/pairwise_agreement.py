@@ -34,7 +34,7 @@ from metrics.estimation.intervals import (
     widen_by_rare_share,
 )
 from studies.domain import Estimate
-from studies.frames.frame import TIE
+from studies.frames.frame import QUESTION_COLUMN, TIE
 
 Mask = row_selection.Mask
 PEOPLE: Final = "people"
@@ -207,7 +207,8 @@ def build_verdict_grid(frame: pd.DataFrame, same_prompt: bool = False) -> Verdic
     of the column `judge` must stand for one prompt, so that raters with different prompts can be
     compared.
     """
-    rows = row_selection.keep_first_votes(row_selection.select_picks(frame[list(_READ_COLUMNS)]))
+    read = [*_READ_COLUMNS, *(name for name in (QUESTION_COLUMN,) if name in frame)]
+    rows = row_selection.keep_first_votes(row_selection.select_picks(frame[read]))
     human = row_selection.people_mask(rows)
     machine = row_selection.modal_verdicts(row_selection.select_rows(rows, ~human))
     key = (*ASK_KEY, "prompt") if same_prompt else ASK_KEY

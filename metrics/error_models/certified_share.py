@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from metrics.estimation.intervals import Floats, Ints, proportion, unknown_estimate
-from metrics.remedies.decision_rules import jury_votes
+from metrics.remedies.decision_rules import ZERO, jury_votes
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.risk_coverage import MARGINS
 from studies.domain import Estimate
@@ -75,7 +75,7 @@ def certify_share(
     certified: tuple[float, int, int] | None = None
     limit = None
     for margin in sorted(margins, reverse=True):
-        decided = (size >= margin - 1e-9) & (size > 0)
+        decided = (size >= margin - ZERO) & (size > ZERO)
         n, errors = int(decided.sum()), int(wrong[decided].sum())
         if n < least:
             continue
@@ -92,7 +92,7 @@ def certify_share(
         unknown = unknown_estimate(note, "share")
         return CertifiedShare(alpha, delta, None, unknown, unknown)
     margin, errors, n = certified
-    decided = (np.abs(score) >= margin - 1e-9) & (score != 0)
+    decided = (np.abs(score) >= margin - ZERO) & (np.abs(score) > ZERO)
     error = Estimate(
         errors / n, 0.0, upper_error_limit(errors, n, delta), n, n, "share", 1 - delta, EXACT_METHOD
     )

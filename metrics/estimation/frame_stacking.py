@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from metrics.estimation import row_selection
 from studies.domain import STATUSES
 from studies.frames.frame import QUESTION_COLUMN
 
@@ -18,8 +19,14 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     Items with the same id count as the same item, so contrasts can pair them across studies (for
     example, a study with images and one with context texts).
     """
-    if any(QUESTION_COLUMN in frame for frame in frames.values()):
-        frames = {name: _add_question_column(frame) for name, frame in frames.items()}
+    known = {
+        str(item): str(question)
+        for frame in frames.values()
+        if QUESTION_COLUMN in frame
+        for item, question in frame[["item", QUESTION_COLUMN]].drop_duplicates().to_numpy()
+    }
+    if known:
+        frames = {name: _add_question_column(frame, known) for name, frame in frames.items()}
     parts = [
         frame.assign(**{column: pd.Categorical([name]).take(np.zeros(len(frame), np.int64))})
         for name, frame in frames.items()
@@ -33,9 +40,14 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     return pd.concat(rest, ignore_index=True).assign(**stacked)[list(order)]
 
 
-def _add_question_column(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with a column `question`; if it had none, each item is a question."""
-    return frame if QUESTION_COLUMN in frame else frame.assign(**{QUESTION_COLUMN: frame["item"]})
+def _add_question_column(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
+    """Return the frame with a column `question`; if it had none, an item has the question that
+    another frame names (`known`), else it is a question of its own."""
+    if QUESTION_COLUMN in frame:
+        return frame
+    names = map(str, row_selection.used_categories(frame["item"]))
+    of_item = {name: known.get(name, name) for name in names}
+    return row_selection.add_item_column(frame, QUESTION_COLUMN, of_item)
 
 
 def _stack_categorical(parts: Sequence[pd.DataFrame], name: str) -> pd.Categorical[str]:

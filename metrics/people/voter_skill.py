@@ -17,12 +17,15 @@ import numpy as np
 
 from metrics.agreement.pairwise_agreement import PeopleVotes, vote_pairs
 from metrics.estimation.intervals import (
+    NO_SPREAD,
     Floats,
     Ints,
+    no_spread_half_width,
     safe_divide,
     student_t_quantile,
     unknown_estimate,
 )
+from metrics.estimation.rare_events import distance_to_farther_bound
 from studies.domain import Estimate
 
 SKILL_METHOD: Final = "pairwise agreement, one-coin model, jackknife over groups of items"
@@ -129,5 +132,7 @@ def _skill_estimate(shares: Floats, n: int, items: int) -> Estimate:
         return Estimate(value, n=n, items=items, unit="share", method=SKILL_METHOD, note="one item")
     error = math.sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
     half = float(student_t_quantile(groups)) * error
+    if error < NO_SPREAD:
+        half = no_spread_half_width(items, distance_to_farther_bound(value, (0.0, 1.0)))
     low, high = max(value - half, 0.0), min(value + half, 1.0)
     return Estimate(value, low, high, n, items, "share", 0.95, SKILL_METHOD)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import unknown_estimate
 from metrics.estimation.measures import CellKey, GroupedFrame
+from metrics.estimation.prompt_kinds import scoring_mask
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 
@@ -31,8 +32,7 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     them is incomplete. `value` is the consistency of the complete comparisons.
     """
     evidence = GroupedFrame(frame, by)
-    rows = evidence.frame
-    rows = row_selection.select_rows(rows, (rows["orders"] > 1) & ~rows["noise"])
+    rows = _planned_verdicts(evidence.frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     cells = rows["cell"].to_numpy()[row_selection.first_rows(comparison, count)]
     planned = np.bincount(cells, minlength=evidence.count)
@@ -51,14 +51,20 @@ def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     `value` is the share among the decisive verdicts.
     """
     evidence = GroupedFrame(frame, by)
-    rows = evidence.frame
-    rows = row_selection.select_rows(rows, (rows["orders"] > 1) & ~rows["noise"])
+    rows = _planned_verdicts(evidence.frame)
     read = row_selection.usable_status_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
     pick, cell = rows["pick"].to_numpy(), rows["cell"].to_numpy()
     first = np.bincount(cell[read & (pick == 0)], minlength=evidence.count).astype(np.float64)
     decisive = np.bincount(cell[read & (pick >= 0)], minlength=evidence.count)
     missing = np.bincount(cell[~read], minlength=evidence.count)
     return _bounds_by_cell(evidence, first, decisive, missing, "verdicts missing")
+
+
+def _planned_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Calls on comparisons planned in several orders, without noise-floor repeats and prompts that
+    only score: these were not asked for a verdict."""
+    planned = (frame["orders"] > 1) & ~frame["noise"] & ~scoring_mask(frame)
+    return row_selection.select_rows(frame, planned)
 
 
 def _bounds_by_cell(

@@ -14,6 +14,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.intervals import Ints
 from metrics.estimation.measures import CellKey, GroupedFrame
+from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.position.order_tests import (
     OrderTest,
     bowker_test,
@@ -214,9 +215,8 @@ def _leans_and_incomplete_by_item(
     `pairs` has one row per complete pair; `direction` is +1 for a flip toward the first slot, −1
     toward the second, 0 for no flip.
     """
-    planned = row_selection.select_rows(
-        frame, (frame["options"] == 2) & (frame["orders"] == 2) & ~frame["noise"]
-    )
+    asked = (frame["options"] == 2) & (frame["orders"] == 2) & ~scoring_mask(frame)
+    planned = row_selection.select_rows(frame, asked & ~frame["noise"])
     comparison, count = row_selection.group_codes(planned, row_selection.COMPARISON_KEY)
     planned = planned.iloc[row_selection.first_rows(comparison, count)]
     item, items = row_selection.column_codes(row_selection.resampling_unit(planned))

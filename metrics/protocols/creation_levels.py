@@ -154,9 +154,9 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
     placed = row_selection.slot_contestants(rows, names)[:, :2]
     key = _names_of_scores(placed, names, baseline)
     score = rows[columns[:2]].to_numpy(np.float64)
-    item = np.repeat(row_selection.item_codes(rows), 2)
+    twice = rows.iloc[np.repeat(np.arange(len(rows)), 2)]
     return {
-        name: _mean_score_over_items(score.ravel(), item, key.ravel() == name, TEN_POINTS)
+        name: _mean_score_over_items(twice, score.ravel(), key.ravel() == name, TEN_POINTS)
         for name in np.unique(key)
     }
 
@@ -171,14 +171,18 @@ def _names_of_scores(placed: Ints, names: list[str], baseline: str | None) -> np
 
 
 def _mean_score_over_items(
-    score: Floats, item: Ints, mine: np.ndarray, scale: ScoreScale
+    rows: pd.DataFrame, score: Floats, mine: np.ndarray, scale: ScoreScale
 ) -> Estimate:
+    """Estimate the mean over items of the mean of the scores that `mine` selects; `score` has one
+    for each of the `rows`."""
     scored = mine & np.isfinite(score)
     if not scored.any():
         return unknown_estimate("no scores", scale.unit)
-    items, code = np.unique(item[scored], return_inverse=True)
-    each = np.asarray(np.bincount(code, score[scored]) / np.bincount(code), np.float64)
-    return scale.mean_score(each, items, scale.unit)
+    rows = row_selection.select_rows(rows, scored)
+    item, items = row_selection.group_codes(rows, ["item"])
+    each = np.asarray(np.bincount(item, score[scored]) / np.bincount(item), np.float64)
+    unit = row_selection.item_codes(rows)[row_selection.first_rows(item, items)]
+    return scale.mean_score(each, unit, scale.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +213,10 @@ def _estimate_prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     score = rows["score_0"].to_numpy(np.float64)
     known = MT_BENCH_SCALE if prompt.startswith(MT_BENCH_PREFIXES) else frame_scale(rows)
     scale, who = known.including(score), rows["first"].astype(str).to_numpy()
-    item, judge = row_selection.item_codes(rows), rows["judge"].cat.codes.to_numpy()
+    judge = rows["judge"].cat.codes.to_numpy()
     means = {}
     for name in sorted(set(who)):
-        found = _mean_score_over_items(score, item, who == name, scale)
+        found = _mean_score_over_items(rows, score, who == name, scale)
         note = pooled_judges_note(len(np.unique(judge[who == name])))
         means[name] = replace(found, note=join_notes(found.note, note))
     return PromptRatings(scale, means)

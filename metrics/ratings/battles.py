@@ -82,7 +82,7 @@ def extract_battles(
     names = observed_categories(pairs["first"], pairs["second"])
     rows = select_picks(pairs)
     rows = select_rows(
-        rows, rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()
+        rows, recode_column(rows["first"], names) != recode_column(rows["second"], names)
     )
     judges = observed_categories(rows["judge"])
     item = dense_codes(resampling_unit(rows).cat.codes.to_numpy().astype(np.int64))

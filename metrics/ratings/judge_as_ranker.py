@@ -101,7 +101,9 @@ def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | 
     mine = _select_pair_outcomes(row_selection.select_picks(judged), names, "pick")
     if not len(reference.item):
         known = row_selection.select_rows(judged, judged["known_answer"] != NO_PICK)
-        reference = _keep_first_per_case(_select_pair_outcomes(known, names, "known_answer"))
+        case, cases = row_selection.group_codes(known, row_selection.COMPARISON_KEY[:2])
+        known = known.iloc[row_selection.first_rows(case, cases)]  # a known answer counts once
+        reference = _select_pair_outcomes(known, names, "known_answer")
     if not len(reference.item):
         return "no votes and no known better answers"
     pairs = np.intersect1d(mine.pair, reference.pair)
@@ -136,13 +138,6 @@ def _select_pair_outcomes(rows: pd.DataFrame, names: list[str], column: str) -> 
     kept = (low >= 0) & (low < high)
     item = row_selection.item_codes(rows)
     return _Outcomes(item[kept], (low * len(names) + high)[kept], points[kept].astype(np.float64))
-
-
-def _keep_first_per_case(found: _Outcomes) -> _Outcomes:
-    """Keep the first outcome of each item and pair: a known answer counts once."""
-    width = int(found.pair.max(initial=0)) + 1
-    _, first = np.unique(found.item * width + found.pair, return_index=True)
-    return _Outcomes(found.item[first], found.pair[first], found.points[first])
 
 
 def _item_totals(found: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Floats]:

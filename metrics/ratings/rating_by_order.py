@@ -14,10 +14,11 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
     other order; each of the largest group of contestants connected by battles. None for an order
     that was not judged."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
+    listed = row_selection.first_listed_orders(pairs)  # unusable replies are in the plan too
     pairs = row_selection.select_picks(
         pairs[row_selection.columns_with_person_and_question(pairs, columns)]
     )
-    first = pairs["shown"].isin(row_selection.first_listed_orders(pairs))
+    first = pairs["shown"].isin(listed)
     return largest_leaderboard(pairs[first]), largest_leaderboard(pairs[~first])
 
 

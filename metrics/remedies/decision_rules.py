@@ -20,8 +20,8 @@ from metrics.estimation.intervals import Floats, Ints, safe_divide
 Values = NDArray[np.floating[Any]]
 
 ZERO: Final = 1e-6
-"""A graded score closer to zero than this is undecided: probabilities are stored as 32-bit
-floats."""
+"""A graded score closer to zero than this is undecided, one closer to a margin reaches it:
+probabilities and scores are stored as 32-bit floats."""
 FOLDS: Final = 5
 """Number of folds of items for estimating a judge's position effect on other items."""
 
@@ -124,7 +124,7 @@ def graded_with_margin(graded: Values, margin: float) -> Decisions:
     """Decide by the sign of the mean graded score of both orders; undecided if the mean is closer
     to zero than the margin."""
     score = (graded[0].astype(np.float64) + graded[1]) / 2
-    return decide_by_sign(np.where(np.abs(score) < margin, 0 * score, score))
+    return decide_by_sign(np.where(np.abs(score) < margin - ZERO, 0 * score, score))
 
 
 def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:

@@ -21,8 +21,10 @@ def effective_votes(grid: OrderGrid, raters: Sequence[int]) -> Estimate:
     got = _estimate_from_errors(
         grid, raters, lambda r: votes_from_correlation(n, r), "votes", (0.0, n)
     )
-    high = None if got.high is None else min(got.high, float(n))
-    return got if got.value is None else replace(got, value=min(got.value, float(n)), high=high)
+    value, low, high = (
+        None if one is None else min(one, float(n)) for one in (got.value, got.low, got.high)
+    )
+    return replace(got, value=value, low=low, high=high)
 
 
 def votes_from_correlation(judges: int, correlation: Floats) -> Floats:

@@ -183,9 +183,10 @@ def build_order_grid(
 
 def _pair_rows(frame: pd.DataFrame) -> _PairRows:
     """Select rows that show two different answers in a known order; of a person's repeated votes on
-    a case, only the first."""
+    a case, only the first, and no vote without a verdict."""
     keep, order = pair_orders(frame)
     people = row_selection.people_mask(frame)
+    keep &= ~people | (frame["pick"] != NO_PICK).to_numpy()
     if "orders" in frame:
         keep = keep & (people | (frame["orders"] != 0).to_numpy())
     position = np.flatnonzero(keep)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from metrics.estimation.intervals import Floats
-from metrics.remedies.decision_rules import Values, decide_by_sign, jury_votes
+from metrics.remedies.decision_rules import ZERO, Values, decide_by_sign, jury_votes
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
@@ -59,7 +59,7 @@ def _coverage_curve(
 
 
 def _coverage_point(grid: OrderGrid, score: Values, margin: float) -> CoveragePoint:
-    kept = np.where(np.abs(score) < margin, 0.0, score)
+    kept = np.where(np.abs(score) < margin - ZERO, 0.0, score)
     rule = Rule(f"margin({margin:g})", (), decide_by_sign(kept), {})
     (line,) = estimate_rules(grid, [rule], np.random.default_rng(0))
     return _point_from_estimate(margin, line)

@@ -41,13 +41,15 @@ def rotation_tables(
     """Estimate the rules `single` (one call) and `rotations` (most frequent choice over all
     rotations), for each judge and prompt that chose among more than two options.
 
-    Only comparisons with a known best option and a verdict in every order count; an undecided one
-    has the credit 1/N.
+    Only comparisons with a known best option and a verdict in every order count, by the first call
+    in each order; an undecided one has the credit 1/N.
     """
     frame = row_selection.select_rows(frame, (frame["options"] > 2).to_numpy())
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     rows = row_selection.select_complete_sets(machine)
     rows = row_selection.select_rows(rows, rows["known_answer"] >= 0)
+    order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    rows = rows.iloc[row_selection.first_rows(order, orders)]
     found: dict[Rater, list[RuleEstimate]] = {}
     for rater in (
         row_selection.observed_combinations(rows, ("judge", "prompt")) if len(rows) else ()

@@ -21,13 +21,12 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
-    student_t_quantile,
     sum_by_item,
     unknown_estimate,
 )
 from metrics.ratings.battles import Battles, extract_battles
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, START_RATING
-from metrics.win_rates.length_effects import fit_logit
+from metrics.win_rates.length_effects import fit_logit, logit_half_width
 from studies.domain import Estimate
 from studies.texts.style_features import STYLE_FEATURES, Styles
 
@@ -155,12 +154,13 @@ def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = N
 def _estimate_from_deviations(
     value: float, deviations: Floats, n: int, unit: str = "logit"
 ) -> Estimate:
-    """Return the estimate of a value with a t interval; `deviations` has the change of the value,
-    up to its sign, if an item is left out."""
+    """Return the estimate of a value with a t interval (`logit_half_width`); `deviations` has the
+    change of the value, up to its sign, if an item is left out."""
     items = len(deviations)
-    error = float(np.sqrt(items / max(items - 1, 1) * (deviations**2).sum()))
-    half = float(student_t_quantile(items)) * error
-    return Estimate(value, value - half, value + half, n, items, unit, 0.95, METHOD)
+    variance = items / max(items - 1, 1) * float((deviations**2).sum())
+    half, note = logit_half_width(variance, items)
+    low, high = (None if half is None else value + sign * half for sign in (-1, 1))
+    return Estimate(value, low, high, n, items, unit, 0.95, METHOD, note)
 
 
 def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
@@ -264,7 +264,9 @@ def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFi
     moved up (negative: down)."""
     n = data.battles.matches
     ranking: Json = {}
-    places = [np.argsort(np.argsort(-fit.beta)) + 1 for fit in (before, after)]
+    places = [
+        np.argsort(np.argsort(-fit.beta.round(9), kind="stable")) + 1 for fit in (before, after)
+    ]
     for row, name in enumerate(data.battles.names):
         entry: Json = {}
         for when, fit, place in zip(("before", "after"), (before, after), places, strict=True):

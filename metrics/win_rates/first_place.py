@@ -72,7 +72,7 @@ def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
     pick = rows["pick"].to_numpy()
     points = np.where(pick == TIE, 0.5, shown[np.arange(len(rows)), np.maximum(pick, 0)] == low)
     codes = (row_selection.item_codes(rows), row_selection.column_codes(rows["prompt"])[0])
-    listed = row_selection.first_listed_orders(row_selection.select_picks(frame))
+    listed = row_selection.first_listed_orders(row_selection.select_pairs(frame))
     first = rows["shown"].isin(listed).to_numpy().astype(np.int64)
     item, prompt, low, high, first = (one[kept] for one in (*codes, low, high, first))
     return PairVerdicts(names, item, prompt, low, high, first, points[kept].astype(np.float64))
@@ -257,6 +257,8 @@ class _CountedPairs:
         one of TIE_CHOICES, `order` an index of ORDER_CHOICES, `prompt` a code (−1: all prompts),
         `baseline` the only opponent that counts, or EVERY."""
         names = self.data.names
+        if baseline not in (EVERY, *names):
+            return {}
         only = names.index(baseline) if baseline != EVERY else self.data.baseline
         kept = np.ones(len(self.low), bool)
         if order in (1, 2):

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import proportions, student_t_quantile
+from metrics.estimation.intervals import proportions
 from metrics.estimation.row_selection import item_codes, select_pairs, select_picks, select_rows
-from metrics.win_rates.length_effects import LENGTH_RIDGE, fit_logit
+from metrics.win_rates.length_effects import LENGTH_RIDGE, fit_logit, logit_half_width
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
@@ -85,13 +85,14 @@ def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[
 def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimate:
     """Estimate the factor by which the odds of winning change when the length doubles; `ratio` is
     log2(length of the first answer / length of the second), `won` the first answer's outcome."""
-    if np.ptp(ratio) == 0:
+    if not ratio.any():
         return Estimate(None, note="all answers are equally long")
     beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([LENGTH_RIDGE]))
     method = "logistic regression on log2 of the length ratio, sandwich standard error by item"
     slope = float(beta[0])
-    if items < 2:
-        return Estimate(math.exp(slope), None, None, len(won), items, "odds ratio", 0.95, method)
-    half = float(student_t_quantile(items)) * math.sqrt(max(float(covariance[0, 0]), 0.0))
-    low, high = math.exp(min(slope - half, 50.0)), math.exp(min(slope + half, 50.0))
-    return Estimate(math.exp(slope), low, high, len(won), items, "odds ratio", 0.95, method)
+    half, note = logit_half_width(float(covariance[0, 0]), items)
+    low, value, high = (
+        None if end is None else math.exp(min(end, 50.0))
+        for end in (half and slope - half, slope, half and slope + half)
+    )
+    return Estimate(value, low, high, len(won), items, "odds ratio", 0.95, method, note)

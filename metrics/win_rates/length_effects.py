@@ -8,7 +8,6 @@ content of its "precise" ones in more words.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,8 @@ from scipy.special import expit
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import (
+    NO_SPREAD,
+    ONE_ITEM_NOTE,
     Floats,
     Ints,
     join_notes,
@@ -80,7 +81,7 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
 
     The model is logit P(win) = θ + φ·tanh(difference of lengths/its standard deviation); the rate
     is σ(θ). It is AlpacaEval 2's model in its simplest form, without difficulties of instructions.
-    A contestant that won or lost every verdict has its plain win rate, 1 or 0.
+    A contestant whose verdicts are all the same has its plain win rate: 1, 0, or ½ for ties.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(
@@ -108,29 +109,29 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
     outcome, gap, item = data
     if len(outcome) == 0:
         return unknown_estimate(NO_LENGTHS_NOTE, "share")
-    if outcome.min() == outcome.max() and outcome[0] in (0, 1):
+    if outcome.min() == outcome.max():
         return proportion(
             outcome, item, note="all verdicts are the same: no length effect can be fitted"
         )
     design, note = _design_matrix(gap)
     shrink = np.array([LENGTH_RIDGE * (k > 0) for k in range(design.shape[1])])
     beta, covariance, items = fit_logit(design, outcome, item, shrink)
+    half, reason = logit_half_width(float(covariance[0, 0]), items)
+    low, high = (None if half is None else float(expit(beta[0] + s * half)) for s in (-1, 1))
+    method = "logistic regression, sandwich variance by item"
+    note = join_notes(note, reason)
     value = float(expit(beta[0]))
-    estimate = Estimate(
-        value,
-        None,
-        None,
-        len(outcome),
-        items,
-        "share",
-        0.95,
-        "logistic regression, sandwich variance by item",
-        note,
-    )
+    return Estimate(value, low, high, len(outcome), items, "share", 0.95, method, note)
+
+
+def logit_half_width(variance: float, items: int) -> tuple[float | None, str]:
+    """Half-width of the t interval of a coefficient with this variance; None, and the reason as a
+    note, for one item, or if the items cancel: their residuals then say nothing of the error."""
     if items < 2:
-        return replace(estimate, note=join_notes(note, "one item: no interval"))
-    half = float(student_t_quantile(items)) * math.sqrt(max(float(covariance[0, 0]), 0))
-    return replace(estimate, low=float(expit(beta[0] - half)), high=float(expit(beta[0] + half)))
+        return None, ONE_ITEM_NOTE
+    if variance < NO_SPREAD**2:
+        return None, "all items agree exactly: no interval can be computed"
+    return float(student_t_quantile(items)) * math.sqrt(variance), ""
 
 
 def _design_matrix(gap: Floats) -> tuple[Floats, str]:

@@ -5,7 +5,6 @@ It is measured relative to people, or as a term in a Bradley–Terry model.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +18,12 @@ from metrics.estimation.intervals import (
     Floats,
     Ints,
     jackknife_estimate,
+    join_notes,
     safe_divide,
-    student_t_quantile,
     sum_by_item,
     unknown_estimate,
 )
-from metrics.win_rates.length_effects import fit_logit
+from metrics.win_rates.length_effects import fit_logit, logit_half_width
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
@@ -159,22 +158,12 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
     # A small ridge penalty keeps strengths finite if one side won every battle.
     shrink = np.full(design.shape[1], RIDGE * len(design))
     beta, covariance, items = fit_logit(design, outcome, row_selection.item_codes(rows), shrink)
-    value, error = float(beta[-1]), math.sqrt(max(float(covariance[-1, -1]), 0))
-    if items < 2:
-        return Estimate(value, None, None, len(rows), items, "logit", note=NOT_ADJUSTED_NOTE)
-    half = float(student_t_quantile(items)) * error
+    value = float(beta[-1])
+    half, reason = logit_half_width(float(covariance[-1, -1]), items)
+    low, high = (None if half is None else value + sign * half for sign in (-1, 1))
     method = "Bradley–Terry with position and own-family terms, sandwich variance by item"
-    return Estimate(
-        value,
-        value - half,
-        value + half,
-        len(rows),
-        items,
-        "logit",
-        0.95,
-        method,
-        NOT_ADJUSTED_NOTE,
-    )
+    note = join_notes(NOT_ADJUSTED_NOTE, reason)
+    return Estimate(value, low, high, len(rows), items, "logit", 0.95, method, note)
 
 
 def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:

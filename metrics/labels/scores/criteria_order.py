@@ -39,6 +39,7 @@ def criteria_order_effects(frame: pd.DataFrame) -> dict[Rater, CriteriaOrder]:
     return {
         rater: _build_criteria_order(order_effect(own, "criteria", "options"), levels[rater])
         for rater, own in varied.items()
+        if rater in levels  # without levels, an imported rubric has overall scores only
     }
 
 

@@ -49,7 +49,8 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     each pair.
 
     `verdicts` has one row per pair and item, with the columns item, one and other (the two answers
-    in alphabetical order) and balance (wins of the first minus wins of the second).
+    in alphabetical order), balance (wins of the first minus wins of the second) and, if several
+    items share a question, unit (of resampling).
     """
     edges = verdicts.reset_index(drop=True)
     corners = _list_triples(edges)
@@ -59,7 +60,7 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     if not len(kept):
         return None
     circular = _circular_mask(sign, kept)
-    item = pd.factorize(edges["item"])[0][kept[:, 0]]
+    item = pd.factorize(edges["unit" if "unit" in edges else "item"])[0][kept[:, 0]]
     permuted = _permuted_shares(sign, _pair_codes(edges), kept)
     low, high = np.quantile(permuted, (0.025, 0.975))
     observed = float(circular.mean())

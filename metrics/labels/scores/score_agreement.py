@@ -114,11 +114,11 @@ def _jackknife_score_statistic(
     count = len(present)
     if not np.isfinite(value):
         return unknown_estimate(NO_SPREAD_NOTE, "correlation")
-    groups = min(count, MAX_GROUPS)
-    group = np.random.default_rng(0).permutation(count)[code] % groups
+    groups = min(count, MAX_GROUPS) if count > 2 else 0
+    group = np.random.default_rng(0).permutation(count)[code] % max(groups, 1)
     left = np.array([statistic(score[group != g], label[group != g]) for g in range(groups)])
     found = Estimate(value, None, None, len(score), count, "correlation", 0.95, GROUPED_METHOD)
-    if groups < 3 or not np.isfinite(left).all():
+    if not groups or not np.isfinite(left).all():
         return replace(found, note="too few items for an interval")
     t = float(student_t_quantile(groups))
     if uneven.sum() <= 1:

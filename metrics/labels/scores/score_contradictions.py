@@ -77,8 +77,9 @@ def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
 
 
 def _win_balances(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each judge, item and pair of models, with the columns judge, item, one and
-    other (the models in alphabetical order) and balance (wins of `one` minus wins of `other`)."""
+    """Return one row for each judge, item and pair of models, with the columns judge, item, unit
+    (of resampling), one and other (the models in alphabetical order) and balance (wins of `one`
+    minus wins of `other`)."""
     first, second = (pairs[name].astype(str).to_numpy() for name in ("first", "second"))
     pick = pairs["pick"].to_numpy()
     ahead = np.where(pick == TIE, 0, np.where(pick == 0, 1, -1))
@@ -87,12 +88,13 @@ def _win_balances(pairs: pd.DataFrame) -> pd.DataFrame:
         {
             "judge": pairs["judge"].astype(str).to_numpy(),
             "item": pairs["item"].astype(str).to_numpy(),
+            "unit": row_selection.item_codes(pairs),
             "one": np.where(in_order, first, second),
             "other": np.where(in_order, second, first),
             "balance": np.where(in_order, ahead, -ahead),
         }
     )
-    return table.groupby(["judge", "item", "one", "other"])["balance"].sum().reset_index()
+    return table.groupby(["judge", "item", "unit", "one", "other"])["balance"].sum().reset_index()
 
 
 def _count_contradictions(both: pd.DataFrame) -> ScoreContradictions:
@@ -101,7 +103,7 @@ def _count_contradictions(both: pd.DataFrame) -> ScoreContradictions:
     decided, differ = balance != 0, np.abs(gap) > _SAME_SCORE
     known = decided & differ
     wrong = np.sign(gap[known]) != np.sign(balance[known])
-    item = pd.factorize(both["item"])[0][known]
+    item = both["unit"].to_numpy()[known]
     note = "" if known.any() else NO_BOTH_NOTE
     return ScoreContradictions(
         proportion(wrong, item, note=note), int((decided & ~differ).sum()), int((~decided).sum())

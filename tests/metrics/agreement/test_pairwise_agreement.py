@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -228,3 +229,11 @@ def test_kappa_and_alpha_cover_with_few_disagreements(error, items):
         got = c.pair_agreement(first, second, item)
         covered += [one.low <= truth <= one.high for one in (got.kappa, got.alpha)]
     assert (covered / rounds >= 0.93).all()  # .89 by the jackknife alone
+
+
+def test_two_judges_are_compared_by_question_if_items_share_one():
+    rows = [row for k in range(8) for row in pair(f"t{k}", 0, 1)]
+    frame = build(rows + [{**row, "judge": "k"} for row in rows])
+    question = [f"q{int(name[1]) // 2}" for name in frame["item"].astype(str)]
+    got = c.agreement_matrix(frame.assign(question=pd.Categorical(question)))["j"]["k"]
+    assert (got.share.n, got.share.items, got.kappa.items) == (16, 4, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from metrics.estimation.contrasts import (
     max_t_of_all_pairs,
     paired_contrasts,
 )
+from metrics.estimation.frame_stacking import stack_frames
 from metrics.estimation.intervals import paired_difference
 from metrics.estimation.measures import first_over_last
 from metrics.estimation.rare_events import TANGO_METHOD, tango_bounds
@@ -290,3 +292,13 @@ def test_large_families_use_bonferronis_quantile(monkeypatch):
     assert one == pytest.approx(1.959964)
     apart = build([*pair("q1", 0, 1), *pair("q2", 0, 1, judge="k")])
     assert max_t_of_all_pairs(apart, ["judge"], [CONSISTENCY], rng()) == pytest.approx(1.959964)
+
+
+def test_an_item_has_its_question_in_every_frame_of_a_stack():
+    # The second frame has one item of each question, so it lacks the column.
+    turns = build([row for k in range(6) for row in pair(f"t{k}", 0, k % 2)])
+    question = [f"q{int(name[1]) // 2}" for name in turns["item"].astype(str)]
+    other = build([row for k in (0, 2, 4) for row in pair(f"t{k}", 0, 1, prompt="other")])
+    both = stack_frames({"one": turns.assign(question=pd.Categorical(question)), "two": other}, "s")
+    (got,) = paired_contrasts(both, ["s"], [CONSISTENCY], rng())
+    assert (got.raw.value, got.raw.items) == (-0.5, 3)

@@ -15,6 +15,7 @@ from metrics.labels.scores.score_contradictions import (
     score_contradictions_section,
 )
 from studies.frames.frame import SEP
+from tests.metrics.frames import build, pair
 from tests.metrics.labels.test_point_measures import UP, frame_of
 
 CIRCLE = {("a", "b"): 1, ("b", "c"): 1, ("a", "c"): -1}
@@ -133,3 +134,18 @@ def test_margins_of_wins_do_not_count_only_their_sign() -> None:
     strong = {pair: 3 * balance for pair, balance in CIRCLE.items()}
     found = intransitive_triples(verdicts_of([strong, ORDER]))
     assert found is not None and found.share.value == 0.5
+
+
+def test_intervals_resample_the_questions_that_items_share() -> None:
+    verdicts = verdicts_of([CIRCLE, CIRCLE, ORDER, ORDER])
+    found = intransitive_triples(verdicts.assign(unit=np.repeat([0, 1], 6)))
+    assert found is not None and (found.share.n, found.share.items) == (4, 2)
+    rows = [row for k in range(4) for row in pair(f"t{k}", 0, 1)]
+    for k in range(4):
+        for name, score in (("x", 7), ("y", 5)):
+            one = {"item": f"t{k}", "shown": (name,), "pick": None, "status": "ok", "prompt": "s"}
+            rows.append({**one, "scores": (score,)})
+    frame = build(rows)
+    question = [f"q{int(name[1]) // 2}" for name in frame["item"].astype(str)]
+    share = score_contradictions(frame.assign(question=pd.Categorical(question)))["j"].share
+    assert (share.value, share.n, share.items) == (0, 4, 2)

@@ -76,6 +76,8 @@ def test_level_of_a_criterion_by_its_place() -> None:
     assert option_order_effects(frame_of(rows)) == {}, "the options were in one order"
     one_order = [row for row in rows if row[2] is AB]
     assert criteria_order_effects(frame_of(one_order)) == {}
+    bare = [(item, name, one, scores[:1], noise) for item, name, one, scores, noise in rows]
+    assert criteria_order_effects(frame_of(bare)) == {}  # no levels are stored
 
 
 def test_crossed_letters_tell_a_taste_for_a_letter_from_one_for_a_place() -> None:

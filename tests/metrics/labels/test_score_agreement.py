@@ -126,3 +126,10 @@ if __name__ == "__main__":
     for count in (8, 15, 30, 100):
         shares = coverage(count, 0.05, 300).values()
         print(f"| {count} | " + " | ".join(f"{share:.3f}" for share in shares) + " |", flush=True)
+
+
+def test_several_answers_to_one_item_have_values_but_no_interval():
+    for items in ([0, 0, 0], [0, 0, 1]):
+        found = score_agreement([1, 2, 3], [1, 3, 2], items)
+        assert found.spearman.value == pytest.approx(0.5)
+        assert found.kendall.low is None and "too few items" in found.quadratic_kappa.note

@@ -356,3 +356,9 @@ def test_too_many_people_have_no_skills():
     assert len(got) == MAX_PEOPLE + 1 and got[0].value is None
     assert str(MAX_PEOPLE) in got[0].note
     assert str(MAX_PEOPLE) not in skills(votes, MAX_PEOPLE)[0].note
+
+
+def test_people_who_always_agree_are_not_certain_to_be_right():
+    (got, *_) = skills(cast({k: dict.fromkeys(range(3), k % 2) for k in range(12)}), 3)
+    assert got.value == pytest.approx(1) and got.high == 1
+    assert got.low == pytest.approx(12 / (12 + stats.norm.ppf(0.975) ** 2))

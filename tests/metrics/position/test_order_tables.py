@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position import order_tests
+from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
 from metrics.position.order_tables import (
     OrderTable,
     build_order_tables,
@@ -113,3 +114,17 @@ def test_leans_are_counted_by_item_and_kept_when_categories_are_pooled():
     pooled = pool_order_tables(tables, tables)
     assert sorted(pooled.item_leans.tolist()) == [-2, 3]
     assert pooled.tests()["items"].p == 1  # one item each way
+
+
+def test_a_prompt_that_only_scores_has_no_missing_verdicts():
+    scored = [
+        {**row, "status": "ok", "scores": (7, 6), "prompt": "creation-factuality"}
+        for k in range(10)
+        for row in pair(f"q{k}", None, None)
+    ]
+    frame = build([row for k in range(10) for row in pair(f"q{k}", 0, 0)] + scored)
+    assert build_order_tables(frame, ["judge"])["j",].missing == 0
+    for bounds in (first_share_bounds, consistency_bounds):
+        both = bounds(frame, ["judge", "prompt"])
+        assert both["j", "creation-factuality"].low is None
+        assert both["j", "p"] == bounds(frame)[()]

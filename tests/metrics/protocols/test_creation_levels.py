@@ -152,3 +152,13 @@ def test_an_empty_jury_decides_nothing():
     silent = decide_jury(build(vote("q", a="none", b="none")))
     assert silent.coverage.value == 0
     assert silent.win_rate["x"].value is None
+
+
+def test_a_mean_rating_counts_every_item_of_a_question_once():
+    rows = [
+        {"item": f"t{k}", "shown": "x", "pick": None, "status": "ok", "scores": (score,)}
+        for k, score in enumerate((10, 10, 10, 1, 1, 1))
+    ]
+    frame = build(rows).assign(question=pd.Categorical(["q", "q", "q", "r", "s", "t"]))
+    got = p.single_ratings(frame)["x"]
+    assert (got.value, got.n, got.items) == (5.5, 6, 4)

@@ -372,3 +372,14 @@ def test_one_item_has_no_interval():
 def test_the_inverse_of_a_laplacian_is_its_pseudo_inverse():
     matrix = np.array([[3.0, -1.0, -2.0], [-1.0, 4.0, -3.0], [-2.0, -3.0, 5.0]])
     assert laplacian_inverse(matrix) == pytest.approx(np.linalg.pinv(matrix))
+
+
+def test_battles_do_not_depend_on_the_lists_of_names_behind_the_two_columns():
+    frame = build(
+        [
+            {"item": str(k), "shown": shown, "pick": k % 2}
+            for k, shown in enumerate([("b", "a"), ("c", "b"), ("b", "a")])
+        ]
+    )
+    own = {name: frame[name].cat.remove_unused_categories() for name in ("first", "second")}
+    assert len(extract_battles(frame.assign(**own))) == len(extract_battles(frame)) == 3

@@ -168,3 +168,16 @@ def test_strengths_reproduce_the_win_rates_that_they_came_from():
     # An unknown pair does not count.
     (part,) = bradley_terry_of_rates(np.array([[rates[0], np.nan, rates[2]]]), low, high, 3)
     assert part[0] - part[1] == pytest.approx(np.log(shrunk[0] / (1 - shrunk[0])), abs=1e-4)
+
+
+def test_each_item_of_a_question_has_its_own_known_answer() -> None:
+    rows = [
+        {"item": f"t{k}", "shown": shown, "pick": 0, "known_answer": k % 2}
+        for k in range(12)
+        for shown in (("a", "b"), ("b", "c"), ("a", "c"))
+    ]
+    frame = build(rows)
+    question = [f"q{int(name[1:]) // 2}" for name in frame["item"].astype(str)]
+    frame = frame.assign(question=pd.Categorical(question))
+    found = judge_as_ranker(frame, RankedStudy.from_frame(frame))
+    assert {reference for _, _, reference, _ in found.pairs} == {0.5}

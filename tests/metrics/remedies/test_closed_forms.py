@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from metrics.error_models.certified_share import certify_share
 from metrics.remedies.decision_rules import ask_people, calibrated_call
+from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import graded_curve
 from metrics.remedies.rule_sets import jury_rules, rules_of_rater
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from tests.metrics.frames import build, pair
 from tests.metrics.remedies.known_judges import (
     GradedJudge,
     HardJudge,
@@ -164,3 +167,27 @@ def test_asking_twice_gains_exactly_what_the_identity_says():
     gain = count_order_patterns(study.grid, 0).gain
     assert found["pool"].difference.value == pytest.approx(gain, abs=1e-12)
     assert found["agree"].difference.value == pytest.approx(-gain, abs=1e-12)
+
+
+def test_effective_votes_of_judges_with_opposite_errors_are_in_their_interval():
+    rows = [
+        row
+        for k in range(40)
+        for judge, right in (("one", k % 2 == 0), ("two", k % 2 == 1))
+        for row in pair(f"q{k}", 1 - right, int(right), better="x", judge=judge)
+    ]
+    got = effective_votes(build_remedy_study(build(rows)).grid, [0, 1])
+    assert got.low is not None and got.low <= got.value == got.high == 2
+
+
+def test_the_curve_counts_scores_that_equal_a_margin():
+    # Scores 9 and 2 on a range of 10: a mean score of .7, stored in 32 bits.
+    rows = [pair(f"q{k}", 0, 1, better="x") for k in range(40)]
+    for k, (one, two) in enumerate(rows):
+        one["scores"] = (10, 0) if k == 0 else (9, 2)
+        two["scores"] = one["scores"][::-1]
+    grid = build_remedy_study(build([row for both in rows for row in both])).grid
+    assert {one.margin: one.decided.value for one in graded_curve(grid, 0)}[0.7] == 1
+    grades = np.float32([0.7]).astype(np.float64).repeat(29)
+    certified = certify_share(grades, np.ones(29), np.arange(29), (0.7,))
+    assert certified.share.value == 1

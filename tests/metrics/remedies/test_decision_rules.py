@@ -133,3 +133,9 @@ def test_cases_without_a_vote_or_a_verdict_are_not_sent():
     # None flips: the share comes from all.
     alike = d.ask_people(np.ones((2, 2)), (np.zeros(2), np.ones(2)), 0.5)
     assert said(alike) == [(0.5, 0.5), (0.5, 0.5)]
+
+
+def test_a_score_that_equals_the_margin_reaches_it():
+    # 0.7 is stored as 0.69999999 in 32 bits.
+    graded = np.array([[0.7, 0.69], [0.7, 0.69]], np.float32)
+    assert said(d.graded_with_margin(graded, 0.7)) == [(1, 0), (0, 0)]

@@ -152,3 +152,28 @@ def test_points_have_a_sign_unless_they_are_zero():
 )
 def test_words_of_rules(id, title):
     assert rule_words_of_id(id, ["a", "b"]).title == title
+
+
+def test_rotations_use_the_first_call_in_each_order():
+    # First calls choose o2 everywhere, two repeats o0, the right one.
+    rows = [
+        {**row, "repeat": repeat, "known_answer": row["shown"].index("o0")}
+        for repeat, pick in ((0, 2), (1, 0), (2, 0))
+        for row in rotated("q", [0, 0, 0])
+        for row in [{**row, "pick": row["shown"].index(f"o{pick}")}]
+    ]
+    (table,) = rotation_tables(build(rows), np.random.default_rng(0)).values()
+    assert [(one.rule.price, one.agreement.value) for one in table] == [(1, 0), (3, 0)]
+
+
+def test_a_vote_without_a_verdict_is_no_vote():
+    vote = {"item": "q", "shown": "xy", "prompt": "vote", "orders": 1}
+    votes = [
+        {**vote, "judge": "human:1", "pick": 0},
+        {**vote, "judge": "human:2", "pick": None},
+        {**vote, "judge": "human:3", "pick": None},
+        {**vote, "judge": "human:3", "pick": 0},
+    ]
+    grid = build_order_grid(build(pair("q", 0, 1) + votes))
+    assert grid.known_winner.tolist() == [1.0]
+    assert grid.votes is not None and grid.votes[0].tolist() == [1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -170,3 +171,17 @@ def test_too_few_items_and_missing_texts_give_a_reason():
         and "items" in got["coefficients"]["length"].note
     )
     assert len(read_style_data(frame, {}).battles) == 0 and style_section(frame, {}) == {}
+
+
+def test_a_judge_that_follows_the_position_has_no_certain_weights_and_no_moves():
+    _, styles = simulated(20, 0.0, 3)
+    rows = [
+        {"item": f"q{k}", "shown": shown, "pick": 0}
+        for k in range(20)
+        for shown in itertools.permutations(MODELS, 2)
+    ]
+    got = style_section(build(rows), styles)["j"]
+    for one in got["coefficients"].values():
+        assert one.value == pytest.approx(0, abs=1e-9)
+        assert one.low is None and "no interval" in one.note
+    assert {one["moved"] for one in got["ranking"].values()} == {0}

@@ -21,6 +21,7 @@ from metrics.win_rates.first_place import (
 )
 from tests.metrics.battle_frames import duels
 from tests.metrics.frames import build
+from tests.metrics.frames import pair as both_orders
 
 
 def test_a_cycle_of_three_models_is_found_and_an_even_pair_makes_none() -> None:
@@ -170,3 +171,31 @@ def test_only_triples_whose_pairs_all_met_are_counted() -> None:
     assert find_cycles(pair_verdicts(ordered)).found == ()
     turned = duels([("a", "b", 1, 3), ("b", "c", 1, 2), ("c", "a", 0, 4)])
     assert find_cycles(pair_verdicts(turned)).found == (("a", "c", "b"),)
+
+
+def test_a_model_never_read_in_both_orders_has_no_place_where_flips_are_ties() -> None:
+    rows = [
+        row
+        for k in range(4)
+        for x, y, second in (("a", "b", 1), ("b", "c", 1), ("a", "c", 1), ("a", "d", None))
+        for row in both_orders(f"q{k}", 0, second, x=x, y=y)
+    ]
+    found = rank_multiverse(build(rows))
+    assert found[0].places == {"a": 1, "b": 2, "c": 3, "d": 3}
+    assert "flips as ties" not in {one.order for one in found}
+
+
+def test_an_unusable_reply_does_not_change_the_order_that_the_plan_lists_first() -> None:
+    rows = [
+        row
+        for k in range(3)
+        for x, y in itertools.combinations("abc", 2)
+        for row in both_orders(f"q{k}", 0, "tie", x=x, y=y)
+    ]
+    rows[0] = {**rows[0], "pick": None}  # the first call on a and b, with a first
+    frame = build(rows)
+    one, other = leaderboards_by_order(frame)
+    assert one is not None and other is not None
+    assert (one.names, len(set(other.theta.round(9)))) == (("a", "b", "c"), 1)
+    places = {each.order: each.places for each in rank_multiverse(frame) if each.ties == "half"}
+    assert set(places["the other order"].values()) == {1}

@@ -207,3 +207,16 @@ def test_the_own_family_term_is_refused_with_a_reason(judges, reason):
     got = self_preference.own_family_term(panel(0.5, judges, n=20))
     assert got.value is None and reason in got.note
     assert self_preference.own_family_term(build([])).value is None
+
+
+@pytest.mark.parametrize(("pick", "interval"), [("tie", True), (0, False)])
+def test_items_that_cancel_give_no_certain_win_rate_at_equal_length(pick, interval):
+    # All ties: Wilson's interval. Always the first position: nothing to estimate the error from.
+    rows = [pair(f"q{k}", pick, pick, x="m", y="base") for k in range(20)]
+    for k, (one, two) in enumerate(rows):
+        one["length"], two["length"] = (100 + 7 * k, 200), (200, 100 + 7 * k)
+    frame = build([row for both in rows for row in both])
+    got = length_effects.length_controlled_win_rates(frame, "base")["m"]
+    assert got.value == pytest.approx(0.5)
+    assert (got.low is not None and got.low < 0.45) is interval
+    assert interval or (got.low is None and "no interval" in got.note)

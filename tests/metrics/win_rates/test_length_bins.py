@@ -75,3 +75,31 @@ def test_undecided_cases_widen_the_bounds_of_a_jury():
     four = decide_jury(build([*rows, {**rows[0], "judge": "d", "pick": None}]))
     assert four.coverage.value == pytest.approx(1 / 3)
     assert (four.bounds["y"].low, four.bounds["y"].high) == pytest.approx((1 / 3, 1))
+
+
+def test_answers_with_one_ratio_of_lengths_are_not_equally_long():
+    # The first is twice as long and wins 20 of 30 verdicts: odds of 2.
+    found = length_effect(build(rows_of(*[(int(k % 3 == 0), 200, 100) for k in range(30)])))
+    assert found is not None and found.odds_ratio.value == pytest.approx(2, abs=0.01)
+    equal = length_effect(build(rows_of((0, 10, 10), (1, 10, 10))))
+    assert equal is not None and "equally long" in equal.odds_ratio.note
+
+
+def turned(count: int, first: int, second: int, lengths) -> list[dict[str, object]]:
+    """Pairs in both orders, each with the same two picks and its own two lengths."""
+    rows = [pair(f"q{k}", first, second) for k in range(count)]
+    for k, (one, two) in enumerate(rows):
+        one["length"], two["length"] = lengths(k), lengths(k)[::-1]
+    return [row for both in rows for row in both]
+
+
+def test_a_judge_that_follows_the_position_has_no_interval_of_width_zero():
+    found = length_effect(build(turned(30, 0, 0, lambda k: (100 + 7 * k, 200))))
+    assert found is not None and found.odds_ratio.value == pytest.approx(1)
+    assert (found.odds_ratio.low, found.odds_ratio.high) == (None, None)
+
+
+def test_an_extreme_odds_ratio_is_inside_its_interval():
+    found = length_effect(build(turned(50, 0, 1, lambda _: (1035, 1000))))
+    assert found is not None
+    assert found.odds_ratio.low <= found.odds_ratio.value <= found.odds_ratio.high
