@@ -267,8 +267,8 @@ class SourceBuilder:
         self, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick, **facts: Any
     ) -> None:
         """Add a verdict. If the judge's name stands for a person, it is added as a person's vote,
-        of which only order, pick, margin, reply and time are kept. The arguments are those of
-        `add_verdict`."""
+        of which only order, pick, margin, reply, scores and time are kept. The arguments are those
+        of `add_verdict`."""
         if judge.startswith(HUMAN_PREFIX) or PERSON_NAME.match(judge):
             kept = {name: facts[name] for name in _VOTE_FACTS if name in facts}
             self.add_person_verdict(item, judge.removeprefix(HUMAN_PREFIX), shown, pick, **kept)
@@ -351,7 +351,7 @@ class SourceBuilder:
         return notes
 
 
-_VOTE_FACTS: Final = ("known", "margin", "reply", "time")
+_VOTE_FACTS: Final = ("known", "margin", "reply", "scores", "time")
 
 
 def _check_contestant_name(name: str, where: str) -> None:

@@ -234,7 +234,12 @@ def _read_answer_rows(
                 "two answers, or map a column that differs between the questions to 'id'"
             )
         if (rank := line.field_number("rank")) is not None:
-            ranks[item, line.plain_text("person").strip() or "people"][name] = rank
+            ranked = ranks[item, line.plain_text("person").strip() or "people"]
+            if ranked.setdefault(name, rank) != rank:
+                raise line.error(
+                    f"a second rank of {name!r} by the same person; keep one of the two, or map "
+                    "the column that names the person to 'person'"
+                )
     for (item, person), ranked in ranks.items():
         if len(ranked) > 1:
             order = sorted(set(ranked.values()))
@@ -324,14 +329,10 @@ def _add_comparison(
     winner, by = line.plain_text("winner").strip(), _judge_and_prompt(line)
     pick = _row_pick(line, winner, names, scores)
     much_better = winner.casefold() in MUCH_BETTER and winner not in names
-    facts: dict[str, Any] = {
-        "margin": 2 if much_better else None,
-        "reply": line.plain_text("reply"),
-    }
-    if scores:
-        builder.add_verdict(item, *by, names, pick, scores=scores, known=known, **facts)
-    else:
-        builder.add_verdict_or_vote(item, *by, names, pick, known=known, **facts)
+    margin, reply = 2 if much_better else None, line.plain_text("reply")
+    builder.add_verdict_or_vote(
+        item, *by, names, pick, scores=scores, known=known, margin=margin, reply=reply
+    )
 
 
 def _add_better_answers(
@@ -354,9 +355,10 @@ def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winn
         return None
     if text in names:
         return names.index(text)
-    if len(names) == 2 and text.casefold() in PICK_BY_WINNER:
-        return PICK_BY_WINNER[text.casefold()]
-    if text.casefold() == "tie":
+    word = text.casefold().removesuffix(".0")  # a column of numbers with empty cells has 1.0
+    if len(names) == 2 and word in PICK_BY_WINNER:
+        return PICK_BY_WINNER[word]
+    if word == "tie":
         return "tie"
     hint = "for numbers from 0, map the column to 'winner_index'" if text == "0" else _WINNER_HINT
     raise SourceError(
@@ -370,7 +372,7 @@ def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[flo
     if a column is mapped to it, else from the cell `winner`, also if this cell is empty (None);
     without a column `winner`, it is the higher of the two scores."""
     if "winner_index" in line.fields:
-        word = line.plain_text("winner_index").strip().casefold()
+        word = line.plain_text("winner_index").strip().casefold().removesuffix(".0")
         if word and word not in _INDEX_WORDS:
             raise line.error(
                 f"winner_index {word[:60]!r} is not 0 (first), 1 (second) or 2 "

@@ -73,7 +73,8 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
 
 def _add_instruction(builder: SourceBuilder, line: RowCells, texts: Mapping[str, str]) -> str:
     """Add the item of a row with the answers `texts` (contestant -> text); return its id."""
-    question = line.require_text("instruction")
+    parts = (line.require_text("instruction"), line.text("input"))
+    question = "\n\n".join(part for part in parts if part.strip())
     id, category = id_from_text("alpaca", question), line.text("dataset")
     return builder.add_item(id, question, texts, where=line.where, category=category)
 
