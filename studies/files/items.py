@@ -248,21 +248,19 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
     for name, text in responses.items():
         if not isinstance(text, str):
             raise _field_error(where, f"responses.{name}", "text", text)
-        if (
-            name.startswith("@")
-            or name == "tie"
-            or not name.strip()
-            or _has_control_character(name)
-        ):
-            raise SourceError(
-                f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
-                "(reserved) or contain control characters"
-            )
+        check_contestant_name(name, where)
     return responses
 
 
-def _has_control_character(name: str) -> bool:
-    return any(character < " " or character == "\x7f" for character in name)
+def check_contestant_name(name: str, where: str) -> None:
+    """Raise SourceError for names that are reserved or cannot be stored. `where` (file and line)
+    begins the message."""
+    control = any(character < " " or character == "\x7f" for character in name)
+    if not name.strip() or name == "tie" or name.startswith("@") or control:
+        raise SourceError(
+            f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
+            "(reserved) or contain control characters"
+        )
 
 
 def _parse_preference(value: Any, where: str, contestants: Set[str]) -> Preference:

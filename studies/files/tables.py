@@ -145,19 +145,10 @@ def check_file_size(path: Path) -> None:
 
 def _file_kind(path: Path) -> str | None:
     """Return the file type by the suffix, such as "csv", also before .gz; None if unsupported."""
-    endings = [ending.lower() for ending in path.suffixes[-2:]]
-    if endings and endings[-1] == ".gz":
-        endings.pop()
-        return (
-            None
-            if KIND_BY_SUFFIX.get("".join(endings[-1:])) in _PACKED_KINDS
-            else _kind_of_suffix(endings)
-        )
-    return _kind_of_suffix(endings)
-
-
-def _kind_of_suffix(endings: list[str]) -> str | None:
-    return KIND_BY_SUFFIX.get(endings[-1]) if endings else None
+    zipped = path.suffix.lower() == ".gz"
+    suffix = Path(path.stem).suffix if zipped else path.suffix
+    kind = KIND_BY_SUFFIX.get(suffix.lower())
+    return None if zipped and kind in _PACKED_KINDS else kind
 
 
 # ---- text files ----------------------------------------------------------------------------

@@ -76,6 +76,8 @@ _ORDER_WORDS: Final = {
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 _SIDES: Final = (("first", "second"), ("a", "b"))
 """Fields that name the two models of a comparison, in the order shown or of unknown order."""
+_OF_SIDES: Final = ("response", "score")
+"""Fields of each of the two models, such as `response_a`."""
 Sides = tuple[str, str]
 UNNAMED: Final[Sides] = ("answer A", "answer B")
 """Names of the two contestants in a file that does not name them."""
@@ -95,12 +97,28 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
     _check_sides(fields)
     if sides or {"winner", "winner_index"} & fields.keys():
-        _read_comparison_rows(builder, rows, fields, sides or _SIDES[1])
+        sides = sides or _SIDES[1]
+        _check_all_used(fields, *(f"{part}_{side}" for part in _OF_SIDES for side in sides))
+        _read_comparison_rows(builder, rows, fields, sides)
     elif "contestant" in fields and ("response" in fields or _has_rating(fields)):
+        _check_all_used(fields, *_OF_SIDES)
         _read_answer_rows(builder, rows, fields)
     else:
+        _check_all_used(fields, *(field for field in fields if field.startswith("responses.")))
         _read_question_rows(builder, source, table, rows, fields)
     return builder
+
+
+def _check_all_used(fields: Mapping[str, str], *used: str) -> None:
+    """Raise StudyError if the mapping has answers or scores in a field other than `used`, which
+    would be ignored. `fields`: field -> column."""
+    for field, column in fields.items():
+        kind = field.partition(".")[0].partition("_")[0]
+        if kind in (*_OF_SIDES, "responses") and field not in used:
+            raise StudyError(
+                f"data.mapping: {column!r} is mapped to {field!r}, which is not read here; this "
+                f"table has {', '.join(used) or 'no answers'}: map the column to one of these"
+            )
 
 
 def _check_sides(fields: Mapping[str, str]) -> None:

@@ -451,7 +451,7 @@ def test_ranks_by_criterion_do_not_replace_each_other(tmp_path: Path) -> None:
     ]
     fields = {"q": "instruction", "m": "contestant", "text": "response"}
     fields |= {"id": "id", "rank": "rank", "on": "meta.on"}
-    with pytest.raises(SourceError, match=pattern("line 4: a second rank of 'p'")):
+    with pytest.raises(SourceError, match=pattern("line 4", "second rank", "'p'")):
         loaded(table(tmp_path / "t.csv", rows), mapping=fields)
 
 
@@ -501,7 +501,7 @@ def test_an_instruction_with_another_input_is_another_question(tmp_path: Path) -
 
 def test_answers_of_named_models_are_not_one_models_answers(tmp_path: Path) -> None:
     rows = [{"prompt": "p", "response": f"r{k}", "model": f"m{k}", "score": k} for k in (1, 2)]
-    with pytest.raises(SourceError, match=pattern("matches no known format")):
+    with pytest.raises(SourceError, match=pattern("no known format")):
         loaded(jsonl(tmp_path / "a.jsonl", rows))
 
 
@@ -519,5 +519,5 @@ def test_a_vote_on_an_empty_answer_leaves_the_study_readable(store: Store, tmp_p
 
 def test_a_row_of_the_wrong_type_is_a_sentence(tmp_path: Path) -> None:
     row = {"gradingResult": {}, "testCase": {}, "provider": "x", "testIdx": "first"}
-    with pytest.raises(SourceError, match=pattern("not in the form of promptfoo")):
+    with pytest.raises(SourceError, match=pattern("form of promptfoo")):
         loaded(jsonl(tmp_path / "p.jsonl", [row]))
