@@ -207,7 +207,7 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
     categories = _categories_by_item(store, study)
     rows = (
         (
-            *(ask.item, *ask.shown, _winner_word(picked, ask.shown, "model_a", "model_b")),
+            *(ask.item, *ask.shown, _battle_winner(picked, ask.shown)),
             *(ask.judge, ask.prompt, ask.item, categories.get(ask.item, ""), judgement.time),
             "shown" if ask.orders else UNKNOWN_ORDER,
         )
@@ -215,6 +215,13 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
         if not (ask := judgement.ask).noise
     )
     return _write_csv(path, spreadsheet_guard.BATTLE_COLUMNS, rows)
+
+
+def _battle_winner(picked: str, shown: tuple[str, ...]) -> str:
+    """Return the winner of a battle: `model_a`, `model_b` or "tie"; the contestant's own name if
+    one is called `model_a` or `model_b`, because readers take such a word for the contestant."""
+    words = ("model_a", "model_b")
+    return picked if {*words} & {*shown} else _winner_word(picked, shown, *words)
 
 
 def _winner_word(picked: str, pair: tuple[str, ...], first: str, second: str) -> str:

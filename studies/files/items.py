@@ -38,8 +38,7 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
     for index, values in enumerate(table.rows):
         where = table.row_place(index)
         found = _drop_absent_fields(values) if table.kind == "parquet" else values
-        complete = texts_required or (found.get("instruction") and found.get("responses"))
-        item = parse_item(found, where) if complete else parse_stored_item(found, where)
+        item = (parse_item if texts_required else parse_stored_item)(found, where)
         if item.id in row_of_id:
             also = table.row_place(row_of_id[item.id]).removeprefix(f"{table.name}, ")
             raise SourceError(f"{where}: id {item.id!r} is also in {also}; ids must differ")
@@ -104,30 +103,27 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
 def parse_stored_item(values: Mapping[str, Any], where: str = "store") -> Item:
     """Parse an item of the store.
 
-    Items of imported verdicts may have empty texts, which `parse_item` would refuse. `where` begins
-    every error message.
+    Items of imported verdicts may have empty texts, or votes on an answer without a text, which
+    `parse_item` would refuse. `where` begins every error message.
     """
-    if values.get("responses") and values.get("instruction"):
-        return parse_item(values, where)
     stand_in = {**values, "instruction": "-", "responses": values.get("responses") or {"-": ""}}
     stand_in |= {"human": [], "checks": [], "labels": []}
     return replace(
         parse_item(stand_in, where),
-        instruction=values.get("instruction", ""),
+        instruction=_read_text(values, "instruction", where),
         responses=values.get("responses") or {},
-        human=tuple(_parse_stored_preference(value) for value in values.get("human") or ()),
-        checks=tuple(_parse_check(value, where) for value in values.get("checks") or ()),
-        labels=tuple(parse_label(value, where) for value in values.get("labels") or ()),
+        human=tuple(_parse_stored_preference(v, where) for v in _read_list(values, "human", where)),
+        checks=tuple(_parse_check(v, where) for v in _read_list(values, "checks", where)),
+        labels=tuple(parse_label(v, where) for v in _read_list(values, "labels", where)),
     )
 
 
-def _parse_stored_preference(value: Mapping[str, Any]) -> Preference:
-    shown = value.get("shown")
-    picked, ranks = value.get("picked"), value.get("ranks") or {}
-    default = 0 if picked == "tie" else 1
-    return Preference(
-        value["judge"], tuple(shown) if shown else None, picked, value.get("margin", default), ranks
-    )
+def _parse_stored_preference(value: Any, where: str) -> Preference:
+    _check_known_keys(value, _PREFERENCE_FIELDS, where)
+    shown, picked = value.get("shown"), value.get("picked")
+    margin = _parse_margin(value, where, 0 if picked == "tie" else 1)
+    ranks, order = value.get("ranks") or {}, tuple(shown) if shown else None
+    return Preference(_parse_judge_name(value, where), order, picked, margin, ranks)
 
 
 def dump_item(item: Item) -> dict[str, Any]:
@@ -252,21 +248,19 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
     for name, text in responses.items():
         if not isinstance(text, str):
             raise _field_error(where, f"responses.{name}", "text", text)
-        if (
-            name.startswith("@")
-            or name == "tie"
-            or not name.strip()
-            or _has_control_character(name)
-        ):
-            raise SourceError(
-                f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
-                "(reserved) or contain control characters"
-            )
+        check_contestant_name(name, where)
     return responses
 
 
-def _has_control_character(name: str) -> bool:
-    return any(character < " " or character == "\x7f" for character in name)
+def check_contestant_name(name: str, where: str) -> None:
+    """Raise SourceError for names that are reserved or cannot be stored. `where` (file and line)
+    begins the message."""
+    control = any(character < " " or character == "\x7f" for character in name)
+    if not name.strip() or name == "tie" or name.startswith("@") or control:
+        raise SourceError(
+            f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
+            "(reserved) or contain control characters"
+        )
 
 
 def _parse_preference(value: Any, where: str, contestants: Set[str]) -> Preference:

@@ -91,8 +91,13 @@ def rename_columns(table: SourceTable, names: Mapping[str, str]) -> SourceTable:
                 f"data.mapping: {table.name} has no column {column!r}; its columns: "
                 f"{', '.join(table.columns)[:300]}"
             )
-    rows = [{names.get(name, name): value for name, value in row.items()} for row in table.rows]
     columns = tuple(names.get(name, name) for name in table.columns)
+    if twice := [name for name in names.values() if columns.count(name) > 1]:
+        raise SourceError(
+            f"data.mapping: {table.name} would have two columns {twice[0]!r}; map only one column "
+            "to this name, and the column that has it to another name"
+        )
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in table.rows]
     return replace(table, columns=columns, rows=rows)
 
 
@@ -140,19 +145,10 @@ def check_file_size(path: Path) -> None:
 
 def _file_kind(path: Path) -> str | None:
     """Return the file type by the suffix, such as "csv", also before .gz; None if unsupported."""
-    endings = [ending.lower() for ending in path.suffixes[-2:]]
-    if endings and endings[-1] == ".gz":
-        endings.pop()
-        return (
-            None
-            if KIND_BY_SUFFIX.get("".join(endings[-1:])) in _PACKED_KINDS
-            else _kind_of_suffix(endings)
-        )
-    return _kind_of_suffix(endings)
-
-
-def _kind_of_suffix(endings: list[str]) -> str | None:
-    return KIND_BY_SUFFIX.get(endings[-1]) if endings else None
+    zipped = path.suffix.lower() == ".gz"
+    suffix = Path(path.stem).suffix if zipped else path.suffix
+    kind = KIND_BY_SUFFIX.get(suffix.lower())
+    return None if zipped and kind in _PACKED_KINDS else kind
 
 
 # ---- text files ----------------------------------------------------------------------------
@@ -241,10 +237,10 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
             limits.check_rows(len(rows), path.name)
             limits.check_values(len(rows) * len(header), path.name)
     except csv.Error as error:
-        raise SourceError(
-            f"{path.name}, line {source.row_start}: {error}; write a quote inside a quoted text "
-            "twice"
-        ) from None
+        advice = "write a quote inside a quoted text twice"
+        if "new-line" in str(error):
+            error, advice = csv.Error("its lines end in CR"), "save the file with LF line ends"
+        raise SourceError(f"{path.name}, line {source.row_start}: {error}; {advice}") from None
     if not header:
         raise SourceError(
             f"{path.name}: the file is empty; expected a line of column names and rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -55,7 +56,7 @@ class RowCells:
         text = self.text(column).strip()
         if not text:
             return None
-        word = text if text in words else text.casefold()
+        word = text if text in words else text.casefold().removesuffix(".0")
         if word not in words:
             known = ", ".join(map(repr, words))
             problem = f"{self.where}: column {column!r} is {text!r}; known: {known}"
@@ -63,12 +64,14 @@ class RowCells:
         return words[word]
 
     def number(self, column: str) -> float | None:
-        """Return the number in a cell, None for an empty cell; SourceError for any other text."""
+        """Return the number in a cell, None for an empty cell or "NaN"; SourceError for any other
+        text."""
         value = self.row.get(column)
-        if value is None or value != value or value == "":
+        if value is None or value == "":
             return None
         try:
-            return float(value)
+            number = float(value)
+            return None if math.isnan(number) else number
         except (TypeError, ValueError):
             raise self.error(
                 f"column {column!r}: expected a number, found "
@@ -80,7 +83,7 @@ class RowCells:
         """Time stamp `tstamp` in seconds; 0 if it is missing or not a number."""
         value = self.row.get("tstamp")
         try:
-            return max(float(value), 0.0) if value is not None else 0.0
+            return max(0.0, float(value)) if value is not None else 0.0
         except (TypeError, ValueError):
             return 0.0
 
@@ -137,8 +140,12 @@ def id_from_text(prefix: str, *texts: str) -> str:
 
 
 def content_text(turn: Any) -> str:
-    """Return the text of a turn, which is a text or an object with a `content`."""
-    return text_of(turn.get("content") if isinstance(turn, Mapping) else turn)
+    """Return the text of a turn, which is a text or an object with a `content` (or `value`); of a
+    list of parts, the lines of text."""
+    content = turn.get("content", turn.get("value")) if isinstance(turn, Mapping) else turn
+    if not isinstance(content, list):
+        return text_of(content)
+    return "\n".join(text_of(part.get("text")) for part in content if isinstance(part, Mapping))
 
 
 def parse_list(value: Any) -> Any:
@@ -148,10 +155,14 @@ def parse_list(value: Any) -> Any:
 
 def parse_conversation(value: Any) -> list[dict[str, str]]:
     """Parse a conversation, given as a list or as JSON text, to a list of {role, content}; empty
-    for any other cell."""
+    for any other cell, such as an answer that is a JSON list. A role can also be in `from`."""
     found = parse_list(value)
     turns = [turn for turn in found if isinstance(turn, dict)] if isinstance(found, list) else []
-    return [{"role": str(turn.get("role", "")), "content": content_text(turn)} for turn in turns]
+    roles = [turn.get("role", turn.get("from")) for turn in turns]
+    if isinstance(value, str) and not any(roles):
+        return []
+    parts = zip(roles, turns, strict=True)
+    return [{"role": str(role or ""), "content": content_text(turn)} for role, turn in parts]
 
 
 def parse_texts(value: Any) -> list[str]:

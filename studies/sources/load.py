@@ -260,7 +260,7 @@ def _read_with_format(source: OpenSource, source_format: SourceFormat) -> Source
     the format has not read StudyError."""
     try:
         builder = source_format.read(source)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
         why = f"a value has another type than expected ({error})"[:200]
         if isinstance(error, KeyError):
             why = f"a row has no key {error.args[0]!r}"

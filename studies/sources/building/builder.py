@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from studies import domain
 from studies.domain import BY_DESIGN, HUMAN_PREFIX, QUESTION_META, Ask, Item, Judgement, Preference
 from studies.errors import SourceError
+from studies.files.items import check_contestant_name
 from studies.sources.building import recorded_verdict
 from studies.sources.building.recorded_verdict import ORDER_UNKNOWN, Pick, RereadCounts
 from studies.sources.join import JoinReport
@@ -117,7 +118,7 @@ class SourceBuilder:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
         for name in responses or {}:
-            _check_contestant_name(name, where)
+            check_contestant_name(name, where)
         for variant in self._variants[id]:
             draft = self._drafts[variant]
             if instruction and draft.instruction not in ("", instruction):
@@ -154,9 +155,6 @@ class SourceBuilder:
         if pick is not None and compared not in known:
             self.add_preference(item, source, "tie" if pick == "tie" else names[pick])
             draft.compared[len(draft.human) - 1] = compared
-
-    def has_preference(self, item: str, judge: str) -> bool:
-        return any(vote.judge == judge for vote in self._drafts[item].human)
 
     def add_check(self, item: str, check: domain.AnswerCheck) -> None:
         self._drafts[item].checks.append(check)
@@ -267,8 +265,8 @@ class SourceBuilder:
         self, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick, **facts: Any
     ) -> None:
         """Add a verdict. If the judge's name stands for a person, it is added as a person's vote,
-        of which only order, pick, margin, reply and time are kept. The arguments are those of
-        `add_verdict`."""
+        of which only order, pick, margin, reply, scores and time are kept. The arguments are those
+        of `add_verdict`."""
         if judge.startswith(HUMAN_PREFIX) or PERSON_NAME.match(judge):
             kept = {name: facts[name] for name in _VOTE_FACTS if name in facts}
             self.add_person_verdict(item, judge.removeprefix(HUMAN_PREFIX), shown, pick, **kept)
@@ -351,15 +349,4 @@ class SourceBuilder:
         return notes
 
 
-_VOTE_FACTS: Final = ("known", "margin", "reply", "time")
-
-
-def _check_contestant_name(name: str, where: str) -> None:
-    """Raise SourceError for names that are reserved or cannot be stored. `where` (file and line)
-    begins the message."""
-    control = any(character < " " or character == "\x7f" for character in name)
-    if not name.strip() or name == "tie" or name.startswith("@") or control:
-        raise SourceError(
-            f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
-            "(reserved) or contain control characters"
-        )
+_VOTE_FACTS: Final = ("known", "margin", "reply", "scores", "time")

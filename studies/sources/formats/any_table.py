@@ -76,6 +76,8 @@ _ORDER_WORDS: Final = {
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 _SIDES: Final = (("first", "second"), ("a", "b"))
 """Fields that name the two models of a comparison, in the order shown or of unknown order."""
+_OF_SIDES: Final = ("response", "score")
+"""Fields of each of the two models, such as `response_a`."""
 Sides = tuple[str, str]
 UNNAMED: Final[Sides] = ("answer A", "answer B")
 """Names of the two contestants in a file that does not name them."""
@@ -95,12 +97,28 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
     _check_sides(fields)
     if sides or {"winner", "winner_index"} & fields.keys():
-        _read_comparison_rows(builder, rows, fields, sides or _SIDES[1])
+        sides = sides or _SIDES[1]
+        _check_all_used(fields, *(f"{part}_{side}" for part in _OF_SIDES for side in sides))
+        _read_comparison_rows(builder, rows, fields, sides)
     elif "contestant" in fields and ("response" in fields or _has_rating(fields)):
+        _check_all_used(fields, *_OF_SIDES)
         _read_answer_rows(builder, rows, fields)
     else:
+        _check_all_used(fields, *(field for field in fields if field.startswith("responses.")))
         _read_question_rows(builder, source, table, rows, fields)
     return builder
+
+
+def _check_all_used(fields: Mapping[str, str], *used: str) -> None:
+    """Raise StudyError if the mapping has answers or scores in a field other than `used`, which
+    would be ignored. `fields`: field -> column."""
+    for field, column in fields.items():
+        kind = field.partition(".")[0].partition("_")[0]
+        if kind in (*_OF_SIDES, "responses") and field not in used:
+            raise StudyError(
+                f"data.mapping: {column!r} is mapped to {field!r}, which is not read here; this "
+                f"table has {', '.join(used) or 'no answers'}: map the column to one of these"
+            )
 
 
 def _check_sides(fields: Mapping[str, str]) -> None:
@@ -234,7 +252,12 @@ def _read_answer_rows(
                 "two answers, or map a column that differs between the questions to 'id'"
             )
         if (rank := line.field_number("rank")) is not None:
-            ranks[item, line.plain_text("person").strip() or "people"][name] = rank
+            ranked = ranks[item, line.plain_text("person").strip() or "people"]
+            if ranked.setdefault(name, rank) != rank:
+                raise line.error(
+                    f"a second rank of {name!r} by the same person; keep one of the two, or map "
+                    "the column that names the person to 'person'"
+                )
     for (item, person), ranked in ranks.items():
         if len(ranked) > 1:
             order = sorted(set(ranked.values()))
@@ -324,14 +347,10 @@ def _add_comparison(
     winner, by = line.plain_text("winner").strip(), _judge_and_prompt(line)
     pick = _row_pick(line, winner, names, scores)
     much_better = winner.casefold() in MUCH_BETTER and winner not in names
-    facts: dict[str, Any] = {
-        "margin": 2 if much_better else None,
-        "reply": line.plain_text("reply"),
-    }
-    if scores:
-        builder.add_verdict(item, *by, names, pick, scores=scores, known=known, **facts)
-    else:
-        builder.add_verdict_or_vote(item, *by, names, pick, known=known, **facts)
+    margin, reply = 2 if much_better else None, line.plain_text("reply")
+    builder.add_verdict_or_vote(
+        item, *by, names, pick, scores=scores, known=known, margin=margin, reply=reply
+    )
 
 
 def _add_better_answers(
@@ -354,9 +373,10 @@ def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winn
         return None
     if text in names:
         return names.index(text)
-    if len(names) == 2 and text.casefold() in PICK_BY_WINNER:
-        return PICK_BY_WINNER[text.casefold()]
-    if text.casefold() == "tie":
+    word = text.casefold().removesuffix(".0")  # a column of numbers with empty cells has 1.0
+    if len(names) == 2 and word in PICK_BY_WINNER:
+        return PICK_BY_WINNER[word]
+    if word == "tie":
         return "tie"
     hint = "for numbers from 0, map the column to 'winner_index'" if text == "0" else _WINNER_HINT
     raise SourceError(
@@ -370,7 +390,7 @@ def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[flo
     if a column is mapped to it, else from the cell `winner`, also if this cell is empty (None);
     without a column `winner`, it is the higher of the two scores."""
     if "winner_index" in line.fields:
-        word = line.plain_text("winner_index").strip().casefold()
+        word = line.plain_text("winner_index").strip().casefold().removesuffix(".0")
         if word and word not in _INDEX_WORDS:
             raise line.error(
                 f"winner_index {word[:60]!r} is not 0 (first), 1 (second) or 2 "

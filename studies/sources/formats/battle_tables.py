@@ -115,8 +115,8 @@ def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str
 def _judge_name(line: RowCells) -> str:
     """Return the judge of a row, `human:<name>` for a person, or UNNAMED_JUDGE."""
     for name in ("judge", *_PEOPLE_COLUMNS):
-        value = line.row.get(name)
-        if isinstance(value, (list, tuple)):  # MT-Bench's (model, prompt)
+        value = cells.parse_list(line.row.get(name))
+        if isinstance(value, (list, tuple)) and value:  # MT-Bench's (model, prompt)
             return text_of(value[0])
         if text := text_of(value).strip():
             return f"human:{text}" if name in _PEOPLE_COLUMNS else text
@@ -129,7 +129,8 @@ def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
     if all(turns):
         turn = line.text("turn")
         last = 2 * int(turn) if turn.isdigit() and turn != "0" else None
-        split = [cells.split_conversation(side[:last]) for side in turns]
+        spoken = [[one for one in side if one["role"] != "system"] for side in turns]
+        split = [cells.split_conversation(side[:last]) for side in spoken]
         (question, first), (_, second) = (cells.join_turns(*one) for one in split)
         return question, (first, second)
     texts = (line.text(name) for name in _QUESTION_COLUMNS)  # a number is the id of a question
@@ -145,9 +146,8 @@ def _why_matches_autoarena(table: SourceTable) -> str:
     words = _winner_words(table)
     if table.has_columns("model_a", "model_b", "winner") and words <= {*_AUTOARENA_WINNERS}:
         return "winner is A, B or -: AutoArena's head-to-heads" if words else ""
-    if table.has_columns("prompt", "response") and not {"winner", "gradingResult"} & {
-        *table.columns
-    }:
+    others = {"winner", "gradingResult", "model", "judge", "score", "rating"}
+    if table.has_columns("prompt", "response") and not others & {*table.columns}:
         return "prompt and response are AutoArena's answers of one model"
     return ""
 

@@ -169,7 +169,7 @@ def _item_id(question: str, turn: int) -> str:
 
 
 def _judge_and_prompt(line: RowCells) -> tuple[str, str]:
-    judge = line.row.get("judge")
+    judge = cells.parse_list(line.row.get("judge"))
     if isinstance(judge, (list, tuple)) and len(judge) == 2:
         return text_of(judge[0]), text_of(judge[1])
     return text_of(judge) or "recorded", "mt-bench"

@@ -8,6 +8,7 @@ its meaning, because a wrong guess would reverse every verdict.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Set
 from typing import Any, Final
@@ -39,6 +40,8 @@ VERDICT_COLUMNS: Final = (
     ("rating", "human_rating"),
 )
 """Names of the columns of verdicts and of labels."""
+_OF_TWO_ANSWERS: Final = re.compile(r"(response|answer|output|model|assistant)[_ ]?[ab12]")
+"""Pattern of columns in tables of comparisons, whose verdicts 1 and 2 are no scores."""
 PASS_WORDS: Final = frozenset({"pass", "true", "yes", "1"})
 FAIL_WORDS: Final = frozenset({"fail", "false", "no", "0"})
 _UNUSABLE_WORDS: Final[dict[str, domain.Status]] = {
@@ -55,7 +58,7 @@ def _columns_by_lower_case_name(table: SourceTable) -> dict[str, str]:
 def _why_matches_verdict_table(table: SourceTable) -> str:
     folded = _columns_by_lower_case_name(table).keys()
     pair = next((pair for pair in VERDICT_COLUMNS if set(pair) <= folded), None)
-    if pair is None or "winner" in folded:
+    if pair is None or "winner" in folded or any(map(_OF_TWO_ANSWERS.fullmatch, folded)):
         return ""
     return f"{pair[0]} and {pair[1]} are verdicts on single answers beside their labels"
 

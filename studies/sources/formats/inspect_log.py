@@ -17,7 +17,7 @@ from studies.files.read_limits import current_limits
 from studies.files.table_formats.json_lines import count_values
 from studies.files.tables import SourceTable, check_file_size, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.cells import RowCells
+from studies.sources.cells import RowCells, content_text
 from studies.sources.formats.recorded_scores import ScoreLog
 from studies.sources.source_format import OpenSource, reads
 
@@ -193,19 +193,11 @@ def _input_text(value: Any) -> str:
         return text_of(value)
     messages = [RowCells(message) for message in value if isinstance(message, dict)]
     asked = [one for one in messages if one.row.get("role") in ("user", "system")]
-    texts = [_content_text(message.row.get("content")) for message in asked]
+    texts = [content_text(message.row) for message in asked]
     return "\n\n".join(text for text in texts if text)
 
 
 def _output_text(output: RowCells) -> str:
     choices = output.row.get("choices") or ()
     first = RowCells(choices[0] if choices and isinstance(choices[0], dict) else {})
-    return _content_text(first.cells_of_object("message").row.get("content")) or output.text(
-        "completion"
-    )
-
-
-def _content_text(content: Any) -> str:
-    if isinstance(content, list):
-        return "\n".join(text_of(part.get("text")) for part in content if isinstance(part, dict))
-    return text_of(content)
+    return content_text(first.cells_of_object("message").row) or output.text("completion")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from studies.domain import BY_DESIGN, QUESTION_META
+from studies.domain import QUESTION_META
 from studies.errors import SourceError
 from studies.files.tables import SourceTable, read_table, text_of
 from studies.files.upload_names import UPLOADS_FOLDER, original_name
@@ -249,9 +249,7 @@ def _add_llmbar(
         answers, question = {name: line.text(name) for name in _OUTPUTS}, line.require_text("input")
         id = id_from_text("llmbar", question, *answers.values())
         item = builder.add_item(id, question, answers, where=line.where, category=subset)
-        label = line.text("label")
-        if label in ("1", "2") and not builder.has_preference(item, BY_DESIGN):
-            builder.add_preference(item, BY_DESIGN, f"output_{label}")
+        builder.add_better_answer(item, _OUTPUTS, {"1": 0, "2": 1}.get(line.text("label")))
         last = line.row["results"][-1] if line.row.get("results") else {}
         for order, shown in _ORDER_BY_SWAP.items():
             if order in last:
@@ -308,10 +306,7 @@ def read_judgebench(source: OpenSource) -> SourceBuilder:
             category=line.text("source"),
             meta={"response_model": line.text("response_model")},
         )
-        label = line.pick("label", _DECISIONS)
-        if label is not None:
-            picked = _RESPONSES[label] if isinstance(label, int) else "tie"
-            builder.add_preference(item, BY_DESIGN, picked)
+        builder.add_better_answer(item, _RESPONSES, line.pick("label", _DECISIONS))
         games = line.row.get("judgments") or []
         for game, shown in zip(games, (_RESPONSES, _RESPONSES[::-1]), strict=False):
             held = RowCells(game if isinstance(game, dict) else {}, line.where)

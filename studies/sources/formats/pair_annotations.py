@@ -64,7 +64,9 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
             names,
             _pick_from_preference(preference, line.where),
             known=False,
-            reply=_json_text(reply) if isinstance(reply, dict | list) else text_of(reply),
+            reply=json.dumps(reply, ensure_ascii=False)
+            if isinstance(reply, dict | list)
+            else text_of(reply),
             probabilities=(2 - preference, preference - 1) if weighted and preference else (),
             cost=line.number("price_per_example"),
         )
@@ -73,13 +75,10 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
 
 def _add_instruction(builder: SourceBuilder, line: RowCells, texts: Mapping[str, str]) -> str:
     """Add the item of a row with the answers `texts` (contestant -> text); return its id."""
-    question = line.require_text("instruction")
+    parts = (line.require_text("instruction"), line.text("input"))
+    question = "\n\n".join(part for part in parts if part.strip())
     id, category = id_from_text("alpaca", question), line.text("dataset")
     return builder.add_item(id, question, texts, where=line.where, category=category)
-
-
-def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _pick_from_preference(preference: float | None, where: str) -> Pick:

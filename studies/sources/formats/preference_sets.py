@@ -60,17 +60,23 @@ def _read_ranked_options(line: RowCells, builder: SourceBuilder) -> None:
     """Add the item of a row whose `options` are replies with their ranks."""
     row = line.row
     turns = row.get("conversation") or [{"role": "prompter", "text": row.get("prompt")}]
-    replies = [(option, option.get("human_rank", option.get("rank"))) for option in row["options"]]
+    replies = [(option, _rank_of(option, line.where)) for option in row["options"]]
     id = text_of(row.get("prompt_id") or row.get("id") or row.get("message_id"))
     place = line.where.replace(", ", "-").replace(" ", "-")
     _add_ranking(builder, id or place, turns, replies, line.where)
+
+
+def _rank_of(reply: Row, where: str) -> float | None:
+    """Return the rank of a reply, None without one; SourceError, which names the place `where`, if
+    it is no number."""
+    return RowCells(reply, where).number("human_rank" if "human_rank" in reply else "rank")
 
 
 def _add_ranking(
     builder: SourceBuilder,
     id: str,
     turns: Sequence[Row],
-    replies: Sequence[tuple[Row, Any]],
+    replies: Sequence[tuple[Row, float | None]],
     where: str,
 ) -> None:
     """Add the item `id` whose contestants are named by rank (`rank-1` is the best answer). `turns`
@@ -78,17 +84,16 @@ def _add_ranking(
 
     Answers stay in file order, so that the rank does not determine the position.
     """
-    if any(rank is None or isinstance(rank, bool) for _, rank in replies):
+    given = [rank for _, rank in replies if rank is not None]
+    if len(given) < len(replies):
         raise SourceError(f"{where}: a reply has no rank; add its rank, or remove the prompt")
-    by_rank = sorted(range(len(replies)), key=lambda k: int(replies[k][1]))
+    by_rank, order = sorted(range(len(given)), key=given.__getitem__), sorted(set(given))
     names = {index: f"rank-{k}" for k, index in enumerate(by_rank, 1)}
     answers = {names[k]: text_of(reply.get("text")) for k, (reply, _) in enumerate(replies)}
     meta = {"turns": str(len(turns)), "options": str(len(replies))}
     item = builder.add_item(id, _join_conversation(turns, where), answers, where=where, meta=meta)
-    ranks = {names[index]: int(rank) for index, (_, rank) in enumerate(replies)}
-    lowest = min(ranks.values(), default=0)
-    ranks = {name: rank - lowest + 1 for name, rank in sorted(ranks.items())}
-    builder.add_preference(item, RANKING_JUDGE, None, ranks=ranks)
+    ranks = {names[index]: order.index(rank) + 1 for index, rank in enumerate(given)}
+    builder.add_preference(item, RANKING_JUDGE, None, ranks=dict(sorted(ranks.items())))
 
 
 def _join_conversation(turns: Sequence[Row], where: str) -> str:
@@ -124,8 +129,8 @@ def _add_ranked_replies(
 ) -> None:
     """Add the item `id` if two or more `replies` to the last of `turns` are ranked and not
     deleted."""
-    ranked = [(one, one["rank"]) for one in replies if one.get("rank") is not None]
-    ranked = [(reply, rank) for reply, rank in ranked if not reply.get("deleted")]
+    kept = [one for one in replies if text_of(one.get("deleted")).casefold() != "true"]
+    ranked = [(one, rank) for one in kept if (rank := _rank_of(one, where)) is not None]
     if len(ranked) >= 2:
         _add_ranking(builder, id, turns, ranked, where)
 

@@ -60,11 +60,9 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
     config = RowCells(source.rows.json_object or {}).cells_of_object("config")
     options = config.cells_of_object("defaultTest").cells_of_object("options")
     judge = _provider_name(options.row.get("provider")) or "default grader"
-    prompts = {prompt for _, prompt in map(_provider_and_prompt, rows)}
+    contestants = _name_contestants(rows, several_files=bool(source.rows.places))
     compared: dict[tuple[str, str, str], list[tuple[str, RowCells]]] = defaultdict(list)
-    for row in rows:
-        provider, prompt = _provider_and_prompt(row)
-        name = f"{provider}, {prompt[:60]}" if len(prompts) > 1 else provider
+    for row, name in zip(rows, contestants, strict=True):
         test = row.get("testCase") or {}
         item = log.add_item(
             f"test-{int(row.get('testIdx') or 0):05}",
@@ -113,6 +111,23 @@ def _question_from_variables(variables: Mapping[str, Any]) -> str:
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))
     return "\n\n".join(f"{name}: {text_of(value)}" for name, value in variables.items())
+
+
+def _name_contestants(rows: Sequence[Row], *, several_files: bool) -> list[str]:
+    """Return the contestant of each row: its provider, and the start of its prompt if there are
+    several prompts. Prompts that start alike, and in a single file also columns (`promptIdx`) of
+    the same provider and prompt, are numbered: they are different contestants."""
+    places = ["" if several_files else text_of(row.get("promptIdx")) for row in rows]
+    asked = [*zip(map(_provider_and_prompt, rows), places, strict=True)]
+    several = len({prompt for (_, prompt), _ in asked}) > 1
+    names = [f"{maker}, {prompt[:60]}" if several else maker for (maker, prompt), _ in asked]
+    alike = defaultdict[str, list[Any]](list)
+    for name, one in dict.fromkeys(zip(names, asked, strict=True)):
+        alike[name].append(one)
+    return [
+        f"{name} ({alike[name].index(one) + 1})" if len(alike[name]) > 1 else name
+        for name, one in zip(names, asked, strict=True)
+    ]
 
 
 def _provider_and_prompt(row: Row) -> tuple[str, str]:

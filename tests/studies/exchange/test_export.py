@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.exchange.recorded_studies import judgements_without_calls
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.table_formats.spreadsheet_guard import guard_formula
+from studies.frames.battle_frame import frame_from_battles
 from studies.frames.reply_facts import REPLY_FACTS
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec, Study, parse_study
@@ -87,6 +89,23 @@ def test_battles_have_the_first_shown_as_model_a_and_no_unread_row(
     assert write_export(filled, "small", "arena", tmp_path / "battles.csv") == 3
     battles = [(r["item"], r["model_a"], r["winner"]) for r in rows(tmp_path / "battles.csv")]
     assert battles == [("q1", "x", "model_a"), ("q1", "y", "model_b"), ("q2", "x", "tie")]
+
+
+def test_battles_of_models_called_model_a_and_model_b_come_back(
+    store: Store, tmp_path: Path
+) -> None:
+    pairs = (("model_a", "model_b"), ("model_b", "model_a"))
+    made = [judged(f"q{k}", shown, k) for k, shown in enumerate(pairs)]
+    store.save_study(Study("small"), [Item("q0", "", {}), Item("q1", "", {})], (), (),
+                     recorded=made, only_recorded=True)  # fmt: skip
+    write_export(store, "small", "arena", tmp_path / "battles.csv")
+    found = load_source(DataSpec("battles.csv"), tmp_path).judgements
+    assert [(j.ask.shown, j.verdict.pick) for j in found if j.verdict] == [
+        (pairs[0], 0),
+        (pairs[1], 1),
+    ]
+    frame = frame_from_battles(pd.read_csv(tmp_path / "battles.csv"))
+    assert frame["pick"].tolist() == [0, 1]
 
 
 def test_pair_files_are_unswapped_and_an_unread_game_is_an_error(

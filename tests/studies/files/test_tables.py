@@ -88,7 +88,7 @@ def test_semicolons_separate_columns_where_there_is_no_comma(tmp_path):
     ("content", "said"),
     [("a,b\n1\n", "line 2"), ("a,b\n1,2\n1,2,3\n", "line 3"), ("a,a\n1,2\n", "'a'"),
      ("", "empty"), ('a,b\n"x"y,2\n', "line 2"), (b"\xff\xfea\0", "UTF-16"),
-     (b"a,b\n1,\0\n", "line 2"), (b"a,b\n1,\xff\n", "line 2")],
+     (b"a,b\n1,\0\n", "line 2"), (b"a,b\n1,\xff\n", "line 2"), ("a,b\r1,2\r", "LF line ends")],
 )  # fmt: skip
 def test_a_wrong_line_is_named(content, said, tmp_path):
     with pytest.raises(SourceError, match=said):
@@ -157,6 +157,10 @@ def test_columns_are_renamed_and_an_unknown_one_is_named():
     assert renamed.columns == ("x", "b") and renamed.rows == [{"x": 1, "b": 2}]
     with pytest.raises(SourceError, match="'c'"):
         rename_columns(table, {"c": "x"})
+    for twice in ({"a": "b"}, {"a": "x", "b": "x"}):
+        with pytest.raises(SourceError, match="two columns"):
+            rename_columns(table, twice)
+    assert rename_columns(table, {"a": "b", "b": "a"}).rows == [{"b": 1, "a": 2}]
 
 
 # --- limits -------------------------------------------------------------------------------------

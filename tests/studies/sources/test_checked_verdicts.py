@@ -63,6 +63,11 @@ def test_an_unclear_word_is_a_question(text: str, asked: str, tmp_path: Path) ->
     assert asked in str(caught.value)
 
 
+def test_verdicts_on_two_answers_are_no_scores_of_one(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=pattern("no known format")):
+        load(tmp_path, "question,answer_a,answer_b,verdict,label\nx?,a,b,1,2\n")
+
+
 def test_two_labels_of_one_answer_must_agree(tmp_path: Path) -> None:
     table = "item,verdict,label\nq1,pass,pass\nq1,fail,fail\n"
     with pytest.raises(SourceError, match=pattern("3", "label", "'q1' differs")):

@@ -14,10 +14,13 @@ from metrics.labels.labelled_rows import score_rows_by_rater
 from metrics.summary.summary import summarise_frame
 from studies.__main__ import main as command
 from studies.errors import SourceError, StudyError
+from studies.exchange.export import write_export
+from studies.exchange.recorded_studies import import_verdicts
 from studies.exchange.unsaved_study import frame_from_source
 from studies.files.tables import read_table
 from studies.sources.detection.detect import choose_format
 from studies.sources.detection.mapping_guess import guess_mapping
+from studies.store.store import Store
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, parquet, table, verdicts
 
@@ -405,3 +408,116 @@ def test_a_file_without_rows_creates_nothing_and_is_said_once(
     assert printed.err.count("error: ") == 1 and printed.out == ""
     assert printed.err.count(name) == 1 and says(printed.err, name)
     assert not any(store.parent.iterdir())
+
+
+# ---- cells as other tools write them ---------------------------------------------------------
+
+
+def test_a_score_that_is_nan_is_no_win_for_the_first_answer(tmp_path: Path) -> None:
+    rows = [
+        {"q": "x?", "m1": "p", "m2": "q", "s1": "NaN", "s2": "5"},
+        {"q": "y?", "m1": "p", "m2": "q", "s1": "3", "s2": "nan"},
+        {"q": "z?", "m1": "p", "m2": "q", "s1": "3", "s2": "5"},
+    ]
+    fields = {"q": "instruction", "m1": "a", "m2": "b", "s1": "score_a", "s2": "score_b"}
+    found = loaded(table(tmp_path / "t.csv", rows), mapping=fields)
+    assert [said for *_, said in verdicts(found)] == ["unreadable", "unreadable", "q"]
+    rating = {"question_id": 81, "model": "p", "judge": ["g", "v"], "score": "nan", "judgment": "?"}
+    assert loaded(jsonl(tmp_path / "m.jsonl", [rating])).judgements[0].status == "unreadable"
+
+
+def test_people_who_score_two_answers_vote_for_the_higher_score(tmp_path: Path) -> None:
+    row = {"q": "x?", "m1": "p", "m2": "q", "s1": "3", "s2": "5", "who": "ann"}
+    fields = {"q": "instruction", "m1": "a", "m2": "b", "s1": "score_a", "s2": "score_b"}
+    found = loaded(table(tmp_path / "t.csv", [row]), mapping={**fields, "who": "person"})
+    (vote,) = found.items[0].human
+    assert vote.judge == "ann" and vote.ranks == {"p": 2, "q": 1}
+    assert found.judgements[0].verdict and found.judgements[0].verdict.scores == (3.0, 5.0)
+
+
+@pytest.mark.parametrize(("field", "words"), [("winner", "12"), ("winner_index", "01")])
+def test_a_winner_may_be_a_number_with_a_point(field: str, words: str, tmp_path: Path) -> None:
+    rows = [{"q": f"{w}?", "m1": "p", "m2": "q", "w": f"{w}.0"} for w in words]
+    fields = {"q": "instruction", "m1": "first", "m2": "second", "w": field}
+    found = loaded(table(tmp_path / "t.csv", rows), mapping=fields)
+    assert [said for *_, said in verdicts(found)] == ["p", "q"]
+
+
+def test_ranks_by_criterion_do_not_replace_each_other(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "q": "x?", "m": name, "text": f"of {name}", "rank": rank, "on": criterion}
+        for criterion, ranks in (("fluency", "12"), ("relevance", "21"))
+        for name, rank in zip("pq", ranks, strict=True)
+    ]
+    fields = {"q": "instruction", "m": "contestant", "text": "response"}
+    fields |= {"id": "id", "rank": "rank", "on": "meta.on"}
+    with pytest.raises(SourceError, match=pattern("line 4", "second rank", "'p'")):
+        loaded(table(tmp_path / "t.csv", rows), mapping=fields)
+
+
+def test_a_turn_may_be_a_list_of_parts_and_follow_a_system_message(tmp_path: Path) -> None:
+    def talk(answer: str) -> list[dict[str, Any]]:
+        texts = {"system": "Be brief.", "user": "hi", "assistant": answer}
+        parts = {role: [{"type": "text", "text": text}] for role, text in texts.items()}
+        return [{"role": role, "content": part} for role, part in parts.items()]
+
+    row = {**BATTLES[0], "turn": 1, "conversation_a": talk("A"), "conversation_b": talk("B")}
+    (item,) = loaded(as_json(tmp_path / "b.json", [row])).items
+    assert (item.instruction, dict(item.responses)) == ("hi", {"x": "A", "y": "B"})
+
+
+def test_a_choice_may_be_a_json_list_or_a_talk_with_from_and_value(tmp_path: Path) -> None:
+    talks = {
+        kind: [{"from": "human", "value": "hi"}, {"from": "gpt", "value": kind}]
+        for kind in ("chosen", "rejected")
+    }
+    rows = [
+        {"prompt": "hi", **talks},
+        {"prompt": "as JSON", "chosen": '[{"n": 1}]', "rejected": "no"},
+    ]
+    first, second = loaded(as_json(tmp_path / "p.json", rows)).items
+    assert dict(first.responses) == {"chosen": "chosen", "rejected": "rejected"}
+    assert dict(second.responses) == {"chosen": '[{"n": 1}]', "rejected": "no"}
+
+
+def test_the_judge_of_mt_bench_may_be_a_list_in_a_cell(tmp_path: Path) -> None:
+    pair = {"question_id": "81", "model_1": "p", "model_2": "q", "g1_winner": "model_1",
+            "g2_winner": "tie", "judge": '["gpt-4", "pair-v2"]'}  # fmt: skip
+    asks = [one.ask for one in loaded(table(tmp_path / "p.csv", [pair])).judgements]
+    assert {(ask.judge, ask.prompt) for ask in asks} == {("gpt-4", "pair-v2")}
+    battle = {**BATTLES[0], "judge": '["gpt-4", "pair-v2"]'}
+    assert loaded(table(tmp_path / "b.csv", [battle])).judgements[0].ask.judge == "gpt-4"
+
+
+def test_an_instruction_with_another_input_is_another_question(tmp_path: Path) -> None:
+    rows = [
+        {"instruction": "Translate.", "input": text, "output_1": "dog", "output_2": "cat",
+         "preference": preference, "annotator_index": 3}
+        for text, preference in (("Hund", 1), ("Katze", 2))
+    ]  # fmt: skip
+    items = loaded(as_json(tmp_path / "a.json", rows)).items
+    assert [item.instruction for item in items] == ["Translate.\n\nHund", "Translate.\n\nKatze"]
+
+
+def test_answers_of_named_models_are_not_one_models_answers(tmp_path: Path) -> None:
+    rows = [{"prompt": "p", "response": f"r{k}", "model": f"m{k}", "score": k} for k in (1, 2)]
+    with pytest.raises(SourceError, match=pattern("no known format")):
+        loaded(jsonl(tmp_path / "a.jsonl", rows))
+
+
+def test_a_vote_on_an_empty_answer_leaves_the_study_readable(store: Store, tmp_path: Path) -> None:
+    row = {"id": "1", "model_a": "p", "model_b": "q", "prompt": '["hi"]', "response_a": '["x"]'}
+    row |= {"response_b": "[null]", "winner_model_a": "1", "winner_model_b": "0", "winner_tie": "0"}
+    import_verdicts(store, table(tmp_path / "k.csv", [row]).name, "k", folder=tmp_path)
+    (vote,) = store.items("k")["1"].human
+    assert vote.shown == ("p", "q") and vote.picked == "p"
+    for name in ("items", "jsonl"):
+        write_export(store, "k", name, tmp_path / f"{name}.jsonl")
+    found = loaded(tmp_path / "jsonl.jsonl", files={"items": "items.jsonl"})
+    assert found.items[0].human == (vote,) and verdicts(found) == [("human:arena", "p > q", "p")]
+
+
+def test_a_row_of_the_wrong_type_is_a_sentence(tmp_path: Path) -> None:
+    row = {"gradingResult": {}, "testCase": {}, "provider": "x", "testIdx": "first"}
+    with pytest.raises(SourceError, match=pattern("form of promptfoo")):
+        loaded(jsonl(tmp_path / "p.jsonl", [row]))

@@ -244,3 +244,18 @@ def test_the_table_in_the_docs_is_replaced_as_a_whole(tmp_path: Path) -> None:
     docs.write_text("# Files\n\n| `--format` | old |\n|---|---|\n| `x` | y |\n\nNext.\n")
     write_table(docs)
     assert docs.read_text() == f"# Files\n\n{render_table_of_formats()}\nNext.\n"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"g": "responses.gpt", "l": "responses.llama", "w": "winner"},
+        {"m": "first", "n": "second", "w": "winner", "g": "response_a", "l": "response_b"},
+        {"m": "first", "n": "second", "s": "score_a", "t": "score_b"},
+        {"g": "responses.gpt", "l": "responses.llama", "s": "score"},
+    ],
+)
+def test_a_mapped_answer_or_score_is_never_ignored(fields: dict[str, str], tmp_path: Path) -> None:
+    row = {"q": "x?", "g": "aa", "l": "bb", "w": "A", "m": "gpt", "n": "llama", "s": "3", "t": "4"}
+    with pytest.raises(StudyError, match=pattern("not read here")):
+        loaded(table(tmp_path / "t.csv", [row]), mapping={"q": "instruction", **fields})

@@ -158,6 +158,24 @@ def test_replies_are_named_by_their_rank_and_stay_in_file_order(tmp_path: Path) 
     ]
 
 
+def test_messages_in_a_csv_have_ranks_and_marks_as_texts(tmp_path: Path) -> None:
+    asked = {"message_id": "1", "parent_id": "", "role": "prompter", "text": "why?", "rank": "",
+             "deleted": "False"}  # fmt: skip
+    replies = [
+        {**asked, "message_id": id, "parent_id": "1", "role": "assistant", "text": id, "rank": rank,
+         "deleted": deleted}
+        for id, rank, deleted in (
+            ("2", "1.0", "False"), ("3", "0.0", "False"), ("4", "2.0", "True"), ("5", "", "False"),
+        )
+    ]  # fmt: skip
+    (item,) = loaded(table(tmp_path / "m.csv", [asked, *replies])).items
+    assert dict(item.responses) == {"rank-2": "2", "rank-1": "3"}
+    options = [{"text": "x", "rank": 1.5}, {"text": "y", "rank": 1.0}]  # a mean rank is no tie
+    row = {"prompt": "why?", "prompt_id": "z", "options": options}
+    (item,) = loaded(jsonl(tmp_path / "o.jsonl", [row])).items
+    assert item.human[0].ranks == {"rank-1": 1, "rank-2": 2} and item.responses["rank-1"] == "y"
+
+
 def test_trees_and_flat_messages_give_the_same_items(tmp_path: Path) -> None:
     def reply(id: str, rank: int | None, **more: Any) -> dict[str, Any]:
         return {"message_id": id, "role": "assistant", "text": f"says {id}", "rank": rank, **more}

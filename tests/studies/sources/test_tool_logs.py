@@ -189,6 +189,22 @@ def test_promptfoo_results_give_ratings_and_choices(tmp_path: Path) -> None:
     assert len(lines.judgements) == len(found.judgements)
 
 
+@pytest.mark.parametrize("ends", [("short", "long"), ("", "")])
+def test_promptfoo_prompts_that_start_alike_stay_apart(ends: Any, tmp_path: Path) -> None:
+    start = "You are a helpful assistant. Answer as carefully as you can, and be "
+    rows = [
+        promptfoo_row(0, place, part("llm-rubric", place), part("select-best", place, place == 1),
+                      prompt={"raw": start + end}, provider="openai:m")
+        for place, end in enumerate(ends)
+    ]  # fmt: skip
+    found = loaded(jsonl(tmp_path / "results.jsonl", rows))
+    (item,) = found.items
+    first, second = item.responses
+    assert [said for _, shown, said in verdicts(found) if ">" in shown] == [second]
+    rated = {j.ask.shown: j.verdict.scores for j in found.judgements if j.verdict}
+    assert rated[first,] == (0.0,) and rated[second,] == (1.0,)
+
+
 def test_promptfoo_choices_by_several_criteria_stay_apart(tmp_path: Path) -> None:
     def row(place: int, best: dict[str, int]) -> dict[str, Any]:
         parts = (part("select-best", 1, place == at, value=name) for name, at in best.items())
