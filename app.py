@@ -185,6 +185,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     chosen, access = build_parser().parse_args(arguments), current_access()
+    if not 0 <= chosen.port <= 65_535:
+        build_parser().error(f"--port is {chosen.port}, not {PORT.expected}")
     limit_heap_retention()
     key_store.install_redaction(lossy=True)  # an error must reach the page, log or not
     if not port_is_free(chosen.host, chosen.port):

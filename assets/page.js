@@ -813,7 +813,7 @@
   evenhand.followed = (study) => { followedStudy = study || ""; document.body.classList.remove("eh-following"); };
 
   // A run opens the Run tab when that shows its study, not the one before.
-  let shownStudy = null, arriving = "";
+  let shownStudy = null, arriving = "", patience = 0;
   // The run stores calls: the plan in the form is drawn again when the Study tab is next opened.
   const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); followedStudy = null; };
   evenhand.starting = (on, selector = "#eh-run, #eh-try, #eh-again, #eh-run-bar button") => {
@@ -829,8 +829,9 @@
   };
   evenhand.openWhenShown = (tab, study) => {
     arriving = tab;
+    clearTimeout(patience);                     // that of a run before
     if (study === shownStudy) document.querySelector("#eh-show-run")?.click();   // the same study: only its run is new
-    setTimeout(() => { if (arriving) arrive(tab); }, 20000);
+    patience = setTimeout(() => { if (arriving) arrive(tab); }, 20000);
   };
   evenhand.arrived = () => { if (arriving) arrive(arriving); };
   evenhand.shown = (study) => { document.querySelector("#eh-note")?.classList.remove("eh-stale"); shownStudy = study; evenhand.followStudy(study); if (tabInView() === "inspect") evenhand.listComparisons(); evenhand.arrived(); };
@@ -1368,6 +1369,7 @@
       const {target, key} = event;
       if (target.matches("[role=tab], [role=radio], [role=slider], [role=listbox], [role=option]")) return;   // these have a use for keys
       if (key === "ArrowDown" && target.matches(".eh-txt") && target.scrollHeight > target.clientHeight) return;   // reading on
+      if (key === "Enter" && target.closest("summary, a, button:not([aria-pressed=true])")) return;   // presses what has the focus
       const button = all("[data-vkeys]").find(node => visible(node) && !node.disabled && node.dataset.vkeys.split(" ").includes(key));
       if (!button) return;
       event.preventDefault();

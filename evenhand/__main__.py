@@ -3,93 +3,50 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from typing import Final
 
 from evenhand import __version__
 from evenhand.extras import explain_missing
 
-MainFunction = Callable[[list[str]], int]
-
-
-def _import_app_main() -> MainFunction:
-    from app import main
-
-    return lambda given: main(given[1:])
-
-
-def _import_judges_main() -> MainFunction:
-    from judges.__main__ import main
-
-    return main
-
-
-def _import_metrics_main() -> MainFunction:
-    from metrics.__main__ import main
-
-    return lambda given: main(given[1:])
-
-
-def _import_studies_main() -> MainFunction:
-    from studies.__main__ import main
-
-    return main
-
-
-def _import_components_main() -> MainFunction:
-    from components.__main__ import main
-
-    return main
-
-
-def _import_demo_main() -> MainFunction:
-    from evenhand.recorded_demo import main
-
-    return lambda given: main(given[1:])
-
-
-def _import_gate_main() -> MainFunction:
-    from evenhand.nightly.gate_command import main
-
-    return lambda given: main(given[1:])
-
-
-WORDS: Final[dict[str, tuple[Callable[[], MainFunction], str]]] = {
-    "app": (_import_app_main, "start the page"),
-    "run": (_import_judges_main, "make the missing calls of a study; also resumes a run"),
-    "plan": (_import_judges_main, "count calls, tokens and dollars, without any call"),
-    "check": (_import_judges_main, "call each judge once"),
-    "reread": (_import_judges_main, "parse the stored replies again"),
-    "retry": (_import_judges_main, "repeat failed calls"),
-    "describe": (_import_judges_main, "describe images with a judge"),
-    "align": (_import_judges_main, "improve a prompt from corrections, shown on held-out items"),
-    "twins": (_import_judges_main, "write the twins of a study for reading"),
-    "allow": (_import_judges_main, "allow an environment variable for an endpoint"),
-    "providers": (_import_judges_main, "list the presets of providers"),
-    "models": (_import_judges_main, "list the models of a provider"),
-    "download": (_import_judges_main, "download the weights of a model"),
-    "import-prompts": (_import_judges_main, "import prompts of MT-Bench"),
-    "export-batch": (_import_judges_main, "write the calls of a study as batch files"),
-    "submit-batch": (_import_judges_main, "send batch files"),
-    "collect-batch": (_import_judges_main, "fetch the results of batches"),
-    "import-batch": (_import_judges_main, "import the results of batches"),
-    "metrics": (_import_metrics_main, "print all measures of a store or a CSV"),
-    "import": (_import_studies_main, "import recorded verdicts as a study"),
-    "list": (_import_studies_main, "list the studies of a store"),
-    "show": (_import_studies_main, "print a study file and its counts"),
-    "export": (_import_studies_main, "write the judgements of a study"),
-    "delete": (_import_studies_main, "delete a study"),
-    "repair": (_import_studies_main, "copy the readable rows of a damaged store"),
-    "backup": (_import_studies_main, "copy a store to one file"),
-    "report": (_import_components_main, "write a study as one HTML file"),
-    "freeze": (_import_components_main, "write a read-only page of a study"),
-    "publish": (_import_components_main, "write a Space with a study"),
-    "board": (_import_components_main, "compare judges on one offline page, and verify it"),
-    "access": (_import_components_main, "print the table of limits"),
-    "demo": (_import_demo_main, "print the cards of the recorded 1.5B judge, offline"),
-    "gate": (_import_gate_main, "compare a judge with its baseline, for CI"),
+_JUDGES, _STUDIES, _PAGE = "judges.__main__", "studies.__main__", "components.__main__"
+"""Modules whose `main` gets the word too, since it has several commands."""
+WORDS: Final = {
+    "app": ("app", "start the page"),
+    "run": (_JUDGES, "make the missing calls of a study; also resumes a run"),
+    "plan": (_JUDGES, "count calls, tokens and dollars, without any call"),
+    "check": (_JUDGES, "call each judge once"),
+    "reread": (_JUDGES, "parse the stored replies again"),
+    "retry": (_JUDGES, "repeat failed calls"),
+    "describe": (_JUDGES, "describe images with a judge"),
+    "align": (_JUDGES, "improve a prompt from corrections, shown on held-out items"),
+    "twins": (_JUDGES, "write the twins of a study for reading"),
+    "allow": (_JUDGES, "allow an environment variable for an endpoint"),
+    "providers": (_JUDGES, "list the presets of providers"),
+    "models": (_JUDGES, "list the models of a provider"),
+    "download": (_JUDGES, "download the weights of a model"),
+    "import-prompts": (_JUDGES, "import prompts of MT-Bench"),
+    "export-batch": (_JUDGES, "write the calls of a study as batch files"),
+    "submit-batch": (_JUDGES, "send batch files"),
+    "collect-batch": (_JUDGES, "fetch the results of batches"),
+    "import-batch": (_JUDGES, "import the results of batches"),
+    "metrics": ("metrics.__main__", "print all measures of a store or a CSV"),
+    "import": (_STUDIES, "import recorded verdicts as a study"),
+    "list": (_STUDIES, "list the studies of a store"),
+    "show": (_STUDIES, "print a study file and its counts"),
+    "export": (_STUDIES, "write the judgements of a study"),
+    "delete": (_STUDIES, "delete a study"),
+    "repair": (_STUDIES, "copy the readable rows of a damaged store"),
+    "backup": (_STUDIES, "copy a store to one file"),
+    "report": (_PAGE, "write a study as one HTML file"),
+    "freeze": (_PAGE, "write a read-only page of a study"),
+    "publish": (_PAGE, "write a Space with a study"),
+    "board": (_PAGE, "compare judges on one offline page, and verify it"),
+    "access": (_PAGE, "print the table of limits"),
+    "demo": ("evenhand.recorded_demo", "print the cards of the recorded 1.5B judge, offline"),
+    "gate": ("evenhand.nightly.gate_command", "compare a judge with its baseline, for CI"),
 }
-"""Word on the command line -> function that imports its command, and a summary of the command."""
+"""Word on the command line -> module of its command, and a summary of the command."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -104,7 +61,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: no command named {given[0]!r}; known: {', '.join(WORDS)}", file=sys.stderr)
         return 2
     try:
-        return WORDS[given[0]][0]()(given)
+        module = WORDS[given[0]][0]
+        code: int = import_module(module).main(
+            given if module in (_JUDGES, _STUDIES, _PAGE) else given[1:]
+        )
+        return code
     except ModuleNotFoundError as error:
         explained = explain_missing(error)
         if explained is None:

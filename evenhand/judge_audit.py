@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from components.html.format import count
 from evenhand.audit_cards import JudgeCard, judge_cards
 from evenhand.auditing.audit_html import audit_html, card_html
 from evenhand.auditing.audit_table import summary_table
@@ -49,7 +50,7 @@ class JudgeAudit:
         if not blocks:
             blocks = [f"{self.study.name}: no verdict of a model judge."]
         if len(self.cards) > MAX_CARDS:
-            blocks.append(f"{len(self.cards) - MAX_CARDS:,} more cards; see .table")
+            blocks.append(f"{count(len(self.cards) - MAX_CARDS, 'more card')}; see .table")
         blocks += [f"Note: {note}" for note in self.study.notes]
         return escape_control("\n\n".join(blocks))
 
@@ -61,7 +62,7 @@ class JudgeAudit:
         cards = [card_html(_card_title(card), card) for card in self.cards[:MAX_CARDS]]
         more = len(self.cards) - MAX_CARDS
         if more > 0:
-            cards.append(f"<p>{more:,} more cards; see <code>.table</code></p>")
+            cards.append(f"<p>{count(more, 'more card')}; see <code>.table</code></p>")
         return audit_html(self.study.name, cards, [*self.study.notes])
 
 

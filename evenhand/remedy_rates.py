@@ -18,6 +18,7 @@ from metrics.summary.remedy_section import remedy_section
 from metrics.summary.remedy_tables import render_remedies
 from metrics.summary.summary import to_plain_data
 from studies.errors import SourceError
+from studies.terminal import escape_control
 
 ESTIMATES: Final = ("agreement", "difference", "adjusted", "decided", "right_when_decided")
 COLUMNS: Final = [
@@ -39,7 +40,7 @@ class RemedyComparison:
     the judge and prompt whose single calls have the highest agreement."""
 
     def __str__(self) -> str:
-        return "\n".join(render_remedies(self.section))
+        return escape_control("\n".join(render_remedies(self.section)))
 
     __repr__ = __str__
 

@@ -31,6 +31,7 @@ from studies.frames.known_answers import KnownAnswerSource
 from studies.sources.detection.detect import matching_formats
 from studies.sources.load import LoadedSource, load_source, read_source
 from studies.spec.study import DataSpec
+from studies.terminal import escape_control
 
 BATTLE_COLUMNS: Final = (("model_a", "model_b"), ("first", "second"))
 """Names of the columns with the contestants in a CSV of battles, in the order shown."""
@@ -66,7 +67,7 @@ class JudgedStudy:
     def __repr__(self) -> str:
         items = row_selection.resampling_unit(self.frame).nunique() if len(self.frame) else 0
         judges = ", ".join(self.judges) or "none"
-        return (
+        return escape_control(
             f"<study {self.name!r}: {len(self.frame):,} judgements on {items:,} items; "
             f"judges: {judges}>"
         )

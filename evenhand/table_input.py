@@ -96,7 +96,7 @@ def find_columns(
             known = ", ".join(map(str, table.columns))
             raise SourceError(f"{role}: the table has no column {given!r}; its columns: {known}")
         usual = next((name for name in COLUMN_NAMES[role] if name in table.columns), None)
-        if (column := given or usual) is not None:
+        if (column := usual if given is None else given) is not None:
             found[role] = column
     return found
 

@@ -136,4 +136,4 @@ def _label_width(names: Sequence[str]) -> int:
 
 def _elo_summary(curves: Mapping[str, Sequence[float]], end: float) -> str:
     ends = ", ".join(f"{name} {number(v[-1])}" for name, v in curves.items() if len(v))
-    return f"Elo after {count(int(end))} battles: {ends}." if ends else "No battles yet."
+    return f"Elo after {count(int(end), 'battle')}: {ends}." if ends else "No battles yet."

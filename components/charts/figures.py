@@ -6,22 +6,14 @@ screen readers, `table` the numbers for CSV download. Texts from data pass throu
 `customdata`, `meta` and `table` are not escaped, since they are never drawn.
 """
 
-from components.charts.elo_chart import elo_curve_figure
-from components.charts.figure_parts import MAX_POINTS, Figure
-from components.charts.run_charts import SharePoint, live_share_figure, win_rate_figure
-from components.charts.slot_histogram import SlotRow, slot_histogram_figure
-from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
-
-__all__ = [
-    "MAX_POINTS",
-    "PALETTE_SIZE",
-    "Figure",
-    "SharePoint",
-    "SlotRow",
-    "contestant_colour",
-    "contestant_dash",
-    "elo_curve_figure",
-    "live_share_figure",
-    "slot_histogram_figure",
-    "win_rate_figure",
-]
+from components.charts.elo_chart import elo_curve_figure as elo_curve_figure
+from components.charts.figure_parts import MAX_POINTS as MAX_POINTS
+from components.charts.figure_parts import Figure as Figure
+from components.charts.run_charts import SharePoint as SharePoint
+from components.charts.run_charts import live_share_figure as live_share_figure
+from components.charts.run_charts import win_rate_figure as win_rate_figure
+from components.charts.slot_histogram import SlotRow as SlotRow
+from components.charts.slot_histogram import slot_histogram_figure as slot_histogram_figure
+from components.html.palette import PALETTE_SIZE as PALETTE_SIZE
+from components.html.palette import contestant_colour as contestant_colour
+from components.html.palette import contestant_dash as contestant_dash

@@ -120,11 +120,14 @@ def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
 def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSource) -> str:
     judges = count(len({one.ask.judge for one in rows if not _is_person(one)}), "judge")
     if kind == VERDICTS:
-        orders: dict[tuple[str, frozenset[str]], set[tuple[str, ...]]] = defaultdict(set)
+        orders: dict[tuple[str, frozenset[str]], dict[str, set[tuple[str, ...]]]]
+        orders = defaultdict(lambda: defaultdict(set))
         for one in rows:
-            orders[one.ask.item, frozenset(one.ask.shown)].add(one.ask.shown)
-        both = "both orders" if any(len(shown) > 1 for shown in orders.values()) else "one order"
-        return f"{count(len(orders), 'comparison')}, {both}, {judges}"
+            orders[one.ask.item, frozenset(one.ask.shown)][one.ask.judge].add(one.ask.shown)
+        both = sum(any(len(shown) > 1 for shown in by.values()) for by in orders.values())
+        told = "one order" if not both else f"{count(both)} in both orders"
+        told = "both orders" if both == len(orders) else told
+        return f"{count(len(orders), 'comparison')}, {told}, {judges}"
     labels = sum(len(item.labels) for item in found.items)
     told = f", {count(labels, 'label')}" if labels else ", no labels"
     return f"{count(len(rows), 'verdict' if kind == PASS_FAIL else 'score')}, {judges}{told}"

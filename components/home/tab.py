@@ -15,6 +15,7 @@ from components.home.demo_panel import demo_parts, live_demo_name, live_demo_par
 from components.home.paper_claims import claims_html
 from components.home.seen_data import SeenData, read_uploads, uploads_html
 from components.home.study_list import active_studies
+from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import finding_html, notice_html, panel_heading
 from components.layout.header import Header
@@ -277,7 +278,7 @@ def _bind_studies(
                 choices=_list_study_names(store), value=next(iter(_list_study_names(store)), None)
             )
             told = notice_html(
-                "calm", f"{name} was deleted.", f"{gone:,} replies were deleted too."
+                "calm", f"{name} was deleted.", f"Replies deleted with it: {count(gone)}."
             )
             return [*keep, names, gr.skip(), list_studies_html(), told]
         question = do if do in ("rename", "delete") else ""

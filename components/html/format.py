@@ -166,10 +166,11 @@ def tokens(value: float | None) -> str:
     return count(int(rounded))
 
 
-def approximate_count(value: int) -> str:
-    """Format a forecast count, rounded to two significant digits: 1,200 for 1,234."""
+def approximate_count(value: int, noun: str = "") -> str:
+    """Format a forecast count, rounded to two significant digits: 1,200 for 1,234; with a noun as
+    `count` does."""
     step = 10 ** max(len(str(value)) - 2, 0)
-    return count(round(value / step) * step)
+    return count(round(value / step) * step, noun)
 
 
 def more_items_text(battles: int, gap: Estimate) -> str:
@@ -178,9 +179,9 @@ def more_items_text(battles: int, gap: Estimate) -> str:
     present gap, whose battles per item give the number of items. Without them: "2,400 more
     battles"."""
     if not gap.items or not gap.n:
-        return f"{approximate_count(battles)} more battles"
-    items = approximate_count(max(1, round(battles * gap.items / gap.n)))
-    return f"{items} more items, {approximate_count(battles)} battles"
+        return approximate_count(battles, "more battle")
+    items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")
+    return f"{items}, {approximate_count(battles, 'battle')}"
 
 
 def truncate(text: str, max_chars: int) -> str:

@@ -13,27 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, LiteralString
 
-from markupsafe import Markup
-
-__all__ = [
-    "EMPTY",
-    "Markup",
-    "PlotText",
-    "attributes",
-    "escape",
-    "escape_plot",
-    "fill",
-    "fill_plot",
-    "inline_markup",
-    "join",
-    "json_script",
-    "link",
-    "link_button",
-    "markdown_html",
-    "measure_attribute",
-    "program_file",
-    "tag",
-]
+from markupsafe import Markup as Markup
 
 EMPTY: Final = Markup()
 _UNCHANGED: Final = (Markup, int, float)

@@ -169,13 +169,13 @@ def _image_html(image: ItemImage) -> Markup:
 def _answers_section(opened: ComparisonDetail) -> Markup:
     texts = [text for _, text in opened.answers]
     if len(texts) != 2 or texts[0] is None or texts[1] is None:
-        cards = (_answer_card(opened, who, text, None, None) for who, text in opened.answers)
+        cards = (_answer_card(opened, who, text, None) for who, text in opened.answers)
         return section_heading("Answers") + columns_html(cards)
     found = word_difference(truncate_text(texts[0]), truncate_text(texts[1]))
     halves = (found.first, found.second)
     cards = (
-        _answer_card(opened, who, text, made, n)
-        for (who, text), made, n in zip(opened.answers, halves, found.words, strict=True)
+        _answer_card(opened, who, text, made)
+        for (who, text), made in zip(opened.answers, halves, strict=True)
     )
     return section_heading("Answers", _shared_words_note(found)) + columns_html(cards)
 
@@ -193,10 +193,10 @@ def _shared_words_note(found: WordDifference) -> Markup:
 
 
 def _answer_card(
-    opened: ComparisonDetail, model: str, text: str | None, marked: str | None, words: int | None
+    opened: ComparisonDetail, model: str, text: str | None, marked: str | None
 ) -> Markup:
-    n = len((text or "").split()) if words is None else words
-    size = fill('<span class="eh-mute eh-small">{}</span>', count(n, "word")) if text else ""
+    words = count(len((text or "").split()), "word")
+    size = fill('<span class="eh-mute eh-small">{}</span>', words) if text else ""
     flagged = mark_suspects(text or "")
     body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
@@ -273,7 +273,8 @@ def _order_table(opened: ComparisonDetail) -> Markup:
 def _call_details(judgement: Judgement, recorded: bool) -> dict[str, str]:
     unknown = fill('<span class="eh-mute">{}</span>', NOT_RECORDED)
     cost = dollars(judgement.cost)
-    at = datetime.fromtimestamp(judgement.time, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    dated = 0 < judgement.time < 1e11  # later than the year 5000: no seconds
+    at = datetime.fromtimestamp(judgement.time if dated else 0, UTC)
     return {
         "Status": status_badge(judgement.status),
         "Rule": fill("<code>{}</code>", judgement.rule) if judgement.rule else unknown,
@@ -283,7 +284,7 @@ def _call_details(judgement: Judgement, recorded: bool) -> dict[str, str]:
         "Time": duration(judgement.seconds) if judgement.seconds else unknown,
         "Model": escape(judgement.model) or unknown,
         "Finish": escape(judgement.finish) or unknown,
-        "Called": at if judgement.time else unknown,
+        "Called": f"{at:%Y-%m-%d %H:%M UTC}" if dated else unknown,
         "Key": fill('<span class="eh-mono">{}</span>', judgement.ask.key),
     }
 

@@ -7,7 +7,7 @@ computed by `metrics`, so a link "Open 249" in Results lists exactly 249 compari
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -36,6 +36,7 @@ from metrics.labels.labelled_rows import confusion_cell_mask
 from metrics.remedies.changed_comparisons import changed_rows_mask
 from studies.domain import STATUSES, USABLE_STATUSES, Status
 from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
+from studies.texts.twin_families import is_twin
 
 PAGE_SIZE: Final = 50
 Pick = int | Literal["tie"] | None
@@ -248,7 +249,9 @@ def _mask_without_button_filters(
             mask &= np.asarray(firsts[name] == wanted, bool)
     for name in (selection.contestant, selection.against):
         if name:
-            mask &= _contestant_mask(firsts["comparison"], name)
+            mask &= _shown_mask(firsts["comparison"], name.__eq__)
+    if selection.no_twins:
+        mask &= ~_shown_mask(firsts["comparison"], is_twin)
     if selection.slot is not None:
         mask &= index.mask_with_any_row((index.frame["pick"] == selection.slot).to_numpy())
     if selection.unlike:
@@ -276,8 +279,9 @@ def suspect_mask(index: ComparisonIndex) -> Mask:
     return index.mask_with_any_row(index.frame[SUSPECT_COLUMN].to_numpy())
 
 
-def _contestant_mask(column: pd.Series, name: str) -> Mask:
-    has = np.array([name in str(joined).split(SEP) for joined in column.cat.categories], bool)
+def _shown_mask(column: pd.Series, fits: Callable[[str], bool]) -> Mask:
+    """Mask of the comparisons that show an answer whose name `fits`."""
+    has = np.array([any(map(fits, str(one).split(SEP))) for one in column.cat.categories], bool)
     return has[column.cat.codes.to_numpy()] if len(has) else np.zeros(len(column), bool)
 
 

@@ -47,6 +47,10 @@ def _main_finding(opened: ComparisonDetail) -> Explanation:
         return Explanation(
             "calm", "One order.", f"{_single_order_text(marks[0])} No other order has a verdict."
         )
+    if len({_picked_name(mark) for mark in marks}) > 1:  # not a flip before all orders are judged
+        return Explanation(
+            "calm", "Not all orders.", f"{_outcomes_text(marks)} Some orders have no verdict yet."
+        )
     return Explanation("calm", "Consistent.", _consistent_text(marks))
 
 
@@ -60,10 +64,9 @@ def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict])
 
 
 def _flip_text(marks: Sequence[OrderVerdict]) -> str:
-    if len(marks) > 2:
-        chosen = {_picked_name(mark) for mark in marks}
-        return f"The judge reached {len(chosen)} different outcomes in {len(marks)} orders."
-    first, second = marks
+    first, *_, second = marks
+    if len(marks) > 2 or len(first.shown) > 2:
+        return _outcomes_text(marks)
     if first.pick == second.pick:
         return (
             f"The judge chose {_picked_slot(first)} in both orders, although the answers were "
@@ -72,6 +75,11 @@ def _flip_text(marks: Sequence[OrderVerdict]) -> str:
     decided = first if isinstance(first.pick, int) else second
     shown = f"{_picked_name(decided)} when shown {_slot_ordinal(decided)}"
     return f"The judge chose {shown}, and gave a tie when the answers were swapped."
+
+
+def _outcomes_text(marks: Sequence[OrderVerdict]) -> str:
+    chosen = {_picked_name(mark) for mark in marks}
+    return f"The judge reached {len(chosen)} different outcomes in {len(marks)} orders."
 
 
 def _consistent_text(marks: Sequence[OrderVerdict]) -> str:

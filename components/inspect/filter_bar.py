@@ -75,6 +75,8 @@ def _filter_buttons(selection: Selection, counts: Mapping[str, int]) -> Iterable
         )
     if selection.suspect == NO_SUSPECTS:
         yield _filter_button("Without injection suspects", None, {"suspect": ""}, True)
+    if selection.no_twins:
+        yield _filter_button("Without twins", None, {"no_twins": False}, True)
     if selection.slot is not None:
         which = "tie" if selection.slot < 0 else f"position {selection.slot + 1}"
         yield _filter_button(f"Picked {which}", None, {"slot": None}, True)

@@ -13,7 +13,13 @@ from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
 from components.inspect.filter_bar import filter_bar
 from components.inspect.load_comparison import InspectedStudy
-from components.inspect.url_selection import FAILURES, Selection, apply_click, parse_selection
+from components.inspect.url_selection import (
+    FAILURES,
+    FILTERS,
+    Selection,
+    apply_click,
+    parse_selection,
+)
 from components.inspect.verification_filter import ANY_CHECK
 from studies.domain import USABLE_STATUSES
 
@@ -27,10 +33,14 @@ _MAX_QUESTION: Final = 160
 
 
 def list_html(inspected: InspectedStudy) -> Markup:
-    """HTML list: one row per comparison (question, verdict per order, models), page buttons. Empty
-    if no comparison matches."""
+    """HTML list: one row per comparison (question, verdict per order, models), page buttons. If no
+    comparison matches, nothing is seen, and only the filters are told to the page's address; empty
+    without the study."""
+    address = {k: v for k, v in inspected.selection.as_mapping().items() if k != "study"}
+    told = {"data-address": json.dumps(address)}
     if not inspected.total:
-        return EMPTY
+        known = inspected.choices is not None
+        return fill("<i hidden{}></i>", attributes(told)) if known else EMPTY
     several = _varying_fields(inspected)
     rows = join(_list_row(line, inspected, several) for line in inspected.lines)
     orders = max(len(line.verdicts) for line in inspected.lines)
@@ -39,8 +49,7 @@ def list_html(inspected: InspectedStudy) -> Markup:
     head = fill(
         '<div class="h"><span>{}</span><span>{}</span></div>', title, count(inspected.total)
     )
-    address = {k: v for k, v in inspected.selection.as_mapping().items() if k != "study"}
-    made = attributes({"class": "eh-list", "data-address": json.dumps(address)})
+    made = attributes({"class": "eh-list", **told})
     return wrap(
         fill(
             '<section{} aria-label="Comparisons in view">{}<ol>{}</ol>{}</section>',
@@ -171,16 +180,18 @@ def empty_panel(inspected: InspectedStudy) -> Markup:
 
 
 def _empty_reason(inspected: InspectedStudy) -> str:
-    selection = inspected.selection
-    if selection.text and not (inspected.counts or {}).get("all"):
-        return f"No question or reply contains \u201c{selection.text}\u201d."
-    if selection.flipped and not (inspected.counts or {}).get("flipped"):
+    selection, counts = inspected.selection, inspected.counts or {}
+    chosen = {name for name in FILTERS if name in selection.as_mapping()}
+    left = "" if len(chosen) == 1 else " among those that the other filters leave"
+    if selection.text and not counts.get("all"):
+        return f"No question or reply contains \u201c{selection.text}\u201d{left}."
+    if selection.flipped and not counts.get("flipped"):
         return (
-            "No comparison has flipped. A flip is counted once all orders of a comparison have a "
-            "verdict."
+            f"No comparison has flipped{left}. A flip is counted once all orders of a comparison "
+            "have a verdict."
         )
-    if selection.status == FAILURES:
-        return "All replies have a verdict."
+    if selection.status == FAILURES and not counts.get(FAILURES):
+        return f"No reply is unusable{left}."
     if selection.verified and not (inspected.verified or {}).get(ANY_CHECK):
         return (
             "No answer in these comparisons has been verified. People verify answers on the Vote "

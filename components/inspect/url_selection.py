@@ -42,6 +42,8 @@ class Selection:
     "people") and the comparison's judge disagree in at least one order."""
     suspect: str = ""
     """Comparisons with an injection suspect ("only"), or comparisons with none ("without")."""
+    no_twins: bool = False
+    """Only comparisons that show no twin, as the numbers of Results count them."""
     verified: str = ""
     """Only comparisons with an answer (of `contestant`, if set) that got this kind of verification,
     such as "harmful" (a key of `verification_filter.VERIFICATION_KINDS`)."""

@@ -17,12 +17,11 @@ _SPACE: Final = re.compile(r"(\s+)")
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML, with differing words marked if `marked`; their numbers of words; and the
-    share of common words, None if a text is too long to compare."""
+    """Two texts as HTML, with differing words marked if `marked`; and the share of common words,
+    None if a text is too long to compare."""
 
     first: Markup
     second: Markup
-    words: tuple[int, int]
     shared: float | None
     marked: bool
 
@@ -31,16 +30,16 @@ def word_difference(first: str, second: str) -> WordDifference:
     """Mark the words of two texts that are not in their longest common subsequence of words; if the
     texts share too few words or are too long, mark none."""
     a, b = first.split(), second.split()
-    words = (len(a), len(b))
-    if max(words) > MAX_WORDS or not (a and b):
-        shared = None if max(words) > MAX_WORDS else 0.0
-        return WordDifference(escape(first), escape(second), words, shared, False)
+    longest = max(len(a), len(b))
+    if longest > MAX_WORDS or not (a and b):
+        shared = None if longest > MAX_WORDS else 0.0
+        return WordDifference(escape(first), escape(second), shared, False)
     shared_a, shared_b = common_words(a, b)
     shared = 2 * sum(shared_a) / (len(a) + len(b))
     if shared < MIN_SHARED_WORDS:
-        return WordDifference(escape(first), escape(second), words, shared, False)
+        return WordDifference(escape(first), escape(second), shared, False)
     return WordDifference(
-        _mark_unshared(first, shared_a), _mark_unshared(second, shared_b), words, shared, True
+        _mark_unshared(first, shared_a), _mark_unshared(second, shared_b), shared, True
     )
 
 

@@ -44,8 +44,10 @@ def build() -> Header:
 
 def study_size_html(store: Store, name: str) -> Markup:
     """HTML line on the size of a study: items, judges, prompts, people; "not run yet" for a study
-    without items and calls."""
-    line = next(line for line in store.studies() if line.name == name)
+    without items and calls. Empty if there is no such study."""
+    line = next((line for line in store.studies() if line.name == name), None)
+    if line is None:  # renamed or deleted meanwhile
+        return EMPTY
     items, judges, people, prompts = count_items_judges_people_prompts(store, name)
     if not items and not line.planned:
         return wrap("not run yet")

@@ -181,8 +181,9 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
         tab = requested.get("tab", "")
         if interactive and tab == "study" and not name:
             start = None  # the form of a new study
-        if interactive and is_voter_page(requested) and name in names:
-            shown = gr.Dropdown(choices=[name], value=name, interactive=False)
+        if interactive and is_voter_page(requested):
+            only = [name] if name in names else []  # never a ballot of another study
+            shown = gr.Dropdown(choices=only, value=name if only else None, interactive=False)
             skipped = [gr.skip()] * (len(outputs) - 3)
             return [requested, shown, gr.Tabs(selected="vote"), *skipped]
         first, opened = [], tab if tab in page.names else "results" if name else page.names[0]
@@ -259,9 +260,11 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
 
     def show_inspect(name: str, requested: dict[str, str], selection: Selection) -> Sequence[Any]:
         awaited = requested.get("tab") == "inspect"  # `show_study` lists what the address names
-        if not name or selection.study or awaited:
+        if not name or awaited:
             return [gr.skip()] * len(inspect_outputs)
-        return inspect_tab.render(store, parse_selection({"study": name}))
+        # A selection of this study stays; replies may have arrived since it was listed.
+        chosen = selection if selection.study == name else Selection(study=name)
+        return inspect_tab.render(store, chosen)
 
     run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
     inspect_outputs = inspect_tab.render_outputs(page.inspect)

@@ -8,6 +8,7 @@ store.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 import unicodedata
@@ -29,7 +30,8 @@ from components.vote.ballot_form import (
 from components.vote.ballot_html import StartScreen
 from components.vote.vote_controls import VoteButton, vote_buttons
 from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Verdict
-from studies.errors import TRY_AGAIN, EvenhandError, StoreError, StudyError
+from studies.errors import TRY_AGAIN, EvenhandError, StoreError, StudyError, UnknownStudy
+from studies.frames.frame_codes import SEP
 from studies.people.votable import votable_comparisons
 from studies.people.vote_session import STAMP_TOLERANCE, VoteSession, list_voters, open_vote_session
 from studies.store.ballot_queries import (
@@ -50,11 +52,16 @@ def handle_action(
     `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason of
     a failed login."""
     name = account or str(request.get("voter") or "")
-    if request.get("act") == "leave" or not name.strip():
-        return show_start(store, study, login_error=login_error)
     try:
+        if request.get("act") == "leave" or not name.strip():
+            return show_start(store, study, login_error=login_error)
         voter = find_voter(store, study, name) if account else voter_from_name(store, study, name)
         session = open_vote_session(store, study, voter, load_ballot_form(store, study).mode)
+    except UnknownStudy:
+        return ballots.nothing_to_vote_html(
+            "This study is no longer here.",
+            "It was renamed or deleted. Ask the organiser for the new link.",
+        )
     except StudyError as error:
         return show_start(store, study, str(error))
     if not session.votable or _lacks_rubric(store, study, session.mode):
@@ -158,7 +165,8 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
         return show_no_ballots_reason(store, study, mode)
     origin = form.origin if mode == form.mode else "as the organiser chose"
     start = StartScreen(f"{MODES[mode].name}, {origin}", name_error, login_error, can_log_in())
-    return ballots.start_screen_html(rules.each or len(units), mode, start)
+    most = min(rules.each, len(units)) if rules.each else len(units)
+    return ballots.start_screen_html(most, mode, start)
 
 
 def _lacks_rubric(store: Store, study: str, mode: BallotMode) -> bool:
@@ -187,6 +195,12 @@ def show_no_ballots_reason(store: Store, study: str, mode: BallotMode) -> Markup
             "There is nothing to compare here.",
             "No item has answers of two models. Choose Verification in the voting rules: it needs "
             "only one answer per item.",
+        )
+    if not compares or read_voting_rules(store.read_connection, study).choose == "random":
+        return ballots.nothing_to_vote_html(
+            "There is nothing to vote on here.",
+            "No item has answers of the study's models that fit this form. Choose another form in "
+            "the voting rules.",
         )
     return ballots.nothing_to_vote_html(
         "The voting rules select no comparison.",
@@ -238,14 +252,24 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
 
 def _check_voter(session: VoteSession, ballot: Any) -> None:
     """Raise StudyError for an action on a ballot that was shown to another voter (the login ended,
-    or the name changed)."""
-    shown = ballot.get("voter") if isinstance(ballot, Mapping) else None
-    mine = session.voter.removeprefix(HUMAN_PREFIX)
+    or the name changed), or that is not the one stored at its number now (another study was chosen,
+    or the study has changed)."""
+    sent = ballot if isinstance(ballot, Mapping) else {}
+    shown, mine = sent.get("voter"), session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:
         raise StudyError(
             f"this page was opened as {shown}, but you now vote as {mine}. Nothing was saved. "
             f"The ballot shown now is for {mine}"
         )
+    stored = session.ballot_at(_parse_ballot_position(ballot)[0])
+    if stored and sent.get("mark") not in (None, _ballot_mark(session.study, stored)):
+        raise StudyError("the page showed another ballot than this. Nothing was saved")
+
+
+def _ballot_mark(study: str, ballot: Ballot) -> str:
+    """Short hash by which a ballot on the page is recognised; it tells nothing about the models."""
+    parts = SEP.join((study, ballot.item, ballot.mode, *ballot.shown))
+    return hashlib.sha256(parts.encode()).hexdigest()[:8]
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
@@ -353,7 +377,8 @@ def _show_ballot(
             fixed,
             notice,
             warned,
-            time.time() if retried else 0.0,
+            time.time() if retried or notice else 0.0,
+            _ballot_mark(session.study, ballot),
         )
     )
 

@@ -123,8 +123,10 @@ class BallotState:
     notice_text: str = ""
     is_warning: bool = False
     retry_time: float = 0.0
-    """Time of a failed action. It is written into the HTML, because the browser unlocks the buttons
-    only if the HTML has changed."""
+    """Time of an action that failed or got a notice. It is written into the HTML, because the
+    browser unlocks the buttons only if the HTML has changed."""
+    mark: str = ""
+    """Short hash of study, item and answers, by which the page tells two ballots apart."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:

@@ -46,6 +46,7 @@ def ballot_html(ballot: BallotState) -> Markup:
             "position": ballot.ballot.position,
             "stamp": ballot.ballot.done,
             "voter": ballot.name,
+            "mark": ballot.mark,
         },
         noun=ballots_text(standing, mode).split(" ", 1)[1],
         voter=voter_html(ballot.name, ballot.name_fixed),
@@ -117,7 +118,7 @@ def start_screen_html(total: int, mode: BallotMode, start: StartScreen) -> Marku
         else "",
     ]
     units = count(total, MODES[mode].noun)
-    return html.name_form(units, MODES[mode].task, start, errors, LOGIN_PATH)
+    return html.name_form(units, MODES[mode].task, start, errors, LOGIN_PATH, time.time())
 
 
 def finished_html(
@@ -125,7 +126,7 @@ def finished_html(
 ) -> Markup:
     """HTML of the screen after all ballots; `fixed`: whether the voter's name cannot be changed."""
     voted, skipped, *_ = progress
-    noun = count(voted, MODES[mode].noun)
+    noun = count(voted, "ballot" if progress.repeats else MODES[mode].noun)
     if not voted and not skipped:
         texts = "Nothing is left to vote on.", "All comparisons have enough votes."
     elif skipped:

@@ -16,6 +16,7 @@ from metrics.summary.summary import to_plain_data
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.twins.twin_sentence import twin_headline
 from studies.errors import SourceError
+from studies.terminal import escape_control
 from studies.texts.twin_families import CONTROLS
 
 _ESTIMATES: Final = ("change", "floor", "beyond_floor", "adjusted")
@@ -38,7 +39,8 @@ class TwinComparison:
     def __str__(self) -> str:
         shown = self.table[["judge", "prompt", "family", "adjusted", "detectable", "finding"]]
         lines = [f"{judge} · {prompt}: {text}" for (judge, prompt), text in self.sentences.items()]
-        return "\n".join([*lines, shown.to_string(index=False, float_format="{:.3f}".format)])
+        table = shown.to_string(index=False, float_format="{:.3f}".format)
+        return escape_control("\n".join([*lines, table]))
 
     __repr__ = __str__
 

@@ -69,8 +69,11 @@ def gate(
     nights and checks together.
     """
     path = _baseline_path(data, against)
-    if not 0 <= readable <= 1:
-        raise BaselineUnusable(f"readable is {readable:g}; it is a share from 0 to 1")
+    if not 0 < alpha < 1:
+        raise BaselineUnusable(f"alpha is {alpha:g}; it is a probability above 0 and below 1")
+    for name, value in (("readable", readable), ("drop", drop)):
+        if not 0 <= value <= 1:
+            raise BaselineUnusable(f"{name} is {value:g}; it is a share from 0 to 1")
     # before any call: a run whose result cannot be compared would be wasted
     baseline = load_baseline(path) if path.exists() or not save else Baseline()
     study = _run_tonight(Path(data), store) if is_study_file(data) else as_study(data)
@@ -203,7 +206,7 @@ def _decide_outcome(
     the earlier nights, `night` is their comparison with tonight."""
     common = night.difference.items
     if common < MIN_ITEMS:
-        return "cannot tell", f"{common} items in common with the baseline; {MIN_ITEMS} are needed"
+        return "cannot tell", f"items in common with the baseline: {common}; it needs {MIN_ITEMS}"
     if night.strength >= threshold:
         if stream.kind == "consistency" and not _flips_exceed_noise(study, stream, night):
             return "ok", "more flips, but not more than repeats of the same order change"
@@ -251,7 +254,7 @@ def failure_causes(study: JudgedStudy) -> dict[str, str]:
         try:
             for one in failure_counts(store, study.name):
                 example = " ".join(one.example.split())
-                found.setdefault(one.judge, f"{one.n:,} calls end as {one.status}: {example}")
+                found.setdefault(one.judge, f"calls that end as {one.status}: {one.n:,}; {example}")
             stopped = [one.reason for one in store.runs(study.name) if one.reason]
             if stopped:  # an endpoint that cannot be reached ends a run before a call has a reply
                 asked = {ask.judge for ask in store.asks(study.name)}

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from metrics.catalogue import records
 from metrics.drift.night_history import NightComparison
 from metrics.drift.night_scores import Stream
+from studies.terminal import escape_control
 
 Outcome = Literal["ok", "worse", "cannot tell"]
 EXIT_CODES: Final[Mapping[Outcome, int]] = {"ok": 0, "worse": 1, "cannot tell": 2}
@@ -81,7 +82,7 @@ class GateResult:
         return EXIT_CODES[self.outcome]
 
     def __str__(self) -> str:
-        return markdown(self)
+        return escape_control(markdown(self))
 
     __repr__ = __str__
 
@@ -133,7 +134,7 @@ def _share_text(value: float | None) -> str:
 
 def _points_text(value: float | None) -> str:
     """Return a difference of shares in percentage points, such as "+1.5"; "–" for None."""
-    return "–" if value is None else f"{100 * value:+.1f}".replace("-", "−")
+    return "–" if value is None else f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
 
 
 def _escape_cell(text: str) -> str:

@@ -16,6 +16,7 @@ from evenhand.running.function_judge import JudgeLike, collect_judges
 from evenhand.running.study_runs import _build_engine, _follow_run, _store_path
 from evenhand.study_table import JudgedStudy
 from studies.errors import StudyError
+from studies.terminal import escape_control
 
 if TYPE_CHECKING:
     from judges.planning.plan import Plan
@@ -38,7 +39,7 @@ class PromptComparison:
     text: str
 
     def __str__(self) -> str:
-        return self.text
+        return escape_control(self.text)
 
     __repr__ = __str__
 
@@ -84,7 +85,7 @@ def align(
     from metrics.summary.measured_study import read_stored_study
     from studies.store.store import Store
 
-    path = Path(store) if store is not None else _store_path_of_study(study)
+    path = _store_path_of_study(study) if store is None else _store_path(study, store)
     kept = Store(path)
     try:
         plan = _load_or_make_plan(study, kept)

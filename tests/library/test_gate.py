@@ -17,7 +17,7 @@ from evenhand.__main__ import main as command
 from evenhand.nightly import gate_check
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
-from evenhand.nightly.gate_result import markdown
+from evenhand.nightly.gate_result import _points_text, markdown
 from metrics.drift.night_scores import Stream
 from studies.domain import Estimate
 from studies.errors import StudyError
@@ -86,6 +86,19 @@ def test_too_little_evidence_cannot_tell(tmp_path: Path) -> None:
         eh.gate(night(1), tmp_path / "absent.json")
     with pytest.raises(BaselineUnusable, match="against="):
         eh.gate(night(1))
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": -1}, {"drop": -0.1}, {"drop": np.nan}])
+def test_a_share_out_of_range_is_refused_before_any_call(
+    baseline: Path, wrong: dict[str, float]
+) -> None:
+    (name,) = wrong
+    with pytest.raises(BaselineUnusable, match=f"^{name} is"):
+        eh.gate(night(9), baseline, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_difference_that_rounds_to_zero_has_no_minus() -> None:
+    assert [_points_text(x) for x in (-0.0003, 0.0, -0.015, None)] == ["+0.0", "+0.0", "−1.5", "–"]
 
 
 def test_a_baseline_of_few_nights_is_warned_of(tmp_path: Path) -> None:
@@ -190,14 +203,14 @@ def test_without_known_answers_verdicts_are_compared_with_other_nights(tmp_path:
 
 
 def test_texts_of_a_study_are_inert_in_every_output(tmp_path: Path) -> None:
-    name = "a|b <script>alert(1)</script> \x00 ]]> **x**"
+    name = "a|b <script>alert(1)</script> \x00\x1b[31m ]]> **x**"
     path = tmp_path / "baseline.json"
     eh.gate(night(1).assign(judge=name), path, save=True)
     result = eh.gate(night(2).assign(judge=name), path)
     rows = [line for line in markdown(result).splitlines() if line.startswith("| a")]
     assert len(rows) == 3
     assert all(row.replace("\\|", "").count("|") == 8 for row in rows)
-    assert "<script" not in markdown(result)
+    assert "<script" not in markdown(result) and "\x1b" not in str(result)
     ElementTree.fromstring(junit(result))
 
 

@@ -354,3 +354,11 @@ def test_the_page_is_started_with_the_study_s_store_and_this_code(
     assert command[command.index("--port") + 1] == "4711"
     assert env["PYTHONPATH"].split(os.pathsep) == [str(ROOT), "/elsewhere"]
     assert page.address == "http://127.0.0.1:4711/?study=a+%26+b&tab=results"
+
+
+def test_columns_may_be_numbered_and_control_characters_reach_no_terminal() -> None:
+    rows = [(f"q{k}", *pair, "a", "j\x1b[31m", "a") for k in range(6) for pair in ("ab", "ba")]
+    roles = {"item": 0, "first": 1, "second": 2, "winner": 3, "judge": 4, "truth": 5}
+    found = eh.study(pd.DataFrame(rows), **roles)  # type: ignore[arg-type]
+    assert found.frame["item"].nunique() == 6
+    assert "judges: j\\x1b[31m" in repr(found) and "\x1b" not in str(eh.remedies(found))

@@ -291,3 +291,10 @@ def test_a_rubric_is_filled_in_by_keys_or_clicks_and_saved_when_complete(sit, st
     assert page.locator(".level[aria-pressed=true]").count() == 3 and save.is_enabled()
     (vote,) = [j for j in store.judgements("rubric") if j.ask.judge == "human:ann"]
     assert vote.verdict is not None and vote.verdict.scores == (2.0, 2.0, 3.0, 1.0)
+    other = page.get_by_role("button", name="Clarity: 3")
+    other.focus()
+    page.keyboard.press("Enter")  # chooses the level that has the focus, and saves nothing
+    assert other.get_attribute("aria-pressed") == "true"
+    press(page, "Enter")
+    (vote,) = [j for j in store.judgements("rubric") if j.ask.judge == "human:ann"]
+    assert vote.verdict is not None and vote.verdict.scores[1:] == (2.0, 3.0, 3.0)

@@ -101,7 +101,11 @@ def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str
         for column in COLUMN_FILTERS
     }
     models = known["contestants"]
-    chosen = [n for n in wanted.get("contestants", "").split(",") if n in models]
+    left, chosen = f",{wanted.get('contestants', '')},", []
+    for name in sorted(models, key=len, reverse=True):  # a name may contain commas and other names
+        if f",{name}," in left:
+            left = left.replace(f",{name},", ",,")
+            chosen.append(name)
     made["contestants"] = gr.Dropdown(choices=models, value=chosen)
     made["rule"] = gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"]))
     suspicious = SUSPECT_COLUMN in whole.unfiltered_frame

@@ -9,6 +9,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, machine_rows, rater_names
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from metrics.agreement.pairwise_agreement import PEOPLE
+from studies.texts.twin_families import is_twin
 
 
 def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
@@ -35,4 +36,6 @@ def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
         del values["judge"]  # people are the only judges: select all of them
     if "opponent" in values:
         values["against"] = values.pop("opponent")
+    shows_twin = any(is_twin(str(values.get(name))) for name in ("contestant", "against"))
+    values["no_twins"] = not shows_twin and len(filtered.store.frame(filtered.name, "only")) > 0
     return parse_selection({**values, "study": filtered.name})

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from components.filtering import filters
+from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, short_rater_names
+from components.results.controls.filter_bar_tab import initial_filters
+from studies.domain import Item
 from studies.spec.study import Study
 from studies.store.store import Store
 from tests.studies.small_items import ask, item, judged
@@ -106,3 +111,15 @@ def test_people_are_one_judge_only_where_no_model_judges(frame: pd.DataFrame) ->
 def test_a_menu_offers_all_and_each_value_in_order(frame: pd.DataFrame) -> None:
     assert filters.filter_choices(frame, "category") == [filters.ALL_CHOICE, "law", "maths"]
     assert filters.filter_choices(frame, "prompt") == [filters.ALL_CHOICE, "p", "r"]
+
+
+def test_models_with_a_comma_in_their_names_are_chosen_by_the_address(store: Store) -> None:
+    names = ("llama, 7b", "gpt", "llama")
+    item = Item("q", "why?", dict.fromkeys(names, "so"))
+    made = [
+        judged(replace(ask(str(k), "q", "xy"), shown=pair))
+        for k, pair in enumerate((names[:2], names[1:]))
+    ]
+    store.save_study(Study("s"), [item], (), recorded=made, only_recorded=True)
+    menus = initial_filters(FilteredStudy(store, "s"), {"contestants": "llama, 7b,gpt"})
+    assert set(menus["contestants"].value) == {"llama, 7b", "gpt"}

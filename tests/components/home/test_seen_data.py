@@ -48,7 +48,7 @@ def see(folder: Path, text: str, name: str = "table.csv"):
 @pytest.mark.parametrize(
     ("text", "kind", "fact", "opens"),
     [
-        (PAIRS, VERDICTS, "2 comparisons, both orders, 1 judge", "Show results"),
+        (PAIRS, VERDICTS, "2 comparisons, 1 in both orders, 1 judge", "Show results"),
         (ANSWER_TABLE, ANSWERS, "2 questions, 2 models", "Choose a judge"),
         (PASSES, PASS_FAIL, "3 verdicts, 1 judge, 2 labels", "Show results"),
         (RATED, SCORES, "3 scores, 1 judge, 2 labels", "Show results"),
@@ -60,6 +60,14 @@ def test_each_kind_is_recognised_with_its_size_and_its_next_step(tmp_path, text,
     html = uploads_html(seen)
     assert opens in html and html.count('aria-pressed="true"') == 1
     assert says(html, "No call") == (kind != ANSWERS)
+
+
+def test_comparisons_in_both_orders_are_counted_by_judge(tmp_path):
+    """Two judges that saw one order each have not judged both."""
+    apart = PAIRS.replace("Q1,y,x,model_a,gpt", "Q1,y,x,model_a,other")
+    assert says(see(tmp_path, apart).facts[VERDICTS], "2 comparisons", "one order", "2 judges")
+    both = see(tmp_path, PAIRS + "Q2,y,x,tie,gpt\n").facts[VERDICTS]
+    assert says(both, "2 comparisons", "both orders") and "in both" not in both
 
 
 def test_answers_name_the_number_of_calls(tmp_path):

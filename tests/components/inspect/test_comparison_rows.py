@@ -200,12 +200,22 @@ def test_an_empty_list_says_which_filter_leaves_nothing() -> None:
     assert "zebra" not in reason(counts=some, chosen={"text": "zebra"})
     assert "flipped" in reason(counts=some, chosen={"flipped": True})
     assert "flipped" not in reason(counts={**some, "flipped": 2}, chosen={"flipped": True})
-    assert "All replies" in reason(counts=some, chosen={"status": FAILURES})
+    assert "unusable." in reason(counts=some, chosen={"status": FAILURES})
+    both = {"status": FAILURES, "flipped": True}
+    full = reason(counts={**some, "flipped": 2, FAILURES: 3}, chosen=both)
+    assert "unusable" not in full and "Remove a filter" in full
+    for chosen in ({"text": "zebra"}, {"flipped": True}, {"status": FAILURES}):
+        assert "other filters" not in reason(counts=none, chosen=chosen)
+        assert "other filters" in reason(counts=none, chosen={**chosen, "item": "q"})
     assert "Vote tab" in reason(counts=some, chosen={"verified": "harmful"})
     known = {list_html.ANY_CHECK: 1}
     assert "Vote" not in reason(counts=some, chosen={"verified": "harmful"}, verified=known)
     assert "Clear the filters" in reason(counts=some, chosen={"judge": "a"})
 
 
-def test_an_empty_list_has_no_html() -> None:
-    assert list_html.list_html(inspected(0)) == ""
+def test_an_empty_list_only_tells_its_filters_to_the_address() -> None:
+    assert list_html.list_html(inspected(0, choices=None)) == ""
+    empty = inspected(0, choices={}, selection=Selection(study="s", judge="a"))
+    told = list_html.list_html(empty)
+    assert text_of(told) == "" and "hidden" in told and "eh-list" not in told
+    assert "{&quot;judge&quot;: &quot;a&quot;}" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -92,7 +93,8 @@ def test_home_is_shown_before_its_controls_are_ready(store: Store) -> None:
 
 
 def test_comparisons_are_listed_when_inspect_is_opened(handlers: dict[str, Any]) -> None:
-    """Or at once, if the address names the tab; a comparison already chosen stays."""
+    """Or at once, if the address names the tab. A comparison already chosen stays, and is listed
+    again with the replies that arrived since."""
     inspect = handlers["show_inspect"].outputs
 
     def shown(requested: dict[str, str], selection: Selection) -> list[Any]:
@@ -107,6 +109,19 @@ def test_comparisons_are_listed_when_inspect_is_opened(handlers: dict[str, Any])
     listing = handlers["show_inspect"].fn
     selection, _, listed, _ = listing("opened", {}, Selection())
     assert selection.study == "opened" and "precise" in listed
-    assert list(listing("opened", {}, selection)) == [gr.skip()] * len(inspect)
+    chosen = replace(selection, category="none such")
+    again, _, listed, empty = listing("opened", {}, chosen)
+    assert again == chosen and "precise" not in listed and "No comparison matches" in empty
+    assert listing("opened", {}, replace(chosen, study="another"))[0] == selection
     awaited = {**ADDRESS, "tab": "inspect", "item": "x"}  # listed with the study, not twice
     assert list(listing("opened", awaited, Selection())) == [gr.skip()] * len(inspect)
+
+
+@pytest.mark.parametrize("study", ["renamed", ""])
+def test_a_voters_page_never_shows_another_study(handlers: dict[str, Any], study: str) -> None:
+    request: Any = SimpleNamespace(query_params={"blind": "1", "tab": "vote", "study": study})
+    _, menu, tabs, *others = handlers["open_page"].fn(request)
+    assert (menu.choices, menu.value, tabs.selected) == ([], None, "vote")
+    assert others == [gr.skip()] * len(others)
+    request.query_params["study"] = "opened"
+    assert handlers["open_page"].fn(request)[1].value == "opened"

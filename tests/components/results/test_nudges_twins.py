@@ -13,7 +13,12 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.inspect.filter_bar import filter_bar
+from components.inspect.load_comparison import load_inspect_page
+from components.results.bias.computed import bias_from_frame
+from components.results.bias.flip_leans import flip_leans
 from components.results.contrasts import comparison
+from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.nudges import tab, twin_panels
 from components.results.nudges.twin_pairs import load_twin_examples
 from components.results.overview import tab as summary_tab
@@ -25,7 +30,7 @@ from studies.exchange.recorded_studies import save_recorded_once
 from studies.sources.load import load_items
 from studies.spec.study import load_study
 from studies.store.store import Store
-from studies.texts.twin_families import CONTROLS, FAMILIES
+from studies.texts.twin_families import CONTROLS, FAMILIES, is_twin
 from tests.judges.small_studies import run_text
 from tests.page_words import says
 
@@ -155,3 +160,15 @@ def test_a_control_that_loses_has_an_interval_without_0(study):
             assert not re.search(
                 r"[\[ ]0[\],]", twin_panels._format_effect_interval(one.adjusted)
             ), one.family
+
+
+def test_a_number_of_results_opens_no_twins_and_that_of_a_twin_does(study: FilteredStudy) -> None:
+    rows = flip_leans(bias_from_frame(study.measured_judge_rows))
+    flips = inspect_filters_for_mark(study, {"flipped": True})
+    assert load_inspect_page(study.store, flips).total == sum(row.flips for row in rows) == 85
+    opened = load_inspect_page(study.store, flips)
+    assert "Without twins" in filter_bar(opened)
+    twin = next(name for name in (opened.choices or {})["contestant"] if is_twin(name))
+    for mark in ({"contestant": twin}, {"contestant": "precise", "opponent": twin}):
+        assert not inspect_filters_for_mark(study, mark).no_twins
+        assert load_inspect_page(study.store, inspect_filters_for_mark(study, mark)).total

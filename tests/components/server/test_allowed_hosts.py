@@ -270,6 +270,15 @@ def test_an_entry_that_is_no_host_stops_the_start_with_a_reason(
     assert "error: EVENHAND_HOSTS" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["70000", "-1", "high"])
+def test_a_port_that_does_not_exist_is_refused_in_one_line(
+    port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([f"--port={port}"])
+    assert ended.value.code == 2 and "--port" in capsys.readouterr().err
+
+
 def test_a_refusal_says_what_to_do_in_at_most_25_words() -> None:
     served = Served(hosts_of())
     _, unknown = served.ask(("Host", "mybox:7860"))

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from components.layout.header import study_size_html
 from components.vote import organiser
 from components.vote.ballot_actions import find_voter, handle_action, show_start
 from components.vote.ballot_form import load_ballot_form
-from components.vote.ballot_html import answer_html, ballots_text
+from components.vote.ballot_html import answer_html, ballots_text, finished_html
 from components.vote.organiser import (
     SAMPLING_CHOICES,
     VotingControls,
@@ -150,6 +151,44 @@ def test_a_second_window_is_told_and_goes_on(store: Store) -> None:
     assert len(store.frame("s").query("judge == 'human:ann'")) == 1
 
 
+def test_a_vote_never_goes_to_another_ballot_than_the_one_shown(store: Store) -> None:
+    """A study chosen in the header while the ballot of the one before is still on the page; and a
+    ballot that was replaced by another at its number, because the voting rules changed."""
+    study_of(store)
+    store.save_study(Study("other"), [Item("z", "why?", dict.fromkeys(NAMES, "text"))], ())
+    shown = begin(store)
+    handle_action(store, "other", {"act": "show", "voter": "ann"})
+    for act in ("vote", "next"):
+        asked = {"voter": "ann", "ballot": state_of(shown), "act": act, "pick": 0, "margin": 1}
+        told = handle_action(store, "other", asked)
+        assert says(told, "another ballot", "Nothing was saved") and "why?" in told
+    (ballot,) = read_ballots(store.read_connection, "other")
+    assert ballot.state == "open" and not len(store.frame("other"))
+    store.set_voting_rules("s", VotingRules("levels"))
+    assert state_of(begin(store))["position"] == state_of(shown)["position"]
+    assert "Nothing was saved" in press(store, shown, act="vote", pick=0, margin=1)
+    assert not len(store.frame("s").query("judge == 'human:ann'"))
+
+
+def test_the_same_notice_twice_unlocks_the_buttons_twice(store: Store) -> None:
+    """The browser unlocks them only if the HTML has changed."""
+    study_of(store)
+    once = press(store, begin(store), act="back")
+    assert "first ballot" in once and press(store, once, act="back") != once
+    bad = [handle_action(store, "s", {"act": "show", "voter": "hf:ann"}) for _ in range(2)]
+    assert bad[0] != bad[1] and all('class="said"' in html for html in bad)
+
+
+def test_a_study_renamed_or_deleted_meanwhile_is_said_to_the_voter(store: Store) -> None:
+    study_of(store)
+    html = begin(store)
+    store.rename_study("s", "renamed")
+    for act in ("show", "vote", "leave"):
+        told = press(store, html, act=act, pick=0, margin=1)
+        assert says(told, "no longer here") and "renamed" in told
+    assert study_size_html(store, "s") == ""
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -234,6 +273,12 @@ def test_a_study_of_one_contestant_offers_verification(store: Store) -> None:
     assert "nothing to compare" in begin(store) and "Verification" in begin(store)
     store.set_voting_rules("s", VotingRules("verify"))
     assert "because" in begin(store)
+
+
+def test_only_rules_that_look_for_flips_are_said_to_find_none(store: Store) -> None:
+    store.save_study(Study("s"), [Item("q", "why?", {}, reference="because")], ())
+    store.set_voting_rules("s", VotingRules("pass"))
+    assert "another form" in begin(store) and "flip" not in begin(store)
 
 
 def test_no_judge_disagrees(store: Store) -> None:
@@ -356,6 +401,15 @@ def test_ballots_that_come_twice_are_counted_apart_from_pairs() -> None:
         "880 ballots: 800 pairs, 80 of them twice"
     )
     assert ballots_text(VoterProgress(0, 0, 3), "pair") == "3 pairs"
+    assert "all 880 ballots" in finished_html("ann", VoterProgress(880, 0, 880, 80), "pair")
+    assert "all 3 pairs" in finished_html("ann", VoterProgress(3, 0, 3), "pair")
+
+
+def test_the_start_names_no_more_pairs_than_there_are(store: Store) -> None:
+    study_of(store, 4)
+    for each, pairs in ((0, 4), (3, 3), (100, 4)):
+        store.set_voting_rules("s", VotingRules(each=each, repeats=0.0))
+        assert f"Vote blind: {pairs} pairs" in show_start(store, "s")
 
 
 def test_markdown_of_an_answer_is_shown_as_meant_and_stays_harmless() -> None:
