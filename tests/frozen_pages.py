@@ -33,6 +33,7 @@ from components.filtering.filters import Filter
 from components.home import demo_panel, paper_claims, study_list
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import Selection
+from components.page.page_tab import create_page
 from components.results.contrasts import comparison
 from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.run import actions_tab as run_actions
@@ -219,12 +220,35 @@ def draw_other_tabs(store: Store) -> Iterator[Drawing]:
         if not example.needs_records and not example.uses_embedded_judge:
             yield from draw_form(store, example.path)
     engine = Engine()
+    yield "layout", lambda: draw_layout(store, engine)
     live = LiveStudies(store)
     for name in FROZEN:
         filtered = FilteredStudy(store, name)
         if name not in SMALL:  # charts of a run just made follow the order of its replies
             yield f"Run/{name}", lambda n=name: run_actions.render(store, engine, live, n)[2:]
         yield f"Share/{name}", lambda f=filtered: [show_exports(f), show_methods(f)]
+
+
+def draw_layout(store: Store, engine: Engine) -> dict[str, Any]:
+    """The components of the page with their settings, and its events, as Gradio sends them to the
+    browser; by elem_id or label, because ids follow the order of building."""
+    config = create_page(store, engine).get_config_file()
+    names = {}
+    found: dict[str, Any] = {}
+    for one in config["components"]:
+        props = one["props"]
+        text = props.get("elem_id") or props.get("label") or str(props.get("value", ""))[:40]
+        names[one["id"]] = f"{one['type']} {text}"
+        if one["type"] != "state":  # its settings name objects by their address in memory
+            found.setdefault(names[one["id"]], []).append(props)
+    for event in config["dependencies"]:
+        for part in ("id", "api_name", "trigger_after", "cancels"):
+            event.pop(part)
+        for part in ("inputs", "outputs"):
+            event[part] = [names.get(one) for one in event[part]]
+        event["targets"] = [(names.get(one), kind) for one, kind in event["targets"]]
+        found.setdefault(f"events of {event['targets'][:1]}", []).append(event)
+    return found
 
 
 def draw_form(store: Store, path: Path) -> Iterator[Drawing]:
