@@ -346,8 +346,10 @@ def fingerprints(store: Store, name: str) -> Iterator[tuple[str, str]]:
 
 
 def fingerprint(content: Any) -> str:
-    """Hash of content that does not depend on times, nor on digits behind the sixth."""
+    """Hash of content that does not depend on times, digits behind the sixth, nor the place of the
+    installed packages."""
     text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
+    text = re.sub(r"/[^' ]*/site-packages", "", text)
     text = re.sub(r"20\d\d-\d\d-\d\d( \d\d:\d\d UTC)?|\d+\.\d\s(?=m?s\b)", "", text)
     text = re.sub(r"\d+\.\d{5,}(e-\d+)?", lambda found: f"{float(found[0]):.5g}", text)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
