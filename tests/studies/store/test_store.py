@@ -141,6 +141,18 @@ def test_deleting_takes_what_no_other_study_asks_for(store: Store) -> None:
     assert left == {"items": 1, "plan": 1, "requests": 1, "replies": 1}
 
 
+def test_a_new_study_of_a_deleted_name_has_no_past_runs(store: Store) -> None:
+    """They carry what was spent, which would count against the budget of the new study."""
+    for name in ("one", "two"):
+        save(store, name, "k")
+    runs = [(f"id {name}", name, "1-dead", "done", "", 1.0, 2.0) for name in ("one", "two")]
+    store.writer.run(lambda c: c.executemany("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", runs))
+    store.delete_study("one")
+    save(store, "one", "k")
+    assert [run.study for run in store.runs()] == ["two"]
+    assert store.runs("one") == []
+
+
 def test_a_deleted_judgement_s_number_is_never_used_again(store: Store) -> None:
     """Live views follow the numbers: one that came back would be skipped."""
     save(store, "one", "k1")

@@ -12,6 +12,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.inspect.load_comparison import load_inspect_page
+from components.inspect.url_selection import Selection
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
 from components.results.pass_fail import pass_fail_panels as pass_fail_tab
@@ -90,6 +91,12 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
         assert load_inspect_page(store, selection).total == CELLS[mark["checked"]]
     wrong = re.findall(r'class="b16"[^>]*data-select="([^"]+)"', areas)
     assert len(wrong) == 2 and all("pass_bad" in one or "fail_good" in one for one in wrong)
+
+
+@pytest.mark.parametrize("cell", ["pass_odd", "odd_good", "pass", "good_pass_"])
+def test_an_address_with_an_unknown_area_opens_no_replies(store: Store, cell: str) -> None:
+    """Neither a half that is known, nor both, may open the replies of another area."""
+    assert load_inspect_page(store, Selection(study="checks", checked=cell)).total == 0
 
 
 def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
