@@ -50,7 +50,7 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
-    parts.append(wrap(fill('<div class="eh-kinds">{}</div>', join(rows))) if rows else EMPTY)
+    parts.append(wrap(fill('<div class="eh-failed">{}</div>', join(rows))) if rows else EMPTY)
     parts.append(_failed_attempts_html(retried))
     return wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
 
@@ -106,9 +106,9 @@ def _failed_attempts_html(failures: tuple[FailureSummary, ...]) -> Markup:
         )
         for f in failures
     )
-    head = Markup('<h3 class="eh-kinds-head">Failed attempts in this run</h3>')
+    head = Markup('<h3 class="eh-failed-head">Failed attempts in this run</h3>')
     told = Markup('<p class="eh-small eh-mute">Most succeed when retried.</p>')
-    return wrap(fill('{}{}<div class="eh-kinds">{}</div>', head, told, rows))
+    return wrap(fill('{}{}<div class="eh-failed">{}</div>', head, told, rows))
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:

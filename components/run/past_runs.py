@@ -219,5 +219,5 @@ def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
         )
         for kind in failed
     )
-    head = Markup('<h3 class="eh-kinds-head">Failures of this run that no later call replaced</h3>')
-    return wrap(fill('{}<div class="eh-kinds">{}</div>', head, rows))
+    head = Markup('<h3 class="eh-failed-head">Failures of this run that no later call replaced</h3>')
+    return wrap(fill('{}<div class="eh-failed">{}</div>', head, rows))

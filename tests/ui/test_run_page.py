@@ -88,6 +88,8 @@ def test_failures_by_kind_open_inspect(visit, study):
     panel = page.locator("#eh-run-failures")
     panel.get_by_role("button", name="Open 5").wait_for()
     assert "empty 5" in text(page, "#eh-run-failures")
+    row, whole = (page.locator(one).bounding_box() for one in (".eh-failed .k", ".eh-failed"))
+    assert row["width"] == whole["width"], "a kind of failure fills its line"
     panel.get_by_role("button", name="Example").click()
     page.wait_for_selector(".eh-inspect-open .eh")
     until(lambda: "tab=inspect" in address(page))
@@ -158,7 +160,7 @@ NOTES = """
 @pytest.mark.parametrize("wanted", [False, True])
 def test_a_hidden_page_notifies_at_the_end_only_if_the_reader_asked(visit, app, tmp_path, wanted):
     name = f"notified {wanted}"
-    with JudgeServer(latency=(0.4, 0.5)) as server:
+    with JudgeServer(latency=(2.0, 2.5)) as server:  # the run ends after the page is hidden
         store = Store(app.store)
         judges = [endpoint(server.base_url, name)]
         save_plan(study_plan(tmp_path, judges, 24, name=name, concurrency=2), store)

@@ -230,8 +230,9 @@ def test_who_wants_no_motion_gets_steps(browser, app):
 
 @pytest.fixture(scope="module")
 def slow(app, tmp_path_factory):
-    """Forty asks to a judge that takes a third of a second for each, one after the other."""
-    with JudgeServer(latency=(0.3, 0.4)) as server:
+    """Forty asks to a judge that takes two seconds for each, one after the other: the run does not
+    end before it is paused, however slow the page."""
+    with JudgeServer(latency=(2.0, 2.2)) as server:
         plan = study_plan(
             tmp_path_factory.mktemp("walk"), [endpoint(server.base_url, "slow")], 40, name=SLOW,
             concurrency=1,
