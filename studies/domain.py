@@ -163,8 +163,8 @@ class Price:
 
     input: Annotated[float, Key("in", high=1e6)]
     output: Annotated[float, Key("out", high=1e6)]
-    cache_read: Annotated[float | None, Key(high=1e6)] = None
-    cache_write: Annotated[float | None, Key(high=1e6)] = None
+    cache_read: Annotated[float | None, Key("", "in, read from a cache", high=1e6)] = None
+    cache_write: Annotated[float | None, Key("", "in, written to a cache", high=1e6)] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ import evenhand.nightly.gate_command as gate_command
 import judges.__main__ as judges_command
 import metrics.__main__ as metrics_command
 import studies.__main__ as studies_command
+from components.study.file.judge_entries import simulation_default
+from judges.models.simulation import simulated_scores
+from studies.spec.keys import SIMULATION
 from studies.spec.schema import study_schema
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
@@ -27,9 +30,36 @@ BLOCKS: Final = {
     "a study file": "",
     "`data`": "Data",
     "a judge": "Judge",
-    "`price` of a judge": "Price",
+    "`price` of a judge, in dollars per million tokens": "Price",
     "a simulated judge, beside those of a judge": "SimulatedJudge",
+    "`extraction`": "Extraction",
+    "`twins`": "Twins",
 }
+UNSET: Final[Mapping[tuple[str, str], str]] = {
+    ("", "data"): "the probe set",
+    ("", "contestants"): "all of the data",
+    ("", "judges"): "required",
+    ("", "prompts"): "required, or the preset's",
+    ("", "orders"): "`both` for pairs, `rotations` for N options",
+    ("Judge", "name"): "the model",
+    ("Judge", "read"): "`text`; embedded judge: `probabilities`",
+    ("Judge", "timeout_s"): "`180.0`; 600 for models known to reason",
+    ("Price", "cache_read"): "`input`",
+    ("Price", "cache_write"): "`input`",
+    ("SimulatedJudge", "much_rate"): "by the known answers",
+    ("SimulatedJudge", "score_mean"): f"`{simulated_scores.DEFAULT_MEAN}`",
+    ("SimulatedJudge", "score_spread"): f"`{simulated_scores.DEFAULT_SPREAD}`",
+    ("SimulatedJudge", "score_noise"): f"`{simulated_scores.DEFAULT_NOISE}` points, "
+    f"`{simulated_scores.DEFAULT_STEP_NOISE}` steps of a scale",
+    ("SimulatedJudge", "graded_signal"): "none: no graded replies",
+    ("SimulatedJudge", "graded_noise"): "`1.0`",
+    ("SimulatedJudge", "graded_much"): f"`{simulated_scores.DEFAULT_MUCH}`",
+    ("SimulatedJudge", "slot_weights"): "only the first",
+    ("Extraction", "judge"): "required",
+    ("Twins", "families"): "`quick`",
+    ("Twins", "answers"): "`all`",
+}
+"""Block and key -> its default in words, where the schema does not tell it."""
 
 
 def tables() -> str:
@@ -46,7 +76,10 @@ def _key_tables() -> Iterator[str]:
         for key, rule in block["properties"].items():
             if name != "SimulatedJudge" or key not in judge:
                 needed = key in block.get("required", ())
-                yield f"| `{key}` | {_meaning(rule)} | {_values(rule)} | {_default(rule, needed)} |"
+                default = UNSET.get((name, key)) or _default(rule, needed)
+                if name == "SimulatedJudge" and default == "none":
+                    default = f"`{simulation_default(SIMULATION[key])}`"
+                yield f"| `{key}` | {_meaning(rule)} | {_values(rule)} | {default} |"
 
 
 def _meaning(rule: Mapping[str, Any]) -> str:
@@ -66,7 +99,7 @@ def _values(rule: Mapping[str, Any]) -> str:
     kinds = [str(part.get("type")) for part in parts]
     named = {"boolean": "`true`, `false`", "array": "list", "object": "mapping"}
     if any("$ref" in part for part in parts):
-        return "mapping"
+        return "text or mapping" if "string" in kinds else "mapping"
     return next((named[kind] for kind in kinds if kind in named), "text")
 
 
@@ -101,12 +134,12 @@ def _option_tables() -> Iterator[str]:
 def _commands(
     name: str, parser: argparse.ArgumentParser
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """A command and its sub-commands."""
+    """A command and its sub-commands, at any depth."""
     yield name, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for word, inner in action.choices.items():
-                yield f"{name} {word}", inner
+                yield from _commands(f"{name} {word}", inner)
 
 
 def _option(action: argparse.Action) -> str:

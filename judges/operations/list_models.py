@@ -163,10 +163,10 @@ def describe_differences(preset: ProviderPreset) -> str:
     if preset.prompt_cache:
         facts.append(f"repeated starts of prompts cost less from {preset.prompt_cache:,} tokens on")
     if preset.local:
-        facts.append("no listed price")
+        facts.append("a call costs no dollars")
     for rule in preset.models:
-        if rule.without:
-            facts.append(f"{', '.join(rule.match)} without {', '.join(rule.without)}")
+        without = [*rule.without, *["log-probabilities"] * (not rule.logprobs)]
+        facts.append(f"{', '.join(rule.match)} without {', '.join(without)}")
     return "; ".join(facts)
 
 

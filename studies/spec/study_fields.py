@@ -41,7 +41,7 @@ class Simulation:
         float | None, Key("Accuracy", "otherwise, probability of picking the better answer", high=1)
     ] = None
     tie_rate: Annotated[
-        float | None, Key("Tie rate", "probability of a tie, if the prompt offers one", high=1)
+        float | None, Key("Tie rate", "probability of a tie; the prompts must offer it", high=1)
     ] = None
     length_preference: Annotated[
         float | None,
@@ -53,23 +53,23 @@ class Simulation:
     unreadable_rate: Annotated[
         float | None, Key("Unreadable rate", "probability of a reply without a verdict", high=1)
     ] = None
-    much_rate: Annotated[float | None, Key(high=1)] = None
-    contradiction_rate: Annotated[float | None, Key(high=1)] = None
-    score_mean: Annotated[float | None, Key(high=10)] = None
-    score_spread: Annotated[float | None, Key(high=10)] = None
-    score_noise: Annotated[float | None, Key(high=10)] = None
-    first_points: Annotated[float | None, Key(low=-10, high=10)] = None
+    much_rate: Annotated[float | None, Key("", "share of wins that are much better", high=1)] = None
+    contradiction_rate: Annotated[float | None, Key("", "share against its grades", high=1)] = None
+    score_mean: Annotated[float | None, Key("", "points of a middling answer", high=10)] = None
+    score_spread: Annotated[float | None, Key("", "further points of the best", high=10)] = None
+    score_noise: Annotated[float | None, Key("", "deviation of points or steps", high=10)] = None
+    first_points: Annotated[float | None, Key("", "points for the first", low=-10, high=10)] = None
     sensitivity: Annotated[
         float | None, Key("Sensitivity", "probability of passing a good answer", high=1)
     ] = None
     specificity: Annotated[
         float | None, Key("Specificity", "probability of failing a bad answer", high=1)
     ] = None
-    severity: Annotated[float | None, Key(low=-10, high=10)] = None
-    graded_signal: Annotated[float | None, Key(low=-10, high=10)] = None
-    graded_first: Annotated[float | None, Key(low=-10, high=10)] = None
-    graded_noise: Annotated[float | None, Key(high=10)] = None
-    graded_much: Annotated[float | None, Key(high=10)] = None
+    severity: Annotated[float | None, Key("", "steps below the label", low=-10, high=10)] = None
+    graded_signal: Annotated[float | None, Key("", "log-odds if better", low=-10, high=10)] = None
+    graded_first: Annotated[float | None, Key("", "log-odds if first", low=-10, high=10)] = None
+    graded_noise: Annotated[float | None, Key("", "deviation of the log-odds", high=10)] = None
+    graded_much: Annotated[float | None, Key("", "log-odds for much better", high=10)] = None
     slot_weights: Annotated[
         tuple[float, ...] | None,
         Key(

@@ -77,8 +77,9 @@ def judge_variable(judge: Mapping[str, Any]) -> str:
 
 
 def simulation_default(key: StudyKey) -> float:
-    """Value of a simulation setting that the study file lacks: accuracy 1, every bias 0."""
-    return 1.0 if key == SIMULATION.accuracy else 0.0
+    """Value of a simulation setting that the study file lacks: 1 for the probabilities of a right
+    verdict, 0 for every bias."""
+    return float(key in (SIMULATION.accuracy, SIMULATION.sensitivity, SIMULATION.specificity))
 
 
 def needs_typed_key(judge: Mapping[str, Any]) -> bool:

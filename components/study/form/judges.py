@@ -90,7 +90,7 @@ def _judge_text(judge: Mapping[str, Any]) -> str:
             for key in SIMULATION
             if key != SIMULATION.slot_weights
             and judge.get(key.name) is not None
-            and (judge[key.name] != 0 or key == SIMULATION.accuracy)
+            and (judge[key.name] != 0 or entries.simulation_default(key))
         ]
         return f"simulated · {', '.join(settings) or 'no bias, always correct'}"
     host = urlsplit(judge_address(judge)).netloc or "no address"

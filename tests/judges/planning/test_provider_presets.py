@@ -143,6 +143,8 @@ def test_the_command_lists_every_provider_with_its_differences(capsys):
     told = capsys.readouterr().out
     assert all(f"{name} " in told for name in WANTED)
     assert says(told, "ANTHROPIC_API_KEY; max_tokens limits", "no log-probabilities")
+    assert says(told, "deepseek-reasoner without log-probabilities")
+    assert says(told, "no dollars")
 
 
 def test_the_file_of_presets_has_no_unknown_entry():

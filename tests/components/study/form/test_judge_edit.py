@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from components.study.file.judge_entries import edit_judge
 from components.study.form.form_rows import judge_form
 
@@ -19,16 +21,22 @@ def slider_value(judge: dict[str, object], key: str) -> float:
     return float(found.group(1))
 
 
-def test_an_accuracy_of_zero_stays_in_the_file_and_on_the_slider() -> None:
-    made = edit_judge(JUDGE, "accuracy", "0")
-    assert made["accuracy"] == 0.0
-    assert slider_value(made, "accuracy") == 0.0
+RIGHT = pytest.mark.parametrize("key", ["accuracy", "sensitivity", "specificity"])
+"""Probabilities of a right verdict, which are 1 if the file has none."""
 
 
-def test_without_an_entry_accuracy_is_one() -> None:
-    made = edit_judge(JUDGE, "accuracy", "1")
-    assert "accuracy" not in made
-    assert slider_value(made, "accuracy") == 1.0
+@RIGHT
+def test_a_probability_of_zero_stays_in_the_file_and_on_the_slider(key: str) -> None:
+    made = edit_judge(JUDGE, key, "0")
+    assert made[key] == 0.0
+    assert slider_value(made, key) == 0.0
+
+
+@RIGHT
+def test_without_an_entry_a_right_verdict_is_certain(key: str) -> None:
+    made = edit_judge(JUDGE, key, "1")
+    assert key not in made
+    assert slider_value(made, key) == 1.0
 
 
 def test_other_simulation_settings_leave_the_file_at_zero() -> None:
