@@ -25,10 +25,15 @@ from judges.engine.outcome import read_outcome
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import BadReply, classify_error
-from judges.models.interface import JudgeCall, drop_parameter, known_refused_parameters
+from judges.models.interface import (
+    JudgeCall,
+    drop_parameter,
+    known_refused_parameters,
+    missing_parameters,
+)
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
-from studies.domain import Ask, Item, Judgement, Usage
+from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
 from studies.errors import SourceError
 from studies.files.partial_files import replace_when_written
 from studies.store.queries.judgement_queries import is_answered
@@ -82,6 +87,7 @@ def export_batch(
     written: list[BatchFile] = []
     names: set[str] = set()
     for judge in judges:
+        _require_accepted_parameters(judge)
         asks = _iterate_pending_asks(store, plan, judge.name)
         lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
@@ -116,6 +122,17 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
             "export-batch wrote"
         ) from None
     return found
+
+
+def _require_accepted_parameters(judge: JudgeSpec) -> None:
+    """Raise PlanError if a judge sets a parameter that its model is known to refuse: a run drops
+    it, but a batch would fail in every line."""
+    refused = missing_parameters(known_refused_parameters(judge))
+    if named := [name for name in refused if getattr(judge, name) is not None]:
+        raise PlanError(
+            f"judge {judge.name!r}: {judge.model} refuses {' and '.join(named)}, so that every "
+            f"line would fail; set {named[0]}: null for this judge"
+        )
 
 
 def batch_line(call: JudgeCall) -> bytes:
@@ -188,7 +205,7 @@ def import_batch(
             if len(reader.buffer) >= _PAGE_SIZE:
                 reader.flush()
     reader.flush()
-    if reader.totals.stored:
+    if reader.totals.stored or reader.totals.already_answered:
         # The run of all batch results of the study, whose budget counts the cost of its runs.
         owner, study = batch_run_id(plan), plan.study.name
         row = PastRun(owner, study, "done", "by batch files", reader.began, time.time(), owner)
@@ -237,7 +254,7 @@ class _BatchImporter:
     def import_line(self, where: str, text: bytes) -> None:
         try:
             entry = json.loads(text)
-            key = entry["custom_id"]
+            key = str(entry["custom_id"])
             response, error = entry.get("response"), entry.get("error")
         except (ValueError, KeyError, TypeError, AttributeError):
             self.totals.unreadable_lines.append(where)
@@ -299,9 +316,9 @@ class _BatchImporter:
         self, connection: sqlite3.Connection, judgement: Judgement, usage: Usage, cost: float | None
     ) -> bool:
         """Insert a judgement with its attempt; return False if the call has a stored judgement
-        other than an error."""
+        other than an error. A reply to a call that a run has answered meanwhile is billed too."""
+        put_settled_attempt(connection, judgement, self.owner, usage, cost)
         if is_answered(connection, judgement.ask.key):
             return False
         put_judgement(connection, judgement)
-        put_settled_attempt(connection, judgement, self.owner, usage, cost)
         return True
