@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from studies.domain import JudgeSpec, Price
 from studies.errors import StudyError
@@ -77,10 +77,10 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     url, variable = judge.endpoint, judge.api_key_env
     if not judge.model:
         return JUDGE.model, JUDGE.model.rule.missing
-    if url and not url.startswith(("http://", "https://")):
+    if url and (parts := _split_address(url)) is None:
         return JUDGE.base_url, f"expected http://… or https://…, found {url!r}"
-    if urlsplit(url).password or urlsplit(url).query:  # the address is stored with every request
-        return (
+    if url and parts and ("@" in parts.netloc or parts.query or parts.fragment):
+        return (  # the address is stored with every request
             JUDGE.base_url,
             f"contains a password or a query; name a variable with the key in {JUDGE.api_key_env}",
         )
@@ -99,6 +99,16 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     if judge.kind == "endpoint" and not url:
         return JUDGE.base_url, f"model {judge.model!r} needs the base_url of its endpoint"
     return None
+
+
+def _split_address(url: str) -> SplitResult | None:
+    """Return the parts of an http or https address; None if it is none, or its port is invalid."""
+    try:
+        parts = urlsplit(url)
+        valid = url.startswith(("http://", "https://")) and parts.hostname and parts.port != 0
+    except ValueError:
+        return None
+    return parts if valid and not re.search(r"\s", url) else None
 
 
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
