@@ -25,15 +25,10 @@ from judges.engine.outcome import read_outcome
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import BadReply, classify_error
-from judges.models.interface import (
-    JudgeCall,
-    drop_parameter,
-    known_refused_parameters,
-    missing_parameters,
-)
+from judges.models.interface import JudgeCall, drop_parameter, known_refused_parameters
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
-from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
+from studies.domain import Ask, Item, Judgement, Usage
 from studies.errors import SourceError
 from studies.files.partial_files import replace_when_written
 from studies.store.queries.judgement_queries import is_answered
@@ -87,7 +82,11 @@ def export_batch(
     written: list[BatchFile] = []
     names: set[str] = set()
     for judge in judges:
-        _require_accepted_parameters(judge)
+        refused = known_refused_parameters(judge) - {"max_tokens"}
+        if named := [name for name in sorted(refused) if getattr(judge, name) is not None]:
+            raise PlanError(  # a run leaves it out; here every line would fail
+                f"judge {judge.name!r}: {judge.model} refuses {named[0]}; set {named[0]}: null"
+            )
         asks = _iterate_pending_asks(store, plan, judge.name)
         lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
@@ -122,17 +121,6 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
             "export-batch wrote"
         ) from None
     return found
-
-
-def _require_accepted_parameters(judge: JudgeSpec) -> None:
-    """Raise PlanError if a judge sets a parameter that its model is known to refuse: a run drops
-    it, but a batch would fail in every line."""
-    refused = missing_parameters(known_refused_parameters(judge))
-    if named := [name for name in refused if getattr(judge, name) is not None]:
-        raise PlanError(
-            f"judge {judge.name!r}: {judge.model} refuses {' and '.join(named)}, so that every "
-            f"line would fail; set {named[0]}: null for this judge"
-        )
 
 
 def batch_line(call: JudgeCall) -> bytes:

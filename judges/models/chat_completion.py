@@ -169,7 +169,6 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
     _raise_if_error(values, echo)
     choice = values["choices"][0]
     message = choice["message"]
-    refusal = message.get("refusal")
     text = _join_text(message.get("content"))
     if not text:
         _raise_if_error(choice, echo)
@@ -180,7 +179,7 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
     return JudgeReply(
         text=text,
         reasoning="\n\n".join(part for part in parts if part),
-        refusal=_join_text(refusal) if isinstance(refusal, str) else "",
+        refusal=_join_text([message.get("refusal")]),
         finish=finish,
         usage=parse_usage(values.get("usage")),
         model=replace_surrogates(str(values.get("model") or "")),
@@ -203,11 +202,9 @@ def _find_reasoning(message: Mapping[str, Any]) -> str:
     if isinstance(field, str | list):
         return _join_text(field)
     content = message.get("content")
-    listed = content if isinstance(content, list) else []
-    parts = [part for part in listed if isinstance(part, Mapping)]
-    thoughts = [part.get("thinking") for part in parts if part.get("type") == "thinking"]
-    thoughts += [part.get("text") for part in parts if part.get("type") == "reasoning"]
-    return "".join(_join_text(thought) for thought in thoughts)
+    parts = map(_mapping_or_empty, content if isinstance(content, list) else ())
+    thoughts = (part for part in parts if part.get("type") in ("thinking", "reasoning"))
+    return "".join(_join_text(one.get("thinking") or one.get("text")) for one in thoughts)
 
 
 def _raise_if_error(values: Any, echo: bool) -> None:
@@ -245,7 +242,7 @@ def _http_status_of(error: Mapping[str, Any]) -> int:
 def _join_text(value: Any) -> str:
     """Return the content of a message as one text; the content may be a list of parts."""
     if isinstance(value, list):
-        parts = (part if isinstance(part, Mapping) else {"text": part} for part in value)
+        parts = (_mapping_or_empty(part) or {"text": part} for part in value)
         texts = (part.get("text") for part in parts if part.get("type") != "reasoning")
         value = "".join(text for text in texts if isinstance(text, str))
     if value is not None and not isinstance(value, str):

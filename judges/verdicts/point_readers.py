@@ -20,9 +20,7 @@ _SELECTION: Final = re.compile(r"(?<!\w)selection ?:")
 _OPTION: Final = re.compile(
     rf"(?:(?<!\w)options?[ -]?#?|#|(?<![\w.,#-]))([0-9]{{1,9}})(?!\.?[0-9]){markers.LABEL_END}"
 )
-_NAMED_OPTION: Final = re.compile(
-    rf"(?<!\w)option[ -]?#?([0-9]{{1,9}})(?!\.?[0-9]){markers.LABEL_END}"
-)
+_NAMED_OPTION: Final = re.compile(_OPTION.pattern.replace("|#|(?<![\\w.,#-])", ""))
 _ALTERNATIVE_OPTION: Final = re.compile(
     r"(?: ?(?:,|/|&|\+|=|or |and |to ){1,3}|[-\u2010-\u2015]) ?"
     r"(?:and |or )?(?:option )?#?([0-9]{1,9})"
@@ -44,11 +42,9 @@ def _read_selection(
     """Read the option after the last `Selection:`, on the same line or, if that is empty, the
     next."""
     end = _end_of_value_line(text.lower, marker.end())
-    first = _OPENING_MARKS.match(text.lower, marker.end(), end)
-    # A number inside the line may be another count: "of the 3 options, Option 2".
-    option = _OPTION.match(text.lower, first.end() if first else marker.end(), end)
-    option = option or _NAMED_OPTION.search(text.lower, marker.end(), end)
-    option = option or _OPTION.search(text.lower, marker.end(), end)
+    option = _OPTION.search(text.lower, marker.end(), end)
+    if option and option.start() > marker.end() + 3:  # a count: "of the 3 options, Option 2"
+        option = _NAMED_OPTION.search(text.lower, marker.end(), end) or option
     if option is None:
         return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
     before = text.lower[max(marker.end(), option.start() - _REJECTED_LENGTH) : option.start()]

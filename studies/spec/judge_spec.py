@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from studies.domain import JudgeSpec, Price
 from studies.errors import StudyError
@@ -77,13 +77,13 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     url, variable = judge.endpoint, judge.api_key_env
     if not judge.model:
         return JUDGE.model, JUDGE.model.rule.missing
-    if url and (parts := _split_address(url)) is None:
-        return JUDGE.base_url, f"expected http://… or https://…, found {url!r}"
-    if url and parts and ("@" in parts.netloc or parts.query or parts.fragment):
-        return (  # the address is stored with every request
+    if re.search(r"://[^/]*@|[?#]", url):  # the address is stored with every request
+        return (
             JUDGE.base_url,
             f"contains a password or a query; name a variable with the key in {JUDGE.api_key_env}",
         )
+    if url and not _is_address(url):
+        return JUDGE.base_url, f"expected http://… or https://…, found {url!r}"
     # An API key entered here by mistake would be stored and exported; the message omits it.
     if variable and (not _VARIABLE_NAME.fullmatch(variable) or _KEY_LIKE.fullmatch(variable)):
         return (
@@ -101,14 +101,14 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     return None
 
 
-def _split_address(url: str) -> SplitResult | None:
-    """Return the parts of an http or https address; None if it is none, or its port is invalid."""
+def _is_address(url: str) -> bool:
+    """Whether a text is an http or https address with a host and, if any, a valid port."""
     try:
-        parts = urlsplit(url)
-        valid = url.startswith(("http://", "https://")) and parts.hostname and parts.port != 0
+        return bool(re.match(r"https?://\S+\Z", url) and urlsplit(url).hostname) and (
+            urlsplit(url).port != 0
+        )
     except ValueError:
-        return None
-    return parts if valid and not re.search(r"\s", url) else None
+        return False
 
 
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")

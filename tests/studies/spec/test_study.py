@@ -198,6 +198,7 @@ def test_null_temperature_is_not_sent_and_an_absent_one_is_zero() -> None:
         ("https://me:secret@host/v1", "api_key_env"),
         ("https://host/v1?api-key=secret", "api_key_env"),
         ("https://secret@host/v1", "api_key_env"),
+        ("https://me:secret@host:99999/v1", "api_key_env"),
         ("http://[::1/v1", "expected http://"),
         ("https://host:99999/v1", "expected http://"),
     ],
