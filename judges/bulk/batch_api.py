@@ -99,11 +99,11 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
     """Return the hash of a batch file -> id of the batch that this program created from it; batches
-    that failed or were cancelled are left out."""
+    that ended without an output file, such as failed ones, are left out."""
     found = {}
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")
-        if sha and batch.status not in ("failed", "cancelled"):
+        if sha and (batch.output_file_id or batch.status not in FINAL_STATUSES):
             found[sha] = batch.id
     return found
 

@@ -82,6 +82,11 @@ def export_batch(
     written: list[BatchFile] = []
     names: set[str] = set()
     for judge in judges:
+        refused = known_refused_parameters(judge) - {"max_tokens"}
+        if named := [name for name in sorted(refused) if getattr(judge, name) is not None]:
+            raise PlanError(  # a run leaves it out; here every line would fail
+                f"judge {judge.name!r}: {judge.model} refuses {named[0]}; set {named[0]}: null"
+            )
         asks = _iterate_pending_asks(store, plan, judge.name)
         lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
@@ -188,7 +193,7 @@ def import_batch(
             if len(reader.buffer) >= _PAGE_SIZE:
                 reader.flush()
     reader.flush()
-    if reader.totals.stored:
+    if reader.totals.stored or reader.totals.already_answered:
         # The run of all batch results of the study, whose budget counts the cost of its runs.
         owner, study = batch_run_id(plan), plan.study.name
         row = PastRun(owner, study, "done", "by batch files", reader.began, time.time(), owner)
@@ -237,7 +242,7 @@ class _BatchImporter:
     def import_line(self, where: str, text: bytes) -> None:
         try:
             entry = json.loads(text)
-            key = entry["custom_id"]
+            key = str(entry["custom_id"])
             response, error = entry.get("response"), entry.get("error")
         except (ValueError, KeyError, TypeError, AttributeError):
             self.totals.unreadable_lines.append(where)
@@ -299,9 +304,9 @@ class _BatchImporter:
         self, connection: sqlite3.Connection, judgement: Judgement, usage: Usage, cost: float | None
     ) -> bool:
         """Insert a judgement with its attempt; return False if the call has a stored judgement
-        other than an error."""
+        other than an error. A reply to a call that a run has answered meanwhile is billed too."""
+        put_settled_attempt(connection, judgement, self.owner, usage, cost)
         if is_answered(connection, judgement.ask.key):
             return False
         put_judgement(connection, judgement)
-        put_settled_attempt(connection, judgement, self.owner, usage, cost)
         return True

@@ -118,6 +118,13 @@ STATUS_BY_ERROR_CODE: Final = {
 }
 """HTTP status by error code, for errors sent without their status."""
 
+FINISH_REASONS: Final = {"max_tokens": "length"} | dict.fromkeys(
+    ("content_filter", "safety", "prohibited_content", "recitation", "blocklist", "spii"),
+    "content_filter",
+)
+"""Reason for the end of a reply, as some providers name it -> its name in OpenAI's API. Gemini may
+add its own reason, as in "content_filter: SAFETY"."""
+
 _SHAPE_ERRORS: Final = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
@@ -166,12 +173,13 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
     if not text:
         _raise_if_error(choice, echo)
     finish = replace_surrogates(str(choice.get("finish_reason") or ""))
+    finish = FINISH_REASONS.get(finish.partition(":")[0].lower(), finish)
     tagged, text = split_reasoning(text, cut_off=finish == "length")
     parts = (_find_reasoning(message), tagged)
     return JudgeReply(
         text=text,
         reasoning="\n\n".join(part for part in parts if part),
-        refusal=_join_text(message.get("refusal")),
+        refusal=_join_text([message.get("refusal")]),
         finish=finish,
         usage=parse_usage(values.get("usage")),
         model=replace_surrogates(str(values.get("model") or "")),
@@ -190,12 +198,13 @@ def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeR
 
 def _find_reasoning(message: Mapping[str, Any]) -> str:
     """Return the reasoning of a message, from a separate field or from parts of the content."""
-    if field := message.get("reasoning_content") or message.get("reasoning"):
+    field = message.get("reasoning_content") or message.get("reasoning")
+    if isinstance(field, str | list):
         return _join_text(field)
     content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    thoughts = (part.get("thinking") for part in parts if part.get("type") == "thinking")
-    return "".join(_join_text(thought) for thought in thoughts)
+    parts = map(_mapping_or_empty, content if isinstance(content, list) else ())
+    thoughts = (part for part in parts if part.get("type") in ("thinking", "reasoning"))
+    return "".join(_join_text(one.get("thinking") or one.get("text")) for one in thoughts)
 
 
 def _raise_if_error(values: Any, echo: bool) -> None:
@@ -233,7 +242,9 @@ def _http_status_of(error: Mapping[str, Any]) -> int:
 def _join_text(value: Any) -> str:
     """Return the content of a message as one text; the content may be a list of parts."""
     if isinstance(value, list):
-        value = "".join(str(part.get("text", "")) for part in value)
+        parts = (_mapping_or_empty(part) or {"text": part} for part in value)
+        texts = (part.get("text") for part in parts if part.get("type") != "reasoning")
+        value = "".join(text for text in texts if isinstance(text, str))
     if value is not None and not isinstance(value, str):
         raise TypeError(f"content is {type(value).__name__}")
     return replace_surrogates(value or "")

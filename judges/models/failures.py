@@ -234,7 +234,7 @@ def parse_retry_after(
 
 def _parse_float(value: str | None) -> float | None:
     try:
-        return float(value) if value is not None else None
+        return float(value) if value is not None and "nan" not in value.lower() else None
     except ValueError:
         return None
 
@@ -242,7 +242,7 @@ def _parse_float(value: str | None) -> float | None:
 def _parse_date(value: str | None) -> float | None:
     try:
         return email.utils.parsedate_to_datetime(value).timestamp() if value else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

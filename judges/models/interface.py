@@ -116,7 +116,7 @@ def _server_time(headers: Mapping[str, str], wall: Callable[[], float]) -> float
     without this header, the local time (`wall()`)."""
     try:
         return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return wall()
 
 
@@ -263,7 +263,7 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
         return None
     value = values.pop(parameter)
     if parameter == "max_tokens":
-        values["max_completion_tokens"] = value  # its name for reasoning models
+        values.setdefault("max_completion_tokens", value)  # its name for reasoning models
     return replace(call, parameters=values)
 
 

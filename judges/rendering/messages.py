@@ -169,6 +169,8 @@ def rubric_criteria(prompt: Prompt, criteria: str = "") -> dict[str, str]:
                 "has no name; write one line for each criterion, such as 'Clarity: it is easy "
                 "to follow'"
             )
+        if match[1].casefold() in map(str.casefold, found):
+            raise PromptError(f"criteria: two criteria are named {match[1]!r}; rename one of them")
         found[match[1]] = match[2]
     if len(found) > MAX_CRITERIA:
         raise PromptError(f"criteria: at most {MAX_CRITERIA} criteria; found {len(found)}")

@@ -22,9 +22,12 @@ _MAX_LENGTH: Final = 160
 the second label counts."""
 
 _NO_CHOICE: Final = re.compile(r" ?(?:/|&|=|,|,? ?(?:or|and|nor|vs\.?|versus)) ?")
-_CONDITION: Final = re.compile(r" (?:if|when) ")
+_CONDITION: Final = re.compile(
+    r" (?:if|when) |.*(?: (?:because|since|while|whereas)|(?<!not) as [a-z]{1,20} as) "
+    r"(?:response |assistant )?\Z"
+)
 """Pattern of an instruction copied from the prompt ("[[A]] if assistant A is better, [[B]] if …"),
-which chooses neither label."""
+a reason ("[[A]] because [[B]] lacks …") or a tie, in which the last label is not the choice."""
 
 _FIRST_PREFERRED: Final = re.compile(
     r"[ ,;(]{0,3}(?:and |but )?"
@@ -87,12 +90,12 @@ _ALTERNATIVE_WORD: Final = re.compile(
 # "a" may be an article before a tie with an adjective: "a clear tie".
 _TIE_AFTER_ARTICLE: Final = re.compile(
     r"(?: (?:clear|close|near|very|complete|perfect|virtual|real|true|exact|total|narrow|dead)"
-    rf"){{1,2}} (?:tie|draw|heat|toss[ -]?up){LABEL_END}"
+    rf"){{1,2}} (?:tie|draw|heat|call|toss[ -]?up){LABEL_END}"
 )
 # Upper case only: in lower case the second label may be an article ("B, a clear win").
 _ALTERNATIVE_LABEL: Final = re.compile(
-    rf"{_CLOSING_MARKS} ?[,/&|+=<>] ?(?:[Rr]esponse |[Aa]ssistant )?{_OPENING_MARKS}"
-    rf"([A-Z]){LABEL_END}"
+    rf"{_CLOSING_MARKS} ?[,/&|+=<>~\u2248\u2264\u2265\u2192] ?"
+    rf"(?:[Rr]esponse |[Aa]ssistant )?{_OPENING_MARKS}([A-Z]){LABEL_END}"
 )
 # "A is worse than B", "A is not the better one": the label is named, but not chosen.
 _LABEL_REJECTED: Final = re.compile(
@@ -109,12 +112,14 @@ _ARTICLE_BEFORE_ANSWER: Final = re.compile(
 _BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{0,80})(\]\]|\]?[ \n]?\Z)")
 _NUMBER: Final = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})(?![0-9]|[.,][0-9])")
 _DENOMINATOR: Final = re.compile(r"[\])]{0,2} ?(?:/|out of) ?([0-9]{0,9}(?:[.,]0{1,9})?)")
-_DASH: Final = "[-\u2010-\u2015\u2212~]"
+DASH: Final = "[-\u2010-\u2015\u2212~]"
+_SUM: Final = r" ?(?:[0-9.]{1,9} ?)?[+=\u00d7\u00f7] ?[0-9]"  # 5 is not the score: "5 + 2 = 7"
 _NOT_A_SCORE: Final = re.compile(
-    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{_DASH}|\.\.\.?|to |or |and ) ?[0-9]"
+    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{DASH}|\.\.\.?|to |or |and ) ?[0-9]|{_SUM}"
 )
 _SECOND_SCORE: Final = re.compile(
-    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{_DASH}|to |or |and ) ?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? ?/"
+    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{DASH}|to |or |and ) ?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? ?/"
+    rf"|{_SUM}"
 )
 
 

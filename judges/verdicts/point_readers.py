@@ -20,6 +20,7 @@ _SELECTION: Final = re.compile(r"(?<!\w)selection ?:")
 _OPTION: Final = re.compile(
     rf"(?:(?<!\w)options?[ -]?#?|#|(?<![\w.,#-]))([0-9]{{1,9}})(?!\.?[0-9]){markers.LABEL_END}"
 )
+_NAMED_OPTION: Final = re.compile(_OPTION.pattern.replace("|#|(?<![\\w.,#-])", ""))
 _ALTERNATIVE_OPTION: Final = re.compile(
     r"(?: ?(?:,|/|&|\+|=|or |and |to ){1,3}|[-\u2010-\u2015]) ?"
     r"(?:and |or )?(?:option )?#?([0-9]{1,9})"
@@ -40,7 +41,10 @@ def _read_selection(
 ) -> markers.MarkerMatch:
     """Read the option after the last `Selection:`, on the same line or, if that is empty, the
     next."""
-    option = _OPTION.search(text.lower, marker.end(), _end_of_value_line(text.lower, marker.end()))
+    end = _end_of_value_line(text.lower, marker.end())
+    option = _OPTION.search(text.lower, marker.end(), end)
+    if option and option.start() > marker.end() + 3:  # a count: "of the 3 options, Option 2"
+        option = _NAMED_OPTION.search(text.lower, marker.end(), end) or option
     if option is None:
         return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
     before = text.lower[max(marker.end(), option.start() - _REJECTED_LENGTH) : option.start()]
@@ -121,14 +125,15 @@ def _grades_after_last_heading(text: str, n_options: int) -> tuple[float, ...]:
 
 _OPENING: Final = "[ \\n]?[\"'\u201c\u2018(\\[{<]{0,3} ?"
 _BETWEEN: Final = (
-    "[\"'\u201d\u2019)\\]}>]{0,4} ?(?:/|\\||,|or|and|to|-) ?[\"'\u201c\u2018(\\[{<]{0,3}"
+    f"[\"'\u201d\u2019)\\]}}>]{{0,4}} ?(?:/|\\||,|or|and|to|{markers.DASH}) ?"
+    "[\"'\u201c\u2018(\\[{<]{0,3}"
 )
 _VERDICT: Final = re.compile(r"(?<!\w)verdict ?:")
 _PASS_OR_FAIL: Final = re.compile(rf"{_OPENING}(pass|fail)(?:ed|s|es)?{markers.LABEL_END}")
 _SECOND_VERDICT: Final = re.compile(rf"{_BETWEEN}(?:pass|fail)")
 _OPENING_MARKS: Final = re.compile(_OPENING)
 _BETWEEN_OPTIONS: Final = re.compile(_BETWEEN)
-_OPTION_END: Final = re.compile(rf"{markers.LABEL_END}(?![.,][0-9]| ?[/%])")
+_OPTION_END: Final = re.compile(rf"{markers.LABEL_END}(?![.,][0-9]| ?[/%]|[\])]? ?out of )")
 _SCORE: Final = re.compile(r"(?<!\w)score ?:")
 
 
@@ -230,8 +235,9 @@ def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[
     """Return text -> score, for every text by which a reply can name an option: the option itself,
     and its letter if the request assigns letters."""
     values = option_values(options)
-    letters = zip(arrangement.letters, arrangement.options, strict=False)
-    return {letter: values[option] for letter, option in letters if option in values} | values
+    paired = zip(arrangement.letters, arrangement.options, strict=False)
+    lettered = {letter: values[option] for letter, option in paired if option in values}
+    return lettered | values | lettered  # the letter A counts, not an option that is named A
 
 
 @lru_cache(maxsize=256)

@@ -31,7 +31,8 @@ MAX_TIE_DIFFERENCE: Final = 0.1
 _BETTER_SENTENCE: Final = re.compile(r"(?:overall,?[ \n])?response[ \n]([a-z])[ \n]is[ \n]better")
 _NOT_STATED: Final = re.compile(
     r"(?<!\w)(?:whether|if|(?:(?:do|does|can|could|would)(?:n['\u2019]t| not)|cannot|never)"
-    r"[ \n](?:think|believe|say|agree|find|conclude|mean)(?:[ \n]that)?)[ \n]\Z"
+    r"[ \n](?:think|believe|say|agree|find|conclude|mean)(?:[ \n]that)?"
+    r"|(?:doubt|deny|disagree|false|untrue|not true|not the case|cannot be said) that)[ \n]\Z"
 )
 _NOT_STATED_LENGTH: Final = 40
 
@@ -194,6 +195,7 @@ def _verdict_of_rating_pair(parts: Sequence[str], span: tuple[int, int]) -> Mark
 
 _FACTUALITY: Final = re.compile(
     r"(?:response|assistant) ?([a-z])(?:['\u2019]s)? visual factuality score ?: ?[\[(]{0,2}"
+    r"(?:[0-9.+\u00d7 ]{1,60}= ?)?"  # points that are added up
 )
 
 
@@ -218,7 +220,7 @@ def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(Verdict(scores=known), "", (min(used)[0], max(used)[1]))
 
 
-@marker_reader_for("result-n", re.compile(r"\[result\] ?:? ?[\[(]?"))
+@marker_reader_for("result-n", re.compile(r"\[result\] ?:?[ \n]?[\[(]?"))
 def _read_result_n(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     score = markers.score_at(text.lower, marker.end(), 5)
     value = _score_if_in_range("result-n", score[0]) if score else None
@@ -229,7 +231,8 @@ def _read_result_n(text: CleanedReply, marker: re.Match[str], n_options: int) ->
 
 _GRADES: Final = {"c": 1.0, "p": 0.5, "i": 0.0}
 _PRONOUN: Final = re.compile(
-    r"['\u2019]| (?:would|think|believe|am|give|find|cannot|can|have|will|rate|grade)(?!\w)"
+    r"['\u2019]| (?:would|could|should|must|might|may|can|cannot|will|do|did|am|was|have|think|feel"
+    r"|believe|know|need|see|say|give|find|judge|choose|assign|rate|grade)(?:n['\u2019]t)?(?!\w)"
 )
 
 

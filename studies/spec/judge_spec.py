@@ -77,13 +77,13 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     url, variable = judge.endpoint, judge.api_key_env
     if not judge.model:
         return JUDGE.model, JUDGE.model.rule.missing
-    if url and not url.startswith(("http://", "https://")):
-        return JUDGE.base_url, f"expected http://… or https://…, found {url!r}"
-    if urlsplit(url).password or urlsplit(url).query:  # the address is stored with every request
+    if re.search(r"://[^/]*@|[?#]", url):  # the address is stored with every request
         return (
             JUDGE.base_url,
             f"contains a password or a query; name a variable with the key in {JUDGE.api_key_env}",
         )
+    if url and not _is_address(url):
+        return JUDGE.base_url, f"expected http://… or https://…, found {url!r}"
     # An API key entered here by mistake would be stored and exported; the message omits it.
     if variable and (not _VARIABLE_NAME.fullmatch(variable) or _KEY_LIKE.fullmatch(variable)):
         return (
@@ -99,6 +99,16 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     if judge.kind == "endpoint" and not url:
         return JUDGE.base_url, f"model {judge.model!r} needs the base_url of its endpoint"
     return None
+
+
+def _is_address(url: str) -> bool:
+    """Whether a text is an http or https address with a host and, if any, a valid port."""
+    try:
+        return bool(re.match(r"https?://\S+\Z", url) and urlsplit(url).hostname) and (
+            urlsplit(url).port != 0
+        )
+    except ValueError:
+        return False
 
 
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")

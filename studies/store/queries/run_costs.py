@@ -168,13 +168,15 @@ def put_settled_attempt(
     usage: Usage,
     cost: float | None,
 ) -> None:
-    """Store the attempt of a call that was made outside this store: its outcome is the status of
-    the judgement, `owner` identifies the run, `cost` is in dollars (None if unknown)."""
+    """Store the attempt of a call that was made outside this store, unless one of `owner` with a
+    reply to this call is stored: its outcome is the status of the judgement, `owner` identifies the
+    run, `cost` is in dollars (None if unknown)."""
     connection.execute(
         "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
         "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "
-        "VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        "SELECT ?,?,?,?,?,?,?,?,?,?,? WHERE NOT EXISTS "
+        "(SELECT 1 FROM attempts WHERE key=? AND owner=? AND outcome!='error')",
         (judgement.ask.key, owner, judgement.time, judgement.time, judgement.status, usage.prompt,
          usage.completion, usage.cached, usage.cache_write, cost,
-         usage.reasoning_tokens),
+         usage.reasoning_tokens, judgement.ask.key, owner),
     )  # fmt: skip

@@ -170,7 +170,7 @@ def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
     lines = [
         "{not json",
         json.dumps({"response": answer}),
-        json.dumps({"custom_id": "somebody-else", "response": answer}),
+        json.dumps({"custom_id": ["somebody", "else"], "response": answer}),
         json.dumps({"custom_id": known, "response": {"status_code": 500, "body": {}}}),
         json.dumps({"custom_id": known, "response": None, "error": {"code": "batch_expired"}}),
         json.dumps({"custom_id": known, "response": {"status_code": 200, "body": {"x": 1}}}),

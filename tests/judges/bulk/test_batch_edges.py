@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,43 @@ def test_a_batch_that_failed_whole_leaves_all_pending(
     batch["status"], batch["looks"] = "failed", 99
     assert collect_batches(client(batches), tmp_path / "out", names) == []
     assert store.counts("small")["pending"] == 4
+
+
+@pytest.mark.parametrize("status", ["expired", "completed", "cancelled"])
+def test_calls_of_a_batch_without_results_can_be_sent_again(
+    status: str, server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 4, store=store)
+    submitted(plan, store, tmp_path / "out", batches)
+    (batch,) = batches.batches.values()
+    batch["status"], batch["looks"] = status, 99
+    done = import_batch(plan, store, collected(plan, store, tmp_path / "again", batches))
+    assert done.stored == 4 and len(batches.batches) == 2
+
+
+def test_a_batch_of_calls_that_a_run_has_answered_meanwhile_is_paid_too(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 4, store=store)
+    found = collected(plan, store, tmp_path / "out", batches)
+    run_through(plan, store)
+    live = study_spending(store, "small")
+    for _ in range(2):  # a second import adds nothing
+        done = import_batch(plan, store, found)
+        assert (done.stored, done.already_answered) == (0, 4)
+        assert study_spending(store, "small") == pytest.approx(1.5 * live)
+
+
+def test_a_parameter_that_every_line_would_fail_with_is_refused_before_the_export(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path / "e.db")
+    openai = "https://api.openai.com/v1"
+    for temperature, files in ((0, 0), (None, 1)):
+        judge = endpoint(openai, "o", model="o3", temperature=temperature)
+        plan = study_plan(tmp_path / "data", [judge], store=store)
+        with nullcontext() if files else pytest.raises(PlanError, match="temperature: null"):
+            assert len(export_batch(plan, store, tmp_path / "out")) == files
 
 
 def test_refusals_for_good_are_outcomes_and_rate_limits_are_not(

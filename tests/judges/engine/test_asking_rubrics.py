@@ -79,9 +79,10 @@ def test_criteria_of_the_study_replace_those_of_the_prompt(tmp_path: Path) -> No
         and NAMES[2] not in system
     )
     assert parse_arrangement(one.ask.labels).criteria == ("Tone", "Length")
-    wrong = parse_study(study_text("rubric", more="criteria: It is short.\n"), "t", tmp_path)
-    with pytest.raises(PromptError, match="no name"):
-        list(asks_of(make_plan(wrong)))
+    for criteria, why in (("It is short.", "no name"), ("|\n  Tone: a\n  tone: b", "rename")):
+        wrong = study_text("rubric", more=f"criteria: {criteria}\n")
+        with pytest.raises(PromptError, match=why):
+            list(asks_of(make_plan(parse_study(wrong, "t", tmp_path))))
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,37 @@ def test_words_that_came_before_an_error_are_kept():
     assert parse_completion(json.dumps(body).encode()).text == WORDS
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"refusal": False},
+        {"reasoning": {"effort": "low"}},
+        {"content": [{"type": "text", "text": None}, {"type": "text", "text": WORDS}]},
+        {"content": [{"type": "reasoning", "text": "[[B]]?"}, {"type": "text", "text": WORDS}]},
+        {"content": [WORDS]},
+    ],
+)
+def test_a_billed_reply_with_an_odd_part_keeps_its_words(odd):
+    body = completion()
+    body["choices"][0]["message"] |= odd
+    assert parse_completion(json.dumps(body).encode()).text == WORDS
+
+
+@pytest.mark.parametrize(
+    ("told", "finish"),
+    [
+        ("MAX_TOKENS", "length"),
+        ("SAFETY", "content_filter"),
+        ("content_filter: PROHIBITED_CONTENT", "content_filter"),
+        ("stop", "stop"),
+    ],
+)
+def test_the_end_of_a_reply_is_understood_in_other_words(told, finish):
+    body = completion()
+    body["choices"][0]["finish_reason"] = told
+    assert parse_completion(json.dumps(body).encode()).finish == finish
+
+
 def test_what_is_no_completion_at_all_is_a_bad_reply():
     for body in (b"", b"[]", b"null", b'{"choices": []}', b"data: {}", b"\xff", b"[" * 10**5):
         with pytest.raises(BadReply):

@@ -332,6 +332,8 @@ def test_keys_of_known_forms_are_scrubbed_even_if_they_are_not_ours():
         ({"retry-after": "-5"}, 0.0),
         ({"retry-after": "86400"}, 120.0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": f"Sun, 15 Nov 2026 10:00:00 +{'9' * 17}"}, None),
         ({}, None),
     ],
 )

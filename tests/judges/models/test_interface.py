@@ -133,6 +133,8 @@ def test_a_dropped_parameter_is_gone_and_the_token_limit_changes_its_name():
     renamed = drop_parameter(call, "max_tokens")
     assert renamed is not None
     assert renamed.parameters == {"temperature": 0.0, "max_completion_tokens": 5}
+    both = drop_parameter(call_with({"max_tokens": 5, "max_completion_tokens": 3}), "max_tokens")
+    assert both is not None and both.parameters == {"max_completion_tokens": 3}, "as in extra_body"
     assert drop_parameter(call, "seed") is None
     assert call.parameters == {"temperature": 0.0, "max_tokens": 5}, "the call is not changed"
 

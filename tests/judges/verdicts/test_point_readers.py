@@ -24,6 +24,7 @@ NAMES = ("poor", "fair", "good", "very good")
         ("Verdict: [FAIL]", 0.0),
         ("Verdict: PASS or FAIL", None),
         ("Verdict: PASS/FAIL", None),
+        ("Verdict: PASS \u2013 FAIL", None),
         ("Verdict: passable", None),
         ("Verdict: unclear", None),
         ("PASS", None),
@@ -45,6 +46,8 @@ def test_pass_and_fail(reply: str, score: float | None) -> None:
         ("Score: **2**.", FIVE, 2.0),
         ("Score: 4.5", FIVE, None),
         ("Score: 4-5", FIVE, None),
+        ("Score: 4\u20135", FIVE, None),  # an en dash
+        ("Score: 4 out of 10", FIVE, None),
         ("Score: 4 or 5", FIVE, None),
         ("Score: 6", FIVE, None),
         ("Score: 40", FIVE, None),
@@ -95,6 +98,12 @@ def test_options_are_worth_their_number_their_rank_or_pass_and_fail() -> None:
     assert option_values(("pass", "fail")) == {"fail": 0.0, "pass": 1.0}
     assert option_values(("2", "4.5")) == {"2": 2.0, "4.5": 4.5}
     assert option_values(("poor", "fair", "3")) == {"poor": 1.0, "fair": 2.0, "3": 3.0}
+
+
+def test_a_letter_of_the_request_counts_before_an_option_of_that_name() -> None:
+    labels = ("A=D", "B=C", "C=B", "D=A")
+    verdict = parse_verdict("score-scale", "Score: A", scale=("D", "C", "B", "A"), labels=labels)
+    assert verdict.verdict is not None and verdict.verdict.scores == (1.0,), "the worst option"
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,10 @@ def test_null_temperature_is_not_sent_and_an_absent_one_is_zero() -> None:
         ("localhost:9000/v1", "expected http://"),
         ("https://me:secret@host/v1", "api_key_env"),
         ("https://host/v1?api-key=secret", "api_key_env"),
+        ("https://secret@host/v1", "api_key_env"),
+        ("https://me:secret@host:99999/v1", "api_key_env"),
+        ("http://[::1/v1", "expected http://"),
+        ("https://host:99999/v1", "expected http://"),
     ],
 )
 def test_a_base_url_is_an_address_and_hides_no_key(url: str, told: str) -> None:
