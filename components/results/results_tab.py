@@ -4,8 +4,6 @@ The views are lists of panels (`view/result_view.py`); one component holds the H
 view, with its charts and controls. The page draws the view anew when a filter or control changes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Actions of the Run tab: start, retry, pause and stop a run; each redraws the tab."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial

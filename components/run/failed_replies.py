@@ -1,8 +1,6 @@
 """Unusable replies and failed attempts on the Run tab: number by kind, an example of each, and
 effect on the numbers."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pandas as pd

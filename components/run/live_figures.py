@@ -1,7 +1,5 @@
 """Live figures of running studies, updated from new rows only, and shared by all visitors."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The list of past runs, and the details of one run."""
 
-from __future__ import annotations
-
 import time
 from typing import Final
 

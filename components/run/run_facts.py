@@ -1,7 +1,5 @@
 """State of a study for the Run tab: its run, calls by status, costs, and calls to be made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final

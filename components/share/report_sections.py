@@ -1,7 +1,5 @@
 """Sections of the report, from the title to the note on the data, in the order of the file."""
 
-from __future__ import annotations
-
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping

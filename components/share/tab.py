@@ -1,7 +1,5 @@
 """The Share drawer: link to the current view, exports, report, tables for a paper."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Callable, Mapping

@@ -1,8 +1,6 @@
 """Events of the Study tab that open, save or import files: study files, examples, data files,
 recorded verdicts, and prompts of the prompt editor."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Slow actions of the Study form, without gradio: judge tests, uploads, imports of verdicts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

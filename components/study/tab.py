@@ -4,8 +4,6 @@ The text of the study file in the editor has all settings: the form shows it, an
 Changes in the form are numbered, and the browser sends each until the server has applied it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping

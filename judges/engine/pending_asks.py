@@ -2,8 +2,6 @@
 replaced): their number, their estimated cost, the asks themselves, read in portions, and the queues
 of a run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping

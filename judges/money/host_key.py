@@ -7,8 +7,6 @@ cap. The actual cost then replaces the reservation; without token counts, or if 
 the maximum cost remains.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

@@ -6,8 +6,6 @@ are made by the engine like those of any study: same plan, store, budget and ret
 of today's prompt are used again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar

@@ -5,8 +5,6 @@ The block has labelled cases with their right verdicts (`examples`), rules writt
 the learn items, one of the two parts of the labelled items.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

@@ -6,8 +6,6 @@ sends it or puts it into the environment. `redact_keys` masks all active keys in
 the encoded forms in which providers and libraries repeat them.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Make the twins of a study's answers, check each of them, and count the skipped ones."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ raises `TwinSkipped` with the reason why the family does not apply to this answe
 seeded, so that a study gives the same twins every time.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Mapping

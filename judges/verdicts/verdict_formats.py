@@ -3,8 +3,6 @@
 Replies are parsed by judges/verdicts/verdict.py.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field

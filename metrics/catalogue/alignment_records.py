@@ -1,7 +1,5 @@
 """Records of the comparison of a prompt with new versions of it on held-out items."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import KNOWN_ANSWERS, LABELS, SHARE_INTERVAL, declare_measures

@@ -1,8 +1,6 @@
 """Records of the measures of a judge's correctness: agreement with known answers, with people and
 with other judges, and the share of replies without a verdict."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure

@@ -1,7 +1,5 @@
 """Records of the measures that come from statistical models of the judges' errors."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import (

@@ -1,7 +1,5 @@
 """Records of the measures of verdicts on single answers: pass or fail, scores and rubrics."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import (

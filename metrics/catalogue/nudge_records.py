@@ -1,8 +1,6 @@
 """Records of the measures of influences on a judge other than the order of the answers: their
 length, and the judge's own model family."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.position_records import BEHAVIOUR

@@ -1,8 +1,6 @@
 """Records of the measures of choices among more than two options, which are shown in rotated
 orders."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import (

@@ -1,7 +1,5 @@
 """Records of the measures of order and position."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import (

@@ -1,7 +1,5 @@
 """Records of the measures of a judge as a ranker of models, and of the stability of a ranking."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import VOTES_OR_ANSWERS, declare_measures

@@ -1,7 +1,5 @@
 """Records of the measures of models: win rates, ratings, and the papers' own scores."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.position_records import even_share

@@ -6,8 +6,6 @@ the record. The records are declared in the other modules of this package, one m
 family of measures; `records.py` imports these modules and collects the records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal

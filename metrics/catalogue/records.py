@@ -2,8 +2,6 @@
 records for each outlet (a place that lists measures, such as the cards, the library or the gate).
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Iterator, Sequence

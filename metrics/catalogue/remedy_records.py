@@ -1,7 +1,5 @@
 """Records of the measures of remedies: agreement of a decision rule, and its gain over one call."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.position_records import even_share

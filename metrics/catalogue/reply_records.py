@@ -1,7 +1,5 @@
 """Records of measures of the texts of replies."""
 
-from __future__ import annotations
-
 from metrics.catalogue.record import SHARE_INTERVAL, MeasureRecord, declare
 from metrics.estimation.measures import Measure, fact_tally
 from studies.frames.reply_facts import register_reply_fact

@@ -1,8 +1,6 @@
 """Records of the measures of twins (answers with one change that should not matter) and of style
 control."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import (

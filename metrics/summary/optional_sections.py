@@ -1,8 +1,6 @@
 """Summary sections that need special data, such as human votes; sections without data are left
 out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final

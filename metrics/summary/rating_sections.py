@@ -1,7 +1,5 @@
 """Summary sections on ratings: ranks, gaps, tie models and sample size planning."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, pairwise

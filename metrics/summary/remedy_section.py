@@ -1,7 +1,5 @@
 """Section `remedies` of the summary: rules by judge and prompt, juries, recommendations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,8 +1,6 @@
 """Facts on a stored study that its summary needs besides the frame: order of judges, source of the
 better answers, prices, and style of the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

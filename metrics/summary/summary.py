@@ -1,7 +1,5 @@
 """Summary of all measures of a frame: the object that `python -m metrics --json` prints."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass

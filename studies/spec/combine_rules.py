@@ -4,8 +4,6 @@ stored verdicts into one decision).
 The id of a remedy over several judges is followed by their names: `jury-both|gpt-4|claude-v1`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final

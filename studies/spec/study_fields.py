@@ -4,8 +4,6 @@ To add a key, add a field here (for a judge in `studies.domain.JudgeSpec`): pars
 dump, key order, defaults and differences from presets are derived from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

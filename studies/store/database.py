@@ -1,7 +1,5 @@
 """Open the SQLite file of a store: settings, schema version, migrations."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Conversion between domain objects and rows of the store: studies, plans, judgements."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Save a study together with its plan; delete a study and the judgements no other study uses."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence

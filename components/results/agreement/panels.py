@@ -1,8 +1,6 @@
 """Panels of the view Agreement: headline, key figures, matrix of raters, merged orders,
 categories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

@@ -1,8 +1,6 @@
 """Tables on people: agreement coefficients, distances of scores, judges as replacements for a
 person, corrected win rates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """The view Agreement of Results: people, known answers, and labels of single answers."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

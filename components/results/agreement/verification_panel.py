@@ -1,7 +1,5 @@
 """Panel on verified answers: pass rate by model, and how often judges prefer passing answers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Contents of the bias panels as HTML and figures, without Gradio."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.charts.figures import Figure

@@ -1,7 +1,5 @@
 """The view Position of Results: effects of the order of the answers, or of options and criteria."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

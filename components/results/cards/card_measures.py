@@ -1,7 +1,5 @@
 """Measures on a report card: one judge with one prompt, compared with other raters and people."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final

@@ -4,8 +4,6 @@ A rule tests facts of the card (CARD_FACTS) against thresholds; the page shows t
 sentence on hover.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Mapping

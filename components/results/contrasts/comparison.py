@@ -1,7 +1,5 @@
 """The control "Compare with" of every view: its choices, its headline and its panels."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

@@ -1,7 +1,5 @@
 """Differences of two sides (judges or prompts), paired by item, by measure family and category."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

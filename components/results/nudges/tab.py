@@ -1,7 +1,5 @@
 """The view Nudges of Results: properties of answers, other than quality, that move a judge."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Panels on pass/fail verdicts: how often the judge is right, the true pass rate, order effects."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

@@ -1,7 +1,5 @@
 """Content of the view Paper, without Gradio: headline, key figures, panels by protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The view Paper of Results: the tables of the protocol's paper, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

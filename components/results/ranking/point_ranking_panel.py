@@ -1,7 +1,5 @@
 """Ranking by verdicts on single answers: models by pass rate or mean score, with intervals."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

@@ -1,7 +1,5 @@
 """The view Ranking of Results: leaderboard, Elo curves, stability of the ranking, win rates."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from components.charts.figure_parts import empty_figure

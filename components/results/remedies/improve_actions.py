@@ -1,7 +1,5 @@
 """Actions of the card "Improve the prompt": write rules, try candidates, adopt one, undo it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final

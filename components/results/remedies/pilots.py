@@ -1,7 +1,5 @@
 """Pilots: small studies for remedies that stored replies cannot test; their calls and price."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Remedies for verdicts on single answers: rules over stored verdicts, compared with labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

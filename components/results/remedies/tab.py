@@ -1,7 +1,5 @@
 """The Remedies view of the Results tab: ways to use a biased judge, compared by cost."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

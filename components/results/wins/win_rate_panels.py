@@ -1,7 +1,5 @@
 """Panels of win rates in the view Ranking: by model, category, judge and prompt; ties, jury."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

@@ -1,8 +1,6 @@
 """Build a board (a static page that compares judges, with its records), add a study to it, and
 verify it; all three compute from the same records."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The page of a board: one HTML file with its numbers, drawn from `board.json` alone."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from components.html.fonts import page_fonts

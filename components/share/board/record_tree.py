@@ -9,8 +9,6 @@ so that the same records always give the same bytes.
     manifest.json                         SHA-256 of every file but itself, the page and hidden ones
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

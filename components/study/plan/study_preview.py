@@ -5,8 +5,6 @@ Loaded records are cached until their files change, or half an hour (on a public
 passes without use.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Table of additions that would narrow the interval of a planned study: more questions, a further
 judge, prompt or repeat; with their calls, cost and gain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -15,8 +15,6 @@ In other formats only the sign of the logit counts. The expected agreement of ev
 has a closed form.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ items that they were not made from (the hold-out).
 A look is one such comparison.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,8 +1,6 @@
 """Measures besides agreement that a better prompt should not worsen: flips, first position, length,
 distance from the labels, unusable replies, and the effects of twins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

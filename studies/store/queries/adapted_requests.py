@@ -6,8 +6,6 @@ asks of all plans refer to the adapted key. Both keys are stored together, so th
 the reply.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Scores of single answers in a filtered study, computed once for all panels of the view."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

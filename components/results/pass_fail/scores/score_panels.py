@@ -1,7 +1,5 @@
 """Panels on scores of single answers: arrangement heatmap, order effects, agreement with labels."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
