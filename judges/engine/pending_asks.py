@@ -74,23 +74,20 @@ class PendingPages:
         self._block_sha = self._store.plan_sha(self._plan.study.name)
         self._block_start = self._after
         size = max(MIN_BLOCK_ASKS, 4 * limit) if self._reorders else limit
-        page = self._read_pending_asks(size)
+        page = self._store.pending_asks(
+            self._plan.study.name,
+            self._judge,
+            self._after,
+            size,
+            again=self._journal.retry_statuses,
+            began=self._journal.start_seq,
+        )
         if not page:
             return False
         self._after = page[-1][0]
         asks = [ask for _, ask in page]
         self._block = order_for_cache(asks) if self._reorders else asks
         return True
-
-    def _read_pending_asks(self, limit: int) -> list[tuple[int, domain.Ask]]:
-        return self._store.pending_asks(
-            self._plan.study.name,
-            self._judge,
-            self._after,
-            limit,
-            again=self._journal.retry_statuses,
-            began=self._journal.start_seq,
-        )
 
 
 def count_statuses(

@@ -117,10 +117,6 @@ def off_switch_file(store: Path) -> Path:
     return store.with_name(store.name + "-house-off")
 
 
-def is_host_key_off(store: Path) -> bool:
-    return settings.HOST_KEY_OFF.read() or off_switch_file(store).exists()
-
-
 @dataclass(slots=True)
 class RunAllowance:
     """Reserves and records the cost of a judge's calls in a run that this Space's key pays for."""
@@ -154,7 +150,7 @@ class RunAllowance:
     async def reserve(self, call: JudgeCall) -> int | str:
         """Reserve the maximum cost of a call; return the reservation's id, or the reason for a
         refusal."""
-        if is_host_key_off(self.store):
+        if settings.HOST_KEY_OFF.read() or off_switch_file(self.store).exists():
             return "this Space's key was switched off by its owner; type your own key to go on"
         worst = worst_case_cost(call, self.price, MAX_TOKENS_PER_BYTE)
         reserved: int | str = await self.write(lambda c: self._reserve_within_caps(c, worst))

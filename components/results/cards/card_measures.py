@@ -197,7 +197,7 @@ class CardMeasures:
             terms[top],
             self.fitted_choice_model.share_if_equal[self.options][top],
             p,
-            slot_ordinal(top),
+            ORDINALS[top] if top < len(ORDINALS) else slot_name(top),
         )
 
     @cached_property
@@ -342,10 +342,6 @@ class CardMeasures:
     @cached_property
     def slot_label_effects(self) -> dict[str, Estimate]:
         return slot_and_label_effects(self.rows)
-
-
-def slot_ordinal(slot: int) -> str:
-    return ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:

@@ -48,13 +48,9 @@ _CATEGORY_MEASURE: Final = {
 def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu: the judges and prompts that can be compared, with `wanted` chosen if it is
     one of them; hidden if there are fewer than two."""
-    names = _list_all_sides(filtered)
+    names = sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
     value = wanted if wanted in names else ""
     return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
-
-
-def _list_all_sides(filtered: FilteredStudy) -> dict[str, sides.Side]:
-    return sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
 
 
 def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:

@@ -56,12 +56,6 @@ class Pilot:
         return dump_study(self.study)
 
 
-def pilot_name(study: str, kind: str) -> str:
-    """Name of the pilot of a kind, such as "repeats", of a study. By this name the Remedies view
-    finds the pilot and adds its rules to the table of the study."""
-    return f"{study}{PILOT_MARK}{kind}"
-
-
 def offered_pilots(results: RemedyResults) -> list[Pilot]:
     """Pilots of the remedies that neither the stored replies nor an earlier pilot can test, for the
     judge shown."""
@@ -164,7 +158,7 @@ def _build_pilot(
     items = min(PILOT_ITEMS, len(set(results.study.grid.items.tolist())))
     small = replace(
         study,
-        name=pilot_name(results.filtered.name, kind),
+        name=f"{results.filtered.name}{PILOT_MARK}{kind}",
         data=replace(study.data, count=items, per={}),
         contestants=_most_compared_pair(results),
         twins=None,
