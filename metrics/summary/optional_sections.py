@@ -21,12 +21,9 @@ from metrics.labels.pass_by_order import pass_by_order_section
 from metrics.labels.point_ranking import point_ranking_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
+from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import criteria_order_section
 from metrics.labels.scores.score_contradictions import score_contradictions_section
-from metrics.labels.scores.score_distribution import (
-    point_repeats_section,
-    score_distribution_section,
-)
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
@@ -379,9 +376,9 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "option_order": option_order_section,
     "pass_by_order": pass_by_order_section,
     "criteria_order": criteria_order_section,
-    "score_distribution": score_distribution_section,
+    "score_distribution": score_distribution.score_distribution_section,
     "score_contradictions": score_contradictions_section,
-    "point_repeats": point_repeats_section,
+    "point_repeats": score_distribution.point_repeats_section,
     "reliability": reliability_section,
     "point_ranking": point_ranking_section,
     "point_remedies": point_remedies_section,

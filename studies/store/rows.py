@@ -224,7 +224,7 @@ def judgement_from_row(row: Sequence[Any]) -> Judgement:
      cache_write, cost, seconds, model, at, reply, reasoning, detail, top) = row[10:]  # fmt: skip
     return Judgement(
         ask=ask,
-        status=status,
+        status=_as_status(status),
         verdict=_verdict_from_columns(status, pick, margin, scores, probabilities, mass),
         rule=rule,
         reply=reply,
@@ -238,6 +238,10 @@ def judgement_from_row(row: Sequence[Any]) -> Judgement:
         detail=detail,
         top_logprobs=top or "",
     )
+
+
+def _as_status(value: str) -> Status:
+    return value  # type: ignore[return-value]  # the store only contains values of Status
 
 
 def _verdict_from_columns(
