@@ -13,7 +13,6 @@ from metrics.catalogue.record import (
     SHARE_INTERVAL,
     T_INTERVAL,
     VOTES,
-    MeasureRecord,
     declare,
     declare_measures,
 )
@@ -38,136 +37,121 @@ def right_share_at_random(options: int, ties: float) -> float:
 
 
 AGREEMENT: Final = declare(
-    MeasureRecord(
-        key="agreement",
-        name="Agreement with people or known answers",
-        short="Agreement",
-        question="agreement",
-        definition="comparisons that one call decides for the answer that most people prefer, or "
-        "for the known better one; undecided counts half",
-        how="On the comparisons that every judge judged in both orders; without any, on all. A "
-        "judge with less than half of them is left out. The first call in each order counts. Most "
-        f"people: more than half of the votes. {SHARE_INTERVAL}",
-        paths=("remedies.rules.*.*.single.agreement",),
-        neutral=0.5,
-        better="high",
-        needs=(KNOWN_ANSWERS,),
-        measure=CALL_AGREEMENT,
-        options="pairs",
-        outlets=frozenset({"card", "library"}),
-        families=(BEHAVIOUR, QUALITY),
-        selection=PEOPLE_BEHIND,
-    )
+    key="agreement",
+    name="Agreement with people or known answers",
+    short="Agreement",
+    question="agreement",
+    definition="comparisons that one call decides for the answer that most people prefer, or "
+    "for the known better one; undecided counts half",
+    how="On the comparisons that every judge judged in both orders; without any, on all. A "
+    "judge with less than half of them is left out. The first call in each order counts. Most "
+    f"people: more than half of the votes. {SHARE_INTERVAL}",
+    paths=("remedies.rules.*.*.single.agreement",),
+    neutral=0.5,
+    better="high",
+    needs=(KNOWN_ANSWERS,),
+    measure=CALL_AGREEMENT,
+    options="pairs",
+    outlets=frozenset({"card", "library"}),
+    families=(BEHAVIOUR, QUALITY),
+    selection=PEOPLE_BEHIND,
 )
 TIES_AGREEMENT: Final = declare(
-    MeasureRecord(
-        key="agreement_with_ties",
-        name="Agreement with people, ties included",
-        question="agreement",
-        definition="verdicts equal to the majority of people, ties included",
-        how="Without a single most frequent vote, the majority is a tie. Chance level: 1/(N + 1), "
-        f"for a judge that chooses among N positions and the tie. {SHARE_INTERVAL}",
-        paths=("agreement.people.*.agreement",),
-        neutral=lambda options, _ties: 1 / (options + 1),
-        better="high",
-        needs=(VOTES,),
-        measure=people_agreement_measure(),
-        options="many",
-        outlets=frozenset({"card", "library"}),
-        selection=PEOPLE_BEHIND,
-        counts_verdicts=True,
-    )
+    key="agreement_with_ties",
+    name="Agreement with people, ties included",
+    question="agreement",
+    definition="verdicts equal to the majority of people, ties included",
+    how="Without a single most frequent vote, the majority is a tie. Chance level: 1/(N + 1), "
+    f"for a judge that chooses among N positions and the tie. {SHARE_INTERVAL}",
+    paths=("agreement.people.*.agreement",),
+    neutral=lambda options, _ties: 1 / (options + 1),
+    better="high",
+    needs=(VOTES,),
+    measure=people_agreement_measure(),
+    options="many",
+    outlets=frozenset({"card", "library"}),
+    selection=PEOPLE_BEHIND,
+    counts_verdicts=True,
 )
 DECISIVE_AGREEMENT: Final = declare(
-    MeasureRecord(
-        key="agreement_decisive",
-        name="Agreement with people, without ties",
-        question="agreement",
-        definition="verdicts equal to the majority of people where neither is a tie",
-        how=SHARE_INTERVAL,
-        paths=("agreement.people.*.agreement_decisive",),
-        neutral=lambda options, _ties: 1 / options,
-        better="high",
-        needs=(VOTES,),
-        measure=people_agreement_measure("drop"),
-        selection=PEOPLE_BEHIND,
-        counts_verdicts=True,
-    )
+    key="agreement_decisive",
+    name="Agreement with people, without ties",
+    question="agreement",
+    definition="verdicts equal to the majority of people where neither is a tie",
+    how=SHARE_INTERVAL,
+    paths=("agreement.people.*.agreement_decisive",),
+    neutral=lambda options, _ties: 1 / options,
+    better="high",
+    needs=(VOTES,),
+    measure=people_agreement_measure("drop"),
+    selection=PEOPLE_BEHIND,
+    counts_verdicts=True,
 )
 KAPPA: Final = declare(
-    MeasureRecord(
-        key="people_kappa",
-        name="κ with people",
-        short="κ",
-        question="agreement",
-        definition="agreement with the majority of people, corrected for chance; 0 is the chance "
-        "level",
-        how=f"Cohen's κ over the positions and the tie. {JACKKNIFE_INTERVAL}",
-        paths=("agreement.people.*.kappa",),
-        unit="kappa",
-        style="decimal",
-        neutral=0.0,
-        better="high",
-        needs=(VOTES,),
-        measure=people_kappa_measure(),
-        families=(QUALITY,),
-        selection=PEOPLE_BEHIND,
-        counts_verdicts=True,
-    )
+    key="people_kappa",
+    name="κ with people",
+    short="κ",
+    question="agreement",
+    definition="agreement with the majority of people, corrected for chance; 0 is the chance level",
+    how=f"Cohen's κ over the positions and the tie. {JACKKNIFE_INTERVAL}",
+    paths=("agreement.people.*.kappa",),
+    unit="kappa",
+    style="decimal",
+    neutral=0.0,
+    better="high",
+    needs=(VOTES,),
+    measure=people_kappa_measure(),
+    families=(QUALITY,),
+    selection=PEOPLE_BEHIND,
+    counts_verdicts=True,
 )
 OTHER_JUDGES: Final = declare(
-    MeasureRecord(
-        key="other_judges",
-        name="Agreement with other judges",
-        question="agreement",
-        definition="verdicts equal to those of other judges and prompts in the same order",
-        how="Each verdict is compared with each of theirs on the same answers. Repeats count by "
-        f"their most frequent verdict. {SHARE_INTERVAL}",
-        paths=(),
-        better="high",
-        needs=(SEVERAL_JUDGES,),
-        outlets=frozenset({"card"}),
-        counts_verdicts=True,
-    )
+    key="other_judges",
+    name="Agreement with other judges",
+    question="agreement",
+    definition="verdicts equal to those of other judges and prompts in the same order",
+    how="Each verdict is compared with each of theirs on the same answers. Repeats count by "
+    f"their most frequent verdict. {SHARE_INTERVAL}",
+    paths=(),
+    better="high",
+    needs=(SEVERAL_JUDGES,),
+    outlets=frozenset({"card"}),
+    counts_verdicts=True,
 )
 ACCURACY: Final = declare(
-    MeasureRecord(
-        key="accuracy",
-        name="Accuracy",
-        question="agreement",
-        definition="verdicts for the known better answer; a tie counts as wrong",
-        how="True ties are left out; of three options or more, all unbeaten ones are right. Chance "
-        "level: (1 − share of ties)/N, times k if k options are right. "
-        f"{SHARE_INTERVAL}",
-        paths=(*position_paths("accuracy"), "grade.*.*.accuracy"),
-        neutral=right_share_at_random,
-        better="high",
-        needs=(KNOWN_ANSWERS,),
-        measure=position_measures.ACCURACY,
-        outlets=frozenset({"matrix", "card", "library", "gate"}),
-        families=(BEHAVIOUR, QUALITY),
-        counts_verdicts=True,
-    )
+    key="accuracy",
+    name="Accuracy",
+    question="agreement",
+    definition="verdicts for the known better answer; a tie counts as wrong",
+    how="True ties are left out; of three options or more, all unbeaten ones are right. Chance "
+    "level: (1 − share of ties)/N, times k if k options are right. "
+    f"{SHARE_INTERVAL}",
+    paths=(*position_paths("accuracy"), "grade.*.*.accuracy"),
+    neutral=right_share_at_random,
+    better="high",
+    needs=(KNOWN_ANSWERS,),
+    measure=position_measures.ACCURACY,
+    outlets=frozenset({"matrix", "card", "library", "gate"}),
+    families=(BEHAVIOUR, QUALITY),
+    counts_verdicts=True,
 )
 LEAD: Final = declare(
-    MeasureRecord(
-        key="accuracy_lead",
-        name="Accuracy above chance",
-        question="agreement",
-        definition="accuracy minus that of a judge that ties as often and otherwise chooses at "
-        "random, in points",
-        how="Chance is (1 − t)/N with the share t of ties, times k if k options are right. For "
-        "pairs the lead is half the difference of the shares of right and wrong verdicts. "
-        "Interval: Student's t over items.",
-        paths=position_paths("accuracy_lead"),
-        unit="difference of shares",
-        style="points",
-        neutral=0.0,
-        better="high",
-        needs=(KNOWN_ANSWERS,),
-        measure=position_measures.ACCURACY_LEAD,
-        counts_verdicts=True,
-    )
+    key="accuracy_lead",
+    name="Accuracy above chance",
+    question="agreement",
+    definition="accuracy minus that of a judge that ties as often and otherwise chooses at "
+    "random, in points",
+    how="Chance is (1 − t)/N with the share t of ties, times k if k options are right. For "
+    "pairs the lead is half the difference of the shares of right and wrong verdicts. "
+    "Interval: Student's t over items.",
+    paths=position_paths("accuracy_lead"),
+    unit="difference of shares",
+    style="points",
+    neutral=0.0,
+    better="high",
+    needs=(KNOWN_ANSWERS,),
+    measure=position_measures.ACCURACY_LEAD,
+    counts_verdicts=True,
 )
 
 
@@ -177,19 +161,17 @@ def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
 
 
 UNUSABLE: Final = declare(
-    MeasureRecord(
-        key="unusable",
-        name="Unusable replies",
-        question="agreement",
-        definition="calls without a verdict: unreadable, empty, refused, truncated or failed",
-        how=f"Repeats for the noise floor count too. {SHARE_INTERVAL}",
-        paths=("counts.by_status",),
-        better="low",
-        measure=Measure("unusable", "share", _tally_unusable),
-        outlets=frozenset({"card", "library", "gate"}),
-        selection={"status": "failures"},
-        counts_verdicts=True,
-    )
+    key="unusable",
+    name="Unusable replies",
+    question="agreement",
+    definition="calls without a verdict: unreadable, empty, refused, truncated or failed",
+    how=f"Repeats for the noise floor count too. {SHARE_INTERVAL}",
+    paths=("counts.by_status",),
+    better="low",
+    measure=Measure("unusable", "share", _tally_unusable),
+    outlets=frozenset({"card", "library", "gate"}),
+    selection={"status": "failures"},
+    counts_verdicts=True,
 )
 
 declare_measures(

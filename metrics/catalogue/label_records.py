@@ -8,7 +8,6 @@ from metrics.catalogue.record import (
     SCORES,
     SHARE_INTERVAL,
     T_INTERVAL,
-    MeasureRecord,
     declare,
     declare_measures,
 )
@@ -29,17 +28,15 @@ for _key, _name, _definition, _measure, _needs in (
      "from the label", compared_points.NEAR_LABEL, LABELS),
 ):  # fmt: skip
     declare(
-        MeasureRecord(
-            key=_key,
-            name=_name,
-            question="agreement",
-            definition=_definition,
-            how=T_INTERVAL if _key == "point_level" else SHARE_INTERVAL,
-            paths=(),
-            needs=(_needs,),
-            measure=_measure,
-            families=(SINGLE_ANSWERS,),
-        )
+        key=_key,
+        name=_name,
+        question="agreement",
+        definition=_definition,
+        how=T_INTERVAL if _key == "point_level" else SHARE_INTERVAL,
+        paths=(),
+        needs=(_needs,),
+        measure=_measure,
+        families=(SINGLE_ANSWERS,),
     )
 
 declare_measures(

@@ -10,7 +10,6 @@ from metrics.catalogue.record import (
     LENGTHS,
     SHARE_INTERVAL,
     VOTES,
-    MeasureRecord,
     declare,
     declare_measures,
 )
@@ -19,39 +18,35 @@ from metrics.win_rates.length_effects import LONGER_SHARE
 _SELF_PREFERENCE: Final = ("self-preference", "self-enhancement bias")
 
 LONGER: Final = declare(
-    MeasureRecord(
-        key="longer",
-        name="Share of verdicts for the longer answer",
-        short="Longer",
-        question="nudges",
-        definition="verdicts for the longer answer, ties left out",
-        how="Length in characters. Answers of equal length, and comparisons without a verdict in "
-        "all planned orders, are left out. `longer_of_equal`: the same, where both answers are "
-        f"known to be equally good. {SHARE_INTERVAL}",
-        paths=("length.longer", "length.longer_of_equal"),
-        neutral=0.5,
-        needs=(LENGTHS,),
-        measure=LONGER_SHARE,
-        options="pairs",
-        outlets=frozenset({"card"}),
-        families=(BEHAVIOUR,),
-        counts_verdicts=True,
-        also_known_as=("verbosity bias", "length bias"),
-    )
+    key="longer",
+    name="Share of verdicts for the longer answer",
+    short="Longer",
+    question="nudges",
+    definition="verdicts for the longer answer, ties left out",
+    how="Length in characters. Answers of equal length, and comparisons without a verdict in "
+    "all planned orders, are left out. `longer_of_equal`: the same, where both answers are "
+    f"known to be equally good. {SHARE_INTERVAL}",
+    paths=("length.longer", "length.longer_of_equal"),
+    neutral=0.5,
+    needs=(LENGTHS,),
+    measure=LONGER_SHARE,
+    options="pairs",
+    outlets=frozenset({"card"}),
+    families=(BEHAVIOUR,),
+    counts_verdicts=True,
+    also_known_as=("verbosity bias", "length bias"),
 )
 OWN_FAMILY: Final = declare(
-    MeasureRecord(
-        key="own_family",
-        name="Win rate of the judge's model family",
-        question="nudges",
-        definition="verdicts that models of the judge's own family win against other models, a tie "
-        "counting half",
-        how=SHARE_INTERVAL,
-        paths=(),
-        needs=(FAMILIES,),
-        outlets=frozenset({"card"}),
-        counts_verdicts=True,
-    )
+    key="own_family",
+    name="Win rate of the judge's model family",
+    question="nudges",
+    definition="verdicts that models of the judge's own family win against other models, a tie "
+    "counting half",
+    how=SHARE_INTERVAL,
+    paths=(),
+    needs=(FAMILIES,),
+    outlets=frozenset({"card"}),
+    counts_verdicts=True,
 )
 declare_measures(
     "nudges",

@@ -9,7 +9,6 @@ from metrics.catalogue.record import (
     SCORES,
     SHARE_INTERVAL,
     VOTES,
-    MeasureRecord,
     Need,
     declare,
     declare_measures,
@@ -25,23 +24,19 @@ _FLOOR: Final = (
 )
 
 TWIN_PREFERENCE: Final = declare(
-    MeasureRecord(
-        key="twin_preference",
-        name="Preference for twins",
-        question="nudges",
-        definition="share of verdicts for the twin against its original in both orders, a tie "
-        "counting half, minus one half",
-        how=f"{SHARE_INTERVAL} {_FLOOR}",
-        paths=tuple(
-            f"{_CELL}.{name}" for name in ("preference", "floor", "beyond_floor", "adjusted")
-        ),
-        style="points",
-        neutral=0.0,
-        needs=(TWINS,),
-        options="pairs",
-        outlets=frozenset({"card"}),
-        also_known_as=("verbosity, authority, bandwagon and other biases (JudgeBiasBench)",),
-    )
+    key="twin_preference",
+    name="Preference for twins",
+    question="nudges",
+    definition="share of verdicts for the twin against its original in both orders, a tie "
+    "counting half, minus one half",
+    how=f"{SHARE_INTERVAL} {_FLOOR}",
+    paths=tuple(f"{_CELL}.{name}" for name in ("preference", "floor", "beyond_floor", "adjusted")),
+    style="points",
+    neutral=0.0,
+    needs=(TWINS,),
+    options="pairs",
+    outlets=frozenset({"card"}),
+    also_known_as=("verbosity, authority, bandwagon and other biases (JudgeBiasBench)",),
 )
 declare_measures(
     "nudges",
