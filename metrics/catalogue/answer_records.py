@@ -175,71 +175,53 @@ UNUSABLE: Final = declare(
 )
 
 declare_measures(
-    "agreement",
-    "rater",
-    (
-        ("people_kappa_decisive", "κ with people, without ties", "κ with the majority of "
-         "people where neither is a tie", JACKKNIFE_INTERVAL, "agreement.people.*.kappa_decisive"),
-    ),
+    "agreement", "rater",
+    ("people_kappa_decisive", "κ with people, without ties", "κ with the majority of "
+     "people where neither is a tie", JACKKNIFE_INTERVAL, "agreement.people.*.kappa_decisive"),
     unit="kappa", style="decimal", neutral=0.0, better="high", needs=(VOTES,),
 )  # fmt: skip
 declare_measures(
-    "agreement",
-    "rater",
-    (
-        ("people_mae", "Distance from people", "mean absolute difference from the mean of "
-         "people's votes, on levels −2 to 2", f"{_LEVELS} {T_INTERVAL}",
-         "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
-    ),
+    "agreement", "rater",
+    ("people_mae", "Distance from people", "mean absolute difference from the mean of "
+     "people's votes, on levels −2 to 2", f"{_LEVELS} {T_INTERVAL}",
+     "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
     unit="levels", style="decimal", better="low", needs=(VOTES,),
 )  # fmt: skip
 declare_measures(
-    "agreement",
-    "rater",
-    (
-        ("within_one", "Within one level of people", "scores at most one level from the mean of "
-         "people's votes", f"{_LEVELS} {SHARE_INTERVAL}", "agreement.people.*.within_one "
-         "agreement.always_tie.consistency agreement.alignment.*.*.*.consistency"),
-    ),
+    "agreement", "rater",
+    ("within_one", "Within one level of people", "scores at most one level from the mean of "
+     "people's votes", f"{_LEVELS} {SHARE_INTERVAL}", "agreement.people.*.within_one "
+     "agreement.always_tie.consistency agreement.alignment.*.*.*.consistency"),
     better="high", needs=(VOTES,),
     also_known_as=("Consistency in Creation-MMBench (Fang et al. 2025)",),
 )  # fmt: skip
 declare_measures(
-    "agreement",
-    "rater",
-    (
-        ("merged_agreement", "Agreement with people, orders merged", "comparisons whose two "
-         "orders together give the verdict of the majority of people", "The same winner in both "
-         f"orders is a win, anything else a tie. {SHARE_INTERVAL}", "agreement.merged_orders.*"),
-        ("with_person", "Person with the other people", "other people who gave the same vote as a "
-         "person, mean over people and cases", _REPLACED, "agreement.annotators.*.with_person"),
-        ("with_judge", "Judge with the other people", "people other than the one it replaces who "
-         "gave the same vote as the judge, mean over its verdicts and cases", _REPLACED,
-         "agreement.annotators.*.with_judge"),
-    ),
+    "agreement", "rater",
+    ("merged_agreement", "Agreement with people, orders merged", "comparisons whose two "
+     "orders together give the verdict of the majority of people", "The same winner in both "
+     f"orders is a win, anything else a tie. {SHARE_INTERVAL}", "agreement.merged_orders.*"),
+    ("with_person", "Person with the other people", "other people who gave the same vote as a "
+     "person, mean over people and cases", _REPLACED, "agreement.annotators.*.with_person"),
+    ("with_judge", "Judge with the other people", "people other than the one it replaces who "
+     "gave the same vote as the judge, mean over its verdicts and cases", _REPLACED,
+     "agreement.annotators.*.with_judge"),
     better="high", needs=(VOTES,),
 )  # fmt: skip
 declare_measures(
-    "agreement",
-    "rater",
-    (
-        ("replacement_advantage", "Advantage over a person", "agreement of the judge with the "
-         "other people minus that of the person it replaces", T_INTERVAL,
-         "agreement.annotators.*.advantage"),
-    ),
+    "agreement", "rater",
+    ("replacement_advantage", "Advantage over a person", "agreement of the judge with the "
+     "other people minus that of the person it replaces", T_INTERVAL,
+     "agreement.annotators.*.advantage"),
     style="points", neutral=0.0, better="high", needs=(VOTES,),
     also_known_as=("advantage probability of the alternative annotator test (Calderon et al. "
                    "2025), as a difference",),
 )  # fmt: skip
 declare_measures(
-    "agreement",
-    "study",
-    (
-        ("one_person", "Agreement of one person", "votes for the answer that most of the other "
-         "people prefer; a tie counts half", "Most: more than half of at least two other people; "
-         f"cases without such an answer are left out. {SHARE_INTERVAL}",
-         "agreement.among_people.one_person"),
-    ),
+    "agreement", "study",
+    ("one_person", "Agreement of one person", "votes for the answer that most of the other "
+     "people prefer; a tie counts half", "Most: more than half of at least two other people; "
+     f"cases without such an answer are left out. {SHARE_INTERVAL}",
+     "agreement.among_people.one_person"),
     better="high", needs=(VOTES,),
 )  # fmt: skip
 for _path, _prefix, _who, _need, _counted in (
@@ -252,75 +234,60 @@ for _path, _prefix, _who, _need, _counted in (
      "votes weighted equally; `others`: a person and the majority of the others."),
 ):  # fmt: skip
     declare_measures(
-        "agreement",
-        "pair",
-        (
-            (f"{_prefix}_share", f"Agreement {_who}", f"equal verdicts {_who} on the same answers",
-             f"{_counted} {SHARE_INTERVAL}", f"{_path}.share"),
-            (f"{_prefix}_decisive", f"Agreement {_who}, without ties",
-             f"equal verdicts {_who} where neither is a tie", f"{_counted} {SHARE_INTERVAL}",
-             f"{_path}.decisive"),
-        ),
+        "agreement", "pair",
+        (f"{_prefix}_share", f"Agreement {_who}", f"equal verdicts {_who} on the same answers",
+         f"{_counted} {SHARE_INTERVAL}", f"{_path}.share"),
+        (f"{_prefix}_decisive", f"Agreement {_who}, without ties",
+         f"equal verdicts {_who} where neither is a tie", f"{_counted} {SHARE_INTERVAL}",
+         f"{_path}.decisive"),
         better="high", needs=(_need,),
     )  # fmt: skip
     declare_measures(
-        "agreement",
-        "pair",
-        (
-            (f"{_prefix}_kappa", f"κ {_who}", f"agreement {_who} corrected for chance (Cohen)",
-             f"{_counted} {JACKKNIFE_INTERVAL}", f"{_path}.kappa"),
-            (f"{_prefix}_kappa_decisive", f"κ {_who}, without ties",
-             f"κ {_who} where neither is a tie", f"{_counted} {JACKKNIFE_INTERVAL}",
-             f"{_path}.kappa_decisive"),
-            (f"{_prefix}_alpha", f"α {_who}", f"agreement {_who} corrected for chance "
-             "(Krippendorff)", f"{_counted} {JACKKNIFE_INTERVAL}", f"{_path}.alpha"),
-        ),
+        "agreement", "pair",
+        (f"{_prefix}_kappa", f"κ {_who}", f"agreement {_who} corrected for chance (Cohen)",
+         f"{_counted} {JACKKNIFE_INTERVAL}", f"{_path}.kappa"),
+        (f"{_prefix}_kappa_decisive", f"κ {_who}, without ties",
+         f"κ {_who} where neither is a tie", f"{_counted} {JACKKNIFE_INTERVAL}",
+         f"{_path}.kappa_decisive"),
+        (f"{_prefix}_alpha", f"α {_who}", f"agreement {_who} corrected for chance "
+         "(Krippendorff)", f"{_counted} {JACKKNIFE_INTERVAL}", f"{_path}.alpha"),
         unit="kappa", style="decimal", neutral=0.0, better="high", needs=(_need,),
     )  # fmt: skip
 declare_measures(
-    "agreement",
-    "pair",
-    (
-        ("judge_pair", "Agreement of two judges", "equal verdicts of two judges on the same "
-         "answers with the same prompt and order", "Repeats count by their most frequent verdict; "
-         f"`people` is the majority of people. {SHARE_INTERVAL}", "agreement.judges.*.*"),
-    ),
+    "agreement", "pair",
+    ("judge_pair", "Agreement of two judges", "equal verdicts of two judges on the same "
+     "answers with the same prompt and order", "Repeats count by their most frequent verdict; "
+     f"`people` is the majority of people. {SHARE_INTERVAL}", "agreement.judges.*.*"),
     better="high", needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
 declare_measures(
-    "agreement",
-    "rater",
-    (
-        ("voter_first", "First-position share of a voter", "decisive votes for the answer shown "
-         "first", SHARE_INTERVAL, "agreement.voters.*.first"),
-        ("voter_bias", "Position bias of a voter", "the way from chance to always first: "
-         "(first − 1/N)/(1 − 1/N), with the voter's first-position share",
-         "From the interval of the share.", "agreement.voters.*.bias"),
-        ("voter_steady", "Consistency of a voter", "comparisons seen twice, swapped, with the "
-         "same vote", SHARE_INTERVAL, "agreement.voters.*.steady"),
-        ("voter_ties", "Ties of a voter", "votes that are ties", SHARE_INTERVAL,
-         "agreement.voters.*.ties"),
-        ("voter_others", "Agreement of a voter with the others", "other people who gave the same "
-         "vote, mean over cases", SHARE_INTERVAL, "agreement.voters.*.others"),
-        ("voter_skill", "Skill of a voter", "decisive votes that are right, estimated from "
-         "pairwise agreement", JACKKNIFE_INTERVAL, "agreement.voters.*.skill"),
-    ),
+    "agreement", "rater",
+    ("voter_first", "First-position share of a voter", "decisive votes for the answer shown "
+     "first", SHARE_INTERVAL, "agreement.voters.*.first"),
+    ("voter_bias", "Position bias of a voter", "the way from chance to always first: "
+     "(first − 1/N)/(1 − 1/N), with the voter's first-position share",
+     "From the interval of the share.", "agreement.voters.*.bias"),
+    ("voter_steady", "Consistency of a voter", "comparisons seen twice, swapped, with the "
+     "same vote", SHARE_INTERVAL, "agreement.voters.*.steady"),
+    ("voter_ties", "Ties of a voter", "votes that are ties", SHARE_INTERVAL,
+     "agreement.voters.*.ties"),
+    ("voter_others", "Agreement of a voter with the others", "other people who gave the same "
+     "vote, mean over cases", SHARE_INTERVAL, "agreement.voters.*.others"),
+    ("voter_skill", "Skill of a voter", "decisive votes that are right, estimated from "
+     "pairwise agreement", JACKKNIFE_INTERVAL, "agreement.voters.*.skill"),
     needs=(VOTES,),
 )  # fmt: skip
 declare_measures(
-    "agreement",
-    "rater",
-    (
-        ("average_of_orders", "Accuracy, mean of the orders", "calls in either order that name "
-         "the known better answer", _WRONG, "accuracies.*.*.average_of_orders"),
-        ("right_in_both_orders", "Accuracy in both orders", "comparisons with the known better "
-         "answer in both orders", _WRONG, "accuracies.*.*.right_in_both_orders"),
-        ("orders_merged", "Accuracy, orders merged", "comparisons with more right than wrong "
-         "verdicts in the two orders", "A tie or an unusable reply is neither; repeats are left "
-         f"out. {SHARE_INTERVAL}", "accuracies.*.*.orders_merged"),
-        ("unusable_as_tie", "Accuracy, unusable replies as ties", "calls that name the known "
-         "better answer; a tie or an unusable reply counts half", "Repeats are left out. "
-         f"{SHARE_INTERVAL}", "accuracies.*.*.unusable_as_tie"),
-    ),
+    "agreement", "rater",
+    ("average_of_orders", "Accuracy, mean of the orders", "calls in either order that name "
+     "the known better answer", _WRONG, "accuracies.*.*.average_of_orders"),
+    ("right_in_both_orders", "Accuracy in both orders", "comparisons with the known better "
+     "answer in both orders", _WRONG, "accuracies.*.*.right_in_both_orders"),
+    ("orders_merged", "Accuracy, orders merged", "comparisons with more right than wrong "
+     "verdicts in the two orders", "A tie or an unusable reply is neither; repeats are left "
+     f"out. {SHARE_INTERVAL}", "accuracies.*.*.orders_merged"),
+    ("unusable_as_tie", "Accuracy, unusable replies as ties", "calls that name the known "
+     "better answer; a tie or an unusable reply counts half", "Repeats are left out. "
+     f"{SHARE_INTERVAL}", "accuracies.*.*.unusable_as_tie"),
     better="high", needs=(KNOWN_ANSWERS, BOTH_ORDERS),
 )  # fmt: skip

@@ -49,70 +49,52 @@ OWN_FAMILY: Final = declare(
     counts_verdicts=True,
 )
 declare_measures(
-    "nudges",
-    "study",
-    (
-        ("length_odds", "Odds ratio of length", "factor on the odds of winning if an answer is "
-         "twice as long as the other", "Logistic regression on log₂ of the length ratio, ties as "
-         "half wins; sandwich by items.",
-         "length.judges.odds_ratio people_length.odds_ratio"),
-    ),
+    "nudges", "study",
+    ("length_odds", "Odds ratio of length", "factor on the odds of winning if an answer is "
+     "twice as long as the other", "Logistic regression on log₂ of the length ratio, ties as "
+     "half wins; sandwich by items.",
+     "length.judges.odds_ratio people_length.odds_ratio"),
     unit="odds ratio", style="decimal", neutral=1.0, needs=(LENGTHS,),
 )  # fmt: skip
 declare_measures(
-    "nudges",
-    "model",
-    (
-        ("length_bins", "Win rate by length difference", "verdicts that answers in a bin of the "
-         "length ratio win, ties counted half", "Each verdict counts for both of its answers. "
-         f"{SHARE_INTERVAL}", "length.judges.bins.[].win_rate people_length.bins.[].win_rate"),
-    ),
+    "nudges", "model",
+    ("length_bins", "Win rate by length difference", "verdicts that answers in a bin of the "
+     "length ratio win, ties counted half", "Each verdict counts for both of its answers. "
+     f"{SHARE_INTERVAL}", "length.judges.bins.[].win_rate people_length.bins.[].win_rate"),
     neutral=0.5, needs=(LENGTHS,),
 )  # fmt: skip
 declare_measures(
-    "nudges",
-    "model",
-    (
-        ("length_controlled", "Win rate at equal length", "verdicts that a model would win against "
-         "the baseline if both answers were equally long", "Logistic regression on tanh of the "
-         "length difference, ties as half wins; sandwich by items, or Wilson if all verdicts are "
-         "the same.", "length.controlled.*"),
-    ),
+    "nudges", "model",
+    ("length_controlled", "Win rate at equal length", "verdicts that a model would win against "
+     "the baseline if both answers were equally long", "Logistic regression on tanh of the "
+     "length difference, ties as half wins; sandwich by items, or Wilson if all verdicts are "
+     "the same.", "length.controlled.*"),
     neutral=0.5, needs=(LENGTHS,),
     also_known_as=("length-controlled win rate (AlpacaEval 2), in its simplest form",),
 )  # fmt: skip
 declare_measures(
-    "nudges",
-    "rater",
-    (
-        ("own_family_people", "Own-family excess over people", "agreement with people where they "
-         "prefer the judge's own model family, minus that where they prefer the other answer",
-         "People: their majority, ties left out. A tie of the judge is no agreement. "
-         f"{JACKKNIFE_INTERVAL}",
-         "self_preference.against_people.**"),
-    ),
+    "nudges", "rater",
+    ("own_family_people", "Own-family excess over people", "agreement with people where they "
+     "prefer the judge's own model family, minus that where they prefer the other answer",
+     "People: their majority, ties left out. A tie of the judge is no agreement. "
+     f"{JACKKNIFE_INTERVAL}",
+     "self_preference.against_people.**"),
     style="points", neutral=0.0, needs=(FAMILIES, VOTES), also_known_as=_SELF_PREFERENCE,
 )  # fmt: skip
 declare_measures(
-    "nudges",
-    "rater",
-    (
-        ("own_family_outsiders", "Own-family excess over other judges", "win rate that a judge "
-         "gives its own model family minus that of judges of other families",
-         "On the same items; ties count half, all other judges the same. `own`, `others`: the two "
-         "win rates. `bounds`: all that missing verdicts allow. `people_excess`: own-family excess "
-         f"over people minus that of the other judges. {JACKKNIFE_INTERVAL}",
-         "self_preference.against_outsiders.**"),
-    ),
+    "nudges", "rater",
+    ("own_family_outsiders", "Own-family excess over other judges", "win rate that a judge "
+     "gives its own model family minus that of judges of other families",
+     "On the same items; ties count half, all other judges the same. `own`, `others`: the two "
+     "win rates. `bounds`: all that missing verdicts allow. `people_excess`: own-family excess "
+     f"over people minus that of the other judges. {JACKKNIFE_INTERVAL}",
+     "self_preference.against_outsiders.**"),
     style="points", neutral=0.0, needs=(FAMILIES,), also_known_as=_SELF_PREFERENCE,
 )  # fmt: skip
 declare_measures(
-    "nudges",
-    "study",
-    (
-        ("own_family_term", "Own-family term", "log-odds that a verdict gains if judge and answer "
-         "are of one model family", "Rating model of all judges; sandwich by items.",
-         "self_preference.term"),
-    ),
+    "nudges", "study",
+    ("own_family_term", "Own-family term", "log-odds that a verdict gains if judge and answer "
+     "are of one model family", "Rating model of all judges; sandwich by items.",
+     "self_preference.term"),
     unit="logit", style="logit", neutral=0.0, needs=(FAMILIES,),
 )  # fmt: skip

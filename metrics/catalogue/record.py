@@ -6,7 +6,7 @@ the record. The records are declared in the other modules of this package, one m
 family of measures; `records.py` imports these modules and collects the records.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, ParamSpec
 
@@ -146,7 +146,7 @@ declare: Final = _declaring(MeasureRecord)
 def declare_measures(
     question: Question,
     scope: Literal["rater", "category", "pair", "model", "study"],
-    rows: Sequence[tuple[str, str, str, str, str]],
+    *rows: tuple[str, str, str, str, str],
     **facts: Any,
 ) -> None:
     """Declare several measures. A row has the key, name, definition, method (`how`) and JSON paths
