@@ -95,17 +95,13 @@ def _cost_text(spent: run_costs.RunSpending, run: PastRun) -> str:
     return f"{known}{count(spent.unknown)} of them at an unknown price"
 
 
-def find_past_run(store: Store, run_id: str) -> PastRun | None:
-    return next((run for run in store.runs() if run.id == run_id), None)
-
-
 def show_run(store: Store, run_id: str, study: str) -> Markup:
     """HTML details of one run: state, reason, calls by outcome, failures; empty without an id, a
     notice if the store has no such run. `study`: the study now shown; only its judgements can be
     opened in Inspect."""
     if not run_id:
         return EMPTY
-    run = find_past_run(store, run_id)
+    run = next((run for run in store.runs() if run.id == run_id), None)
     if run is None:
         return panel.notice_html(
             "warn", "No such run.", "This store has no run with this id. Choose one from the list."

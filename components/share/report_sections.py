@@ -183,10 +183,6 @@ def _format_if_recorded(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 
-def _injection_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
-    return injection_section(filtered)
-
-
 def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
     store, study = filtered.store, filtered.name
@@ -233,7 +229,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = 
     _views_section,
     _tables_section,
     _method_section,
-    _injection_section,
+    lambda filtered, _: injection_section(filtered),
     _replies_section,
     _study_section,
     _data_section,

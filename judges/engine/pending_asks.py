@@ -105,11 +105,6 @@ def count_statuses(
     return counts
 
 
-def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
-    """Return judge -> number of asks that a run with these settings still has to make."""
-    return plan_queries.pending_counts(store, study, settings.retry_statuses)
-
-
 class CostQuote(NamedTuple):
     """Number of asks that a run would make, and their estimated cost."""
 

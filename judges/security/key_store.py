@@ -178,11 +178,6 @@ def check_typed_key(value: str) -> str:
     return key
 
 
-def make_typed_keys(typed: Mapping[str, str]) -> dict[str, SecretKey]:
-    """Make a SecretKey for each judge from the typed texts; KeyRefused if one is malformed."""
-    return {judge: make_typed_key(value) for judge, value in typed.items()}
-
-
 @contextmanager
 def mask_keys_in_output(values: Iterable[str]) -> Iterator[None]:
     """Mask these keys in all output while the `with` block runs."""

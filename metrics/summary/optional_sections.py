@@ -140,10 +140,6 @@ def find_baseline(frame: pd.DataFrame) -> str | None:
     return everywhere[0] if len(names) > 2 and everywhere else None
 
 
-def _factuality_section(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return creation_levels.visual_factuality(frame, find_baseline(frame))
-
-
 def _agreement_section(frame: pd.DataFrame) -> Json:
     """Build the section on agreement.
 
@@ -368,7 +364,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "error_placement": error_placement_section,
     "reward": _reward_section,
     "levels": _five_level_section,
-    "factuality": _factuality_section,
+    "factuality": lambda frame: creation_levels.visual_factuality(frame, find_baseline(frame)),
     "ratings": creation_levels.single_ratings,
     "pass_fail": pass_fail_section,
     "scores": scores_section,

@@ -146,12 +146,6 @@ def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
     return Drawn({"majority": made}, heading)
 
 
-def draw_categories(filtered: FilteredStudy) -> Markup | None:
-    """Draw the agreement by judge and category; None if it is not known, or with one category
-    only."""
-    return majority_panel.categories_html(filtered)
-
-
 def draw_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
     return people_tables.show_corrected_rates(data) if data.raters.has_people else None
@@ -331,7 +325,7 @@ VERIFIED: Final = Panel(
 )
 CATEGORIES: Final = Panel(
     "by_category",
-    draw_categories,
+    majority_panel.categories_html,
     (Body("by_category", "eh-agree-categories", clickable=True),),
     "Agreement by category",
     "% of comparisons, undecided counts half",

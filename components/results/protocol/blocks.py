@@ -82,11 +82,6 @@ def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
     return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
 
 
-def draw_published_grades(filtered: FilteredStudy, printed: str) -> Markup:
-    """Draw Grade Score's published tables; `printed`: "Grade", "Entropy" or "Choice"."""
-    return paper_tables_html.show_published_grades(printed)
-
-
 def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
     """Draw Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
     "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a

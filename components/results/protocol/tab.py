@@ -227,7 +227,7 @@ GRADE: Final = _panels_of_section(
     ),
     _protocol_panel(
         "grades_printed",
-        blocks.draw_published_grades,
+        lambda filtered, printed: paper_tables_html.show_published_grades(printed),
         "Published: Grade Score, Tables 1 to 3",
         "10 models and 4 prompts on OpenAssistant data with different numbers of options; the "
         "paper prints no intervals",

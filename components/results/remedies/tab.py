@@ -79,11 +79,6 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return panels.remedy_finding(load_remedies(filtered))
 
 
-def draw_recommendation(filtered: FilteredStudy) -> Markup | None:
-    """Draw the recommended rule; None if no rule is recommended."""
-    return panels.recommendation_panel(load_remedies(filtered)) or None
-
-
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the budget menu: the amount `wanted` in the page address, else the default."""
     amounts = [amount for _, amount in panels.BUDGETS]
@@ -267,7 +262,7 @@ def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
 
 RECOMMENDATION: Final = Panel(
     "recommendation",
-    draw_recommendation,
+    lambda filtered: panels.recommendation_panel(load_remedies(filtered)) or None,
     (Body("recommendation", "eh-remedy-advice"),),
     css="eh-kind",
     scale=5,

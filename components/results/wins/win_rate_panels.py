@@ -5,7 +5,6 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import Markup
 from components.html.panel import panel_heading
 from components.results.view.address_choices import pick_choice
 from components.results.view.paper_table import (
@@ -69,18 +68,6 @@ def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
     return Drawn({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
 
 
-def draw_ties(filtered: FilteredStudy) -> Markup | None:
-    return panels.show_ties(filtered) or None
-
-
-def draw_levels(filtered: FilteredStudy) -> Markup | None:
-    return panels.show_levels(filtered) or None
-
-
-def draw_precision(filtered: FilteredStudy) -> Markup | None:
-    return precision_panel.show_precision(filtered) or None
-
-
 def draw_jury(filtered: FilteredStudy) -> Drawn | None:
     jury = precision_panel.show_jury(filtered)
     ties = precision_panel.show_tie_models(filtered)
@@ -128,7 +115,7 @@ MATRIX: Final = Panel(
 )
 TIES: Final = Panel(
     "ties",
-    draw_ties,
+    lambda filtered: panels.show_ties(filtered) or None,
     (Body("ties", "eh-ties", clickable=True),),
     "Ties",
     f"% of verdicts that are ties, 95{NARROW_SPACE}% CI by items",
@@ -136,14 +123,14 @@ TIES: Final = Panel(
 )
 LEVELS: Final = Panel(
     "levels",
-    draw_levels,
+    lambda filtered: panels.show_levels(filtered) or None,
     (Body("levels", "eh-levels", clickable=True),),
     css="eh-kind",
     json_keys=("levels.*.*",),
 )
 PRECISION: Final = Panel(
     "precision",
-    draw_precision,
+    lambda filtered: precision_panel.show_precision(filtered) or None,
     (Body("precision", "eh-precision"),),
     "How to narrow the interval of a win rate",
     "how much narrower the interval of the highest win rate would be with twice the items, "
