@@ -28,7 +28,7 @@ from components.results.overview import tab as summary_tab
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
-from components.results.view.result_view import Panel, View
+from components.results.view.result_view import Panel, ReportPanel, View
 from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable
 from components.share import paper_text
 from judges.rendering.prompt import parse_prompt
@@ -117,6 +117,8 @@ def _iterate_view_sections(
         if panel.in_report and panel.in_report(filtered):
             yield _panel_section(panel, panel.render(filtered, controls), page)
         made = panel.report(filtered) if panel.report else None
+        if isinstance(made, Markup):
+            made = ReportPanel(panel.title, panel.subtitle, made)
         if made is not None:
             content = made.content
             body = content if isinstance(content, Markup) else page.add_figure(content)

@@ -93,11 +93,6 @@ def draw_rates_by_group(filtered: FilteredStudy) -> Markup | None:
     return rate_tables.rates_by_group_table(load_pass_fail(filtered))
 
 
-def report_rates_by_group(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_rates_by_group(filtered)
-    return None if made is None else ReportPanel(PARTS_TITLE, PARTS_SUBTITLE, made)
-
-
 def draw_order(filtered: FilteredStudy) -> Markup | None:
     """Draw the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
@@ -176,7 +171,7 @@ PARTS_PANEL: Final = Panel(
     (Body("pass_parts", "eh-pass-parts", clickable=True),),
     PARTS_TITLE,
     PARTS_SUBTITLE,
-    report=report_rates_by_group,
+    report=draw_rates_by_group,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
 VIEW: Final = View(

@@ -240,7 +240,7 @@ POINTS: Final = Panel(
     point_ranking_panel.TITLE,
     point_ranking_panel.SUBTITLE,
     how=point_ranking_panel.HOW_POINTS,
-    report=point_ranking_panel.point_ranking_report,
+    report=point_ranking_panel.point_ranking_html,
     json_keys=("point_ranking.*.*",),
 )
 PAIRS: Final = PanelGroup(

@@ -12,7 +12,6 @@ from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import Body, Drawn, Panel, ReportPanel, View, folded
 
 MATRIX_TITLE: Final = "Scores by arrangement"
-ORDER_TITLE: Final = "Does the order matter?"
 LABELS_TITLE: Final = "Agreement of scores with labels"
 AGAINST_TITLE: Final = "Scores against comparisons"
 AGAINST_SUBTITLE: Final = (
@@ -94,19 +93,13 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
-def report_order(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_order(filtered)
-    return ReportPanel(ORDER_TITLE, "", made) if made else None
-
-
 def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
     made = draw_labels(filtered)
     return ReportPanel(LABELS_TITLE, "", made) if made else None
 
 
-def report_contradictions(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_contradictions(filtered) if load_scores(filtered).shown else None
-    return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, made) if made else None
+def report_contradictions(filtered: FilteredStudy) -> Markup | None:
+    return draw_contradictions(filtered) if load_scores(filtered).shown else None
 
 
 MATRIX: Final = Panel(
@@ -125,9 +118,9 @@ ORDER: Final = Panel(
     "score_order",
     draw_order,
     (Body("score_order", "eh-score-order"),),
-    ORDER_TITLE,
+    "Does the order matter?",
     how=HOW_ORDER,
-    report=report_order,
+    report=lambda filtered: draw_order(filtered) or None,
     table=score_tables.score_order_table,
     json_keys=("option_order.*.*.changed", "criteria_order.*.*", "point_repeats.*.*.deviation"),
 )
