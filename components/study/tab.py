@@ -45,7 +45,6 @@ OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
 MARK_ENDED: Final = "() => evenhand.starting(false)"
-MARK_IDLE: Final = "(study) => evenhand.idle(study)"
 
 
 def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -223,7 +222,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     tab.errand.select(
         run_form_job, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
     ).then(redraw_judges, state, [tab.judges, tab.drawer], **QUIET).then(
-        None, header.study, None, js=MARK_IDLE
+        None, header.study, None, js="(study) => evenhand.idle(study)"
     )
 
 

@@ -43,7 +43,6 @@ from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 
 TWO_PEOPLE: Final = "two people"
-PERSON_VS_OTHERS: Final = "a person and the others"
 PERSON_VS_MEAN: Final = "a person's scores, compared with the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
@@ -76,7 +75,7 @@ def show_coefficients(data: Agreement) -> Markup:
             rows.append(_coefficient_row(who, both, data.people_alignment(name, True), "both"))
     people, others = data.among_voters, data.scores.leave_one_out_gaps().alignment
     rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
-    rows.append(_coefficient_row(PERSON_VS_OTHERS, people.others, others, "who"))
+    rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
     heads = [TableCell("Raters compared", "nm"), *map(TableCell, COEFFICIENT_HEADS)]
     heads.append(TableCell("n", "num n"))
     return range_table(heads, rows, "numbers", "Agreement with people, all coefficients")

@@ -26,14 +26,6 @@ PARTS_SUBTITLE: Final = (
     f"rates in %, errors as counts; 95{NARROW_SPACE}% CI by item; click a name to read its replies"
 )
 RATES_TITLE: Final = "How often is the judge right?"
-HOW_RATES: Final = (
-    "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
-    "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
-    "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
-    "elsewhere (observed + specificity − 1) / J, with the limits of Lang and Reiczigel. The "
-    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. It is "
-    "computed only if J is at least 0.2 and the lower limit of J above 0.06."
-)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -114,7 +106,12 @@ RATES: Final = Panel(
     draw_rates,
     (Body("rates", "eh-pass-rates", clickable=True),),
     RATES_TITLE,
-    how=HOW_RATES,
+    how="Sensitivity: passes among answers labelled good. Specificity: fails among answers "
+    "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
+    "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
+    "elsewhere (observed + specificity − 1) / J, with the limits of Lang and Reiczigel. The "
+    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. It is "
+    "computed only if J is at least 0.2 and the lower limit of J above 0.06.",
     scale=17,
     report=report_rates,
     table=rate_tables.pass_rates_table,

@@ -58,19 +58,6 @@ HOW_RULES: Final = (
     "Ranking corrections (position term, length held equal, prediction-powered) change the "
     "ranking, but not individual verdicts: see Ranking."
 )
-HOW_BUDGET: Final = (
-    "Candidates are (1) for each price, one call of the judge with the highest agreement among "
-    "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
-    "rules of more than one call, and juries with it. They are tried in order of price; at the "
-    "same price, in "
-    "order of calls. The first is listed. After it, a candidate is listed only if it agrees with "
-    "the known better answers significantly more often than the last one listed.\n\n"
-    "The best rule up to each price is chosen on half of the items, and its agreement is measured "
-    "on the other half. Then the halves change roles; all this is repeated 20 times. So the "
-    "choice does not inflate the expected agreement. The price of a call is the mean cost of the "
-    "stored calls, or the judge's price in the study file times the mean tokens of a call. A judge "
-    "without a price is left out, never counted as free."
-)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -276,7 +263,17 @@ BUDGET: Final = Panel(
     controls=(
         Control("budget", "Budget", panels.BUDGETS, "menu", "eh-budget", state=budget_state),
     ),
-    how=HOW_BUDGET,
+    how="Candidates are (1) for each price, one call of the judge with the highest agreement among "
+    "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
+    "rules of more than one call, and juries with it. They are tried in order of price; at the "
+    "same price, in "
+    "order of calls. The first is listed. After it, a candidate is listed only if it agrees with "
+    "the known better answers significantly more often than the last one listed.\n\n"
+    "The best rule up to each price is chosen on half of the items, and its agreement is measured "
+    "on the other half. Then the halves change roles; all this is repeated 20 times. So the "
+    "choice does not inflate the expected agreement. The price of a call is the mean cost of the "
+    "stored calls, or the judge's price in the study file times the mean tokens of a call. A judge "
+    "without a price is left out, never counted as free.",
     json_keys=("remedies.plan.steps.*.gain",),
 )
 FRONTIER: Final = Panel(

@@ -13,18 +13,6 @@ from components.results.view.result_view import Body, Drawn, Panel, ReportPanel,
 
 MATRIX_TITLE: Final = "Scores by arrangement"
 LABELS_TITLE: Final = "Agreement of scores with labels"
-AGAINST_TITLE: Final = "Scores against comparisons"
-AGAINST_SUBTITLE: Final = (
-    "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "
-    "answer that it scored lower"
-)
-HOW_ORDER: Final = (
-    "Arrangements (orders of options and of criteria) are compared on the same answer. The "
-    "expected share of a position assumes no order effect: it is computed from each answer's "
-    "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
-    "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
-    "no score. Intervals: by item."
-)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -119,7 +107,11 @@ ORDER: Final = Panel(
     draw_order,
     (Body("score_order", "eh-score-order"),),
     "Does the order matter?",
-    how=HOW_ORDER,
+    how="Arrangements (orders of options and of criteria) are compared on the same answer. The "
+    "expected share of a position assumes no order effect: it is computed from each answer's "
+    "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
+    "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
+    "no score. Intervals: by item.",
     report=lambda filtered: draw_order(filtered) or None,
     table=score_tables.score_order_table,
     json_keys=("option_order.*.*.changed", "criteria_order.*.*", "point_repeats.*.*.deviation"),
@@ -139,8 +131,9 @@ AGAINST: Final = Panel(
     "score_contradictions",
     draw_contradictions,
     (Body("score_contradictions", "eh-score-contradictions", clickable=True),),
-    AGAINST_TITLE,
-    AGAINST_SUBTITLE,
+    "Scores against comparisons",
+    "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "
+    "answer that it scored lower",
     report=report_contradictions,
     json_keys=("score_contradictions.*.*",),
 )
