@@ -52,7 +52,7 @@ class SimulatedModel:
         if call.prompt.verdict in scores.SCORING_FORMATS:
             text = scores.write_scores(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
-        if "graded_signal" in settings and len(call.inputs.shown) == 2:
+        if scores.has_graded_replies(settings) and len(call.inputs.shown) == 2:
             return _write_graded_reply(call, scores.draw_logit(call.inputs, settings, rng), usage)
         pick = self._draw_pick(call, settings, rng)
         return _write_reply(call, pick, usage, rng)

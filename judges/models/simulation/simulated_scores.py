@@ -201,6 +201,10 @@ MAX_LOGIT: Final = 30.0
 only 1e-13."""
 
 
+def has_graded_replies(settings: Mapping[str, Any]) -> bool:
+    return "graded_signal" in settings
+
+
 def draw_logit(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> float:
     """Draw the logit for the answer shown first; if positive, the judge prefers this answer."""
     winner = true_winner(inputs, str(settings.get("seed", 0)))
