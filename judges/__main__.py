@@ -1,8 +1,6 @@
 """Command line of this package: plan, run or check a study, parse replies again, retry failed
 calls, and run batches."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

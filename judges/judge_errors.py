@@ -1,7 +1,5 @@
 """Errors raised while planning a study or calling judges."""
 
-from __future__ import annotations
-
 from studies.errors import EvenhandError
 
 

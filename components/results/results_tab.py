@@ -4,8 +4,6 @@ The views are lists of panels (`view/result_view.py`); one component holds the H
 view, with its charts and controls. The page draws the view anew when a filter or control changes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,30 +19,9 @@ from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, HiddenText, MarkEvents, PanelsHTML, Switch
 from components.results.bias import tab as bias_tab
 from components.results.contrasts import comparison
-from components.results.controls import active_run_tab
+from components.results.controls import active_run_tab, filter_bar_tab, results_parts_tab
 from components.results.controls.active_run_tab import mark_partial, run_progress
-from components.results.controls.filter_bar_tab import (
-    FILTER_NAMES,
-    FIXED_CHOICES,
-    build_filters,
-    initial_filters,
-    list_choices_from_verdicts,
-)
-from components.results.controls.results_parts_tab import (
-    OUTPUTS,
-    QUIET_EVENT,
-    REDRAW_SCRIPT,
-    ResultsTab,
-    parse_request,
-    single_control_script,
-    split_request_values,
-)
-from components.results.view.address_choices import (
-    FORMER_COMPARISONS,
-    FORMER_FAMILIES,
-    FORMER_VIEWS,
-    pick_choice,
-)
+from components.results.view import address_choices
 from components.results.view_drawing import VIEWS, offered_views, render_view
 from components.server.gradio_private import set_event_scripts
 from judges.engine.engine import Engine
@@ -55,10 +32,10 @@ UPLOAD: Final = next(view.upload for view in VIEWS.values() if view.upload)
 UPLOAD_PANEL: Final = f"{UPLOAD.panel}_panel"
 
 
-def build() -> ResultsTab:
+def build() -> results_parts_tab.ResultsTab:
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         switch = Switch(list(VIEWS), "View", elem_id="eh-results-view")
-        filters, compare = build_filters()
+        filters, compare = filter_bar_tab.build_filters()
     outputs = {"finding": ClickableHTML(elem_id="eh-results-finding")}
     news = ClickableHTML(elem_id="eh-results-news")
     outputs["kpis"] = ClickableHTML(elem_id="eh-results-kpis", marks=True)
@@ -75,7 +52,7 @@ def build() -> ResultsTab:
     outputs["absent"] = ClickableHTML(elem_id="eh-results-absent")
     outputs["data"] = ClickableHTML(elem_id="eh-results-data")
     first = [value for view in VIEWS.values() for value in view.first_values.values()]
-    return ResultsTab(
+    return results_parts_tab.ResultsTab(
         switch,
         filters,
         compare,
@@ -92,7 +69,7 @@ def build() -> ResultsTab:
     )
 
 
-def render_hidden(tab: ResultsTab) -> None:
+def render_hidden(tab: results_parts_tab.ResultsTab) -> None:
     """Render the hidden components outside all tabs, since an unopened tab has no content."""
     for part in (
         tab.draw,
@@ -104,7 +81,9 @@ def render_hidden(tab: ResultsTab) -> None:
         part.render()
 
 
-def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
+def bind(
+    tab: results_parts_tab.ResultsTab, header: Header, store: Store, engine: Engine | None = None
+) -> None:
     """Connect the events of the tab: a change of the view, a filter, a control or the uploaded file
     redraws the page's view. With an engine, the view and the filters' choices are also renewed
     during its active runs."""
@@ -112,35 +91,37 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
     if engine:
         _bind_refresh(tab, header, store, engine)
     for control in tab.named_inputs.values():
-        script = single_control_script(tab, control)
+        script = results_parts_tab.single_control_script(tab, control)
         if control is tab.view:  # a view chosen before its study is shown is applied then
             script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
         control.input(None, control, None, js=script)
     _bind_upload(tab)
 
 
-def _bind_draw(tab: ResultsTab, header: Header, store: Store, engine: Engine | None) -> None:
+def _bind_draw(
+    tab: results_parts_tab.ResultsTab, header: Header, store: Store, engine: Engine | None
+) -> None:
     def draw(name: str, request_text: str, *state_values: Any) -> list[Any]:
         session_values = dict(zip(tab.states, state_values, strict=True))
-        values = parse_request(tab, request_text, session_values)
+        values = results_parts_tab.parse_request(tab, request_text, session_values)
         progress = run_progress(engine, name)
-        view, chosen, controls = split_request_values(tab, values)
+        view, chosen, controls = results_parts_tab.split_request_values(tab, values)
         made = render_view(store, name, view, chosen, controls) if name else {}
         drawn = mark_partial(made, progress)
         return [
             gr.Timer(active=progress is not None),
             gr.update(visible=VIEWS[view].upload is UPLOAD and drawn.get(UPLOAD_PANEL, False)),
-            *(drawn.get(one, gr.skip()) for one in OUTPUTS),
+            *(drawn.get(one, gr.skip()) for one in results_parts_tab.OUTPUTS),
         ]
 
     inputs = [header.study, tab.request_text, *tab.states.values()]
     outputs = [tab.follower.timer, tab.upload, *tab.outputs.values()]
-    tab.draw.click(draw, inputs, outputs, **QUIET_EVENT).then(
+    tab.draw.click(draw, inputs, outputs, **results_parts_tab.QUIET_EVENT).then(
         None, None, None, js="() => evenhand.drawn()"
     )
 
 
-def _bind_upload(tab: ResultsTab) -> None:
+def _bind_upload(tab: results_parts_tab.ResultsTab) -> None:
     """Keep the content of an uploaded file in the session, and draw the view with it."""
     state = tab.states[UPLOAD.control]
 
@@ -156,26 +137,32 @@ def _bind_upload(tab: ResultsTab) -> None:
         [state, tab.told],
         show_progress="hidden",
         api_visibility="private",
-    ).then(None, None, None, js=REDRAW_SCRIPT)
+    ).then(None, None, None, js=results_parts_tab.REDRAW_SCRIPT)
 
 
-def _bind_refresh(tab: ResultsTab, header: Header, store: Store, engine: Engine) -> None:
+def _bind_refresh(
+    tab: results_parts_tab.ResultsTab, header: Header, store: Store, engine: Engine
+) -> None:
     """During a run, add new choices to the filters as verdicts arrive, and redraw the view."""
-    menus = [tab.filters[name] for name in FILTER_NAMES if name not in FIXED_CHOICES]
+    menus = [
+        tab.filters[name]
+        for name in filter_bar_tab.FILTER_NAMES
+        if name not in filter_bar_tab.FIXED_CHOICES
+    ]
 
     def refresh(name: str) -> list[Any]:
         if not name:
             return [gr.skip()] * len(menus)
-        known = list_choices_from_verdicts(FilteredStudy(store, name))
+        known = filter_bar_tab.list_choices_from_verdicts(FilteredStudy(store, name))
         return [gr.Dropdown(choices=list(choices)) for choices in known.values()]
 
     active_run_tab.bind_timer(tab.follower, header.study, engine)
-    tab.follower.refresh.click(refresh, header.study, menus, **QUIET_EVENT).then(
-        None, None, None, js=REDRAW_SCRIPT
+    tab.follower.refresh.click(refresh, header.study, menus, **results_parts_tab.QUIET_EVENT).then(
+        None, None, None, js=results_parts_tab.REDRAW_SCRIPT
     )
 
 
-def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
+def bind_request_text(blocks: gr.Blocks, tab: results_parts_tab.ResultsTab) -> None:
     """Add a script to every event that has the input `request_text`: it sends, as the value of this
     input, the page's view, filters and controls as JSON. Call this after all events are bound."""
 
@@ -187,7 +174,7 @@ def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
 
 
 def initial_controls(
-    store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
+    store: Store, name: str, tab: results_parts_tab.ResultsTab, wanted: Mapping[str, str]
 ) -> dict[str, Any]:
     """Name -> Gradio update of the view, the filters and the settings for a study, set to values of
     the page address (`wanted`) where they exist; in the order of `tab.inputs`."""
@@ -200,7 +187,7 @@ def initial_controls(
     ]
     made = {
         "view": _view_switch(whole, wanted),
-        **initial_filters(whole, wanted),
+        **filter_bar_tab.initial_filters(whole, wanted),
         comparison.CONTROL: gr.update(
             value=compared.value, choices=list(compared.choices or ()), visible=compared.visible
         ),
@@ -220,7 +207,7 @@ def choose_first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str
     """Name of the view with which a page with these address parameters opens: the view that they
     name, else the first."""
     asked = update_former_address(filtered, wanted).get("view")
-    return pick_choice(asked, offered_views(filtered, asked))
+    return address_choices.pick_choice(asked, offered_views(filtered, asked))
 
 
 def update_former_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -230,10 +217,10 @@ def update_former_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> di
     view, given = wanted.get("view", ""), dict(wanted)
     if not view and ("measure" in wanted or "columns" in wanted):
         given["view"] = bias_tab.NAME
-    elif view in FORMER_VIEWS:
-        given["view"] = FORMER_VIEWS[view]
-    if view in FORMER_COMPARISONS:
-        given["view"] = FORMER_FAMILIES.get(wanted.get("family", ""), bias_tab.NAME)
+    elif view in address_choices.FORMER_VIEWS:
+        given["view"] = address_choices.FORMER_VIEWS[view]
+    if view in address_choices.FORMER_COMPARISONS:
+        given["view"] = address_choices.FORMER_FAMILIES.get(wanted.get("family", ""), bias_tab.NAME)
         sides = wanted.get("left", ""), wanted.get("right", "")
         given = comparison.address_for_two_sides(whole, *sides) | given
     if "card" in wanted:

@@ -1,7 +1,5 @@
 """The views of Results, and functions that draw a view (output name -> content) without Gradio."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Actions of the Run tab: start, retry, pause and stop a run; each redraws the tab."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
@@ -11,21 +9,13 @@ import gradio as gr
 
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import run_pill_html
+from components.run import status_html
 from components.run.failed_replies import show_failures
 from components.run.live_figures import LiveStudies
 from components.run.notices import key_notice, parse_notice_click, show_notices, show_store_notices
 from components.run.partial_results import partial_results_html
 from components.run.past_runs import show_run, show_runs
 from components.run.run_facts import RunFacts, called_judges, load_run_facts
-from components.run.status_html import (
-    REPLY_SCOPES,
-    retry_button_text,
-    show_finding,
-    show_kpis,
-    show_progress,
-    show_replies,
-    start_button_text,
-)
 from components.server.gradio_private import click_data
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import retry_statuses
@@ -213,7 +203,11 @@ def show_study_pill(engine: Engine, name: str) -> Markup:
 
 
 def render(
-    store: Store, engine: Engine, live: LiveStudies, name: str, which: str = REPLY_SCOPES[0]
+    store: Store,
+    engine: Engine,
+    live: LiveStudies,
+    name: str,
+    which: str = status_html.REPLY_SCOPES[0],
 ) -> list[Any]:
     """All outputs of the tab for a study; `which` (a value of REPLY_SCOPES) says whether all latest
     replies are listed or only unusable ones. The outputs may activate the timer that redraws the
@@ -226,21 +220,21 @@ def render(
     return [
         gr.Timer(active=True) if now.running else gr.skip(),
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
-        show_finding(now, live.study_finding(name) if now.complete else ""),
+        status_html.show_finding(now, live.study_finding(name) if now.complete else ""),
         *show_buttons(now),
         show_store_notices(store) + show_notices(now),
         gr.Column(visible=len(now.key_origins) == 1),
         key_notice(now) if now.judges_without_key else "",
         now.key_origins[0] if len(now.key_origins) == 1 else "",
-        gr.Button(f"Test and {start_button_text(now.missing).lower()}"),
-        show_progress(now),
-        show_kpis(now, picture),
+        gr.Button(f"Test and {status_html.start_button_text(now.missing).lower()}"),
+        status_html.show_progress(now),
+        status_html.show_kpis(now, picture),
         live.outcome(name) if now.complete else partial_results_html(now, picture),
         show_failures(store, now),
         picture.share_figure,
         picture.elo_figure,
         picture.wins_figure,
-        show_replies(store, name, which),
+        status_html.show_replies(store, name, which),
     ]
 
 
@@ -250,8 +244,8 @@ def show_buttons(now: RunFacts) -> list[gr.Button]:
     idle = not now.running and not now.recorded and now.owned
     return [
         gr.Button(visible=now.complete or now.recorded),
-        gr.Button(start_button_text(now.missing), visible=idle and now.pending > 0),
-        gr.Button(retry_button_text(now), visible=idle and now.offers_retry),
+        gr.Button(status_html.start_button_text(now.missing), visible=idle and now.pending > 0),
+        gr.Button(status_html.retry_button_text(now), visible=idle and now.offers_retry),
         gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),
         gr.Button(visible=now.running and now.owned),
         gr.Button(visible=now.running),

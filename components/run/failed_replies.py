@@ -1,23 +1,14 @@
 """Unusable replies and failed attempts on the Run tab: number by kind, an example of each, and
 effect on the numbers."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pandas as pd
 
 from components.filtering.filters import machine_rows
+from components.html import panel
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import (
-    Action,
-    button_html,
-    notice_html,
-    panel_heading,
-    status_badge,
-    wrap,
-)
 from components.run.run_facts import RunFacts
 from judges.engine.snapshot import FailureSummary
 from metrics.position.position_measures import consistency
@@ -38,7 +29,7 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     if not kinds and not retried:
         return EMPTY
     parts = [
-        panel_heading(
+        panel.panel_heading(
             "Unusable replies",
             "the latest reply of each kind of failure; unusable replies enter no measure, unless "
             "the preset counts them as ties",
@@ -50,9 +41,9 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
-    parts.append(wrap(fill('<div class="eh-failed">{}</div>', join(rows))) if rows else EMPTY)
+    parts.append(panel.wrap(fill('<div class="eh-failed">{}</div>', join(rows))) if rows else EMPTY)
     parts.append(_failed_attempts_html(retried))
-    return wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
+    return panel.wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
 
 
 def failure_row(
@@ -71,15 +62,19 @@ def failure_row(
     told = ": ".join(filter(None, said))
     links = []
     if opens and example:
-        links.append(button_html(Action("Example", {"key": example.ask.key}), small=True))
+        links.append(
+            panel.button_html(panel.Action("Example", {"key": example.ask.key}), small=True)
+        )
     if opens and all_too:
-        links.append(button_html(Action(f"Open {count(asks)}", {"status": status}), small=True))
+        links.append(
+            panel.button_html(panel.Action(f"Open {count(asks)}", {"status": status}), small=True)
+        )
     return fill(
         '<div class="k"><span>{}</span>'
         '<span class="who">{}</span>'
         '<p title="{}">{}</p>'
         '<span class="op">{}</span></div>',
-        status_badge(status, asks),
+        panel.status_badge(status, asks),
         who,
         told[:400],
         " ".join(told.split())[:260],
@@ -108,7 +103,7 @@ def _failed_attempts_html(failures: tuple[FailureSummary, ...]) -> Markup:
     )
     head = Markup('<h3 class="eh-failed-head">Failed attempts in this run</h3>')
     told = Markup('<p class="eh-small eh-mute">Most succeed when retried.</p>')
-    return wrap(fill('{}{}<div class="eh-failed">{}</div>', head, told, rows))
+    return panel.wrap(fill('{}{}<div class="eh-failed">{}</div>', head, told, rows))
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
@@ -124,8 +119,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
         f"{rate} of {count(facts.tried)} replies are unusable. They are left out of the "
         f"measures{effect}."
     )
-    read = Action(f"Read the {count(unusable)}", {"status": "failures"})
-    return notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
+    read = panel.Action(f"Read the {count(unusable)}", {"status": "failures"})
+    return panel.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:

@@ -1,7 +1,5 @@
 """Live figures of running studies, updated from new rows only, and shared by all visitors."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from components.charts.figures import (
     win_rate_figure,
 )
 from components.html.markup import EMPTY, Markup
-from components.run.run_facts import QuoteCache, no_forecast
+from components.run.run_facts import QuoteCache
 from judges.engine.pending_asks import CostQuote
 from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
@@ -221,16 +219,6 @@ class LiveStudy:
         )
 
 
-def no_finding(study: str) -> str:
-    """Return "": the default of `LiveStudies.study_finding`."""
-    return ""
-
-
-def no_outcome(study: str) -> Markup:
-    """Return empty HTML: the default of `LiveStudies.outcome`."""
-    return EMPTY
-
-
 class LiveStudies:
     """The live figures of all studies, shared by all sessions of the server.
 
@@ -242,9 +230,9 @@ class LiveStudies:
     def __init__(
         self,
         store: Store,
-        study_finding: Callable[[str], str] = no_finding,
-        outcome: Callable[[str], Markup] = no_outcome,
-        forecast: Callable[[str], CostQuote | None] = no_forecast,
+        study_finding: Callable[[str], str] = lambda _: "",
+        outcome: Callable[[str], Markup] = lambda _: EMPTY,
+        forecast: Callable[[str], CostQuote | None] = lambda _: None,
     ) -> None:
         self.quotes = QuoteCache(store, forecast)
         self.study_finding, self.outcome = study_finding, outcome

@@ -6,8 +6,6 @@ that stops the work until the user acts. A click on an action is sent to
 components.run.tab as {"do": …}.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Results so far, on the Run tab during a run: how many comparisons change with the order."""
 
-from __future__ import annotations
-
 from components.html.format import count, interval, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import panel_head, wrap

@@ -1,31 +1,15 @@
 """The list of past runs, and the details of one run."""
 
-from __future__ import annotations
-
 import time
 from typing import Final
 
+from components.html import panel
 from components.html.format import DASH, count, dollars, duration
 from components.html.markup import EMPTY, Markup, escape, fill, join
-from components.html.panel import (
-    Action,
-    button_html,
-    empty_state,
-    notice_html,
-    panel_heading,
-    status_badge,
-    wrap,
-)
 from components.html.tables.table import Cells, Table, TableCell
 from components.run.failed_replies import failure_row
 from studies.domain import STATUSES
-from studies.store.queries.run_costs import (
-    AttemptTotals,
-    RunSpending,
-    attempt_totals_of_run,
-    failures_of_run,
-    spending_by_owner,
-)
+from studies.store.queries import run_costs
 from studies.store.store import PastRun, Store
 
 SCOPES: Final = ("This study", "All studies")
@@ -51,26 +35,30 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
     newest first; the run with the id `opened` is marked."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
-        return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")
+        return panel.empty_state(
+            "No runs yet.", "Every run is listed here with its calls and costs."
+        )
     shown = runs[:MAX_LISTED_RUNS]
-    spent = spending_by_owner(store, [run.owner for run in shown])
+    spent = run_costs.spending_by_owner(store, [run.owner for run in shown])
     rows = [
         _run_row(run, spent.get(run.owner), with_study=scope != SCOPES[0], opened=run.id == opened)
         for run in shown
     ]
     more = f"{count(len(runs) - MAX_LISTED_RUNS)} older runs" if len(runs) > MAX_LISTED_RUNS else ""
     tail = fill('<p class="eh-small eh-mute">{}</p>', more) if more else ""
-    return wrap(fill('<div class="eh-runs">{}</div>{}', join(rows), tail))
+    return panel.wrap(fill('<div class="eh-runs">{}</div>{}', join(rows), tail))
 
 
-def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> Markup:
+def _run_row(
+    run: PastRun, spent: run_costs.RunSpending | None, *, with_study: bool, opened: bool
+) -> Markup:
     calls = (
         "no call" if spent is None else f"{count(spent.calls, 'attempt')}, {_cost_text(spent, run)}"
     )
     if run.state == "running":  # the list is not redrawn during a run
         calls = "in progress"
     who = fill('<b class="who">{}</b>', run.study) if with_study else ""
-    click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
+    click = panel.Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
     mark = Markup(' aria-current="true"') if opened else EMPTY
     return fill(
         '<div class="r"{}><span>{}</span>'
@@ -84,7 +72,7 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
         run.reason,
         who,
         run.reason,
-        button_html(click, small=True),
+        panel.button_html(click, small=True),
     )
 
 
@@ -95,7 +83,7 @@ def _start_and_duration_html(run: PastRun) -> Markup:
     return fill('{} <span class="eh-mute">{}</span>', started, duration(run.ended - run.started))
 
 
-def _cost_text(spent: RunSpending, run: PastRun) -> str:
+def _cost_text(spent: run_costs.RunSpending, run: PastRun) -> str:
     """Text on the dollars of a run and, once it has ended, on its attempts of unknown price."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
@@ -107,35 +95,31 @@ def _cost_text(spent: RunSpending, run: PastRun) -> str:
     return f"{known}{count(spent.unknown)} of them at an unknown price"
 
 
-def find_past_run(store: Store, run_id: str) -> PastRun | None:
-    return next((run for run in store.runs() if run.id == run_id), None)
-
-
 def show_run(store: Store, run_id: str, study: str) -> Markup:
     """HTML details of one run: state, reason, calls by outcome, failures; empty without an id, a
     notice if the store has no such run. `study`: the study now shown; only its judgements can be
     opened in Inspect."""
     if not run_id:
         return EMPTY
-    run = find_past_run(store, run_id)
+    run = next((run for run in store.runs() if run.id == run_id), None)
     if run is None:
-        return notice_html(
+        return panel.notice_html(
             "warn", "No such run.", "This store has no run with this id. Choose one from the list."
         )
-    mine = attempt_totals_of_run(store, run.owner, run.study)
+    mine = run_costs.attempt_totals_of_run(store, run.owner, run.study)
     title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
     parts = [
-        panel_heading(title, f"{run.study}: {_run_totals_text(run, mine)}"),
+        panel.panel_heading(title, f"{run.study}: {_run_totals_text(run, mine)}"),
         _reason_notice(run, study),
     ]
     parts.append(_calls_by_judge_table(mine, run))
     parts.append(_failures_list(store, run, study))
-    return wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
+    return panel.wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
-def _run_totals_text(run: PastRun, totals: list[AttemptTotals]) -> str:
+def _run_totals_text(run: PastRun, totals: list[run_costs.AttemptTotals]) -> str:
     calls = sum(account.calls for account in totals)
-    cost = RunSpending(calls, sum(a.cost for a in totals), sum(a.unknown for a in totals))
+    cost = run_costs.RunSpending(calls, sum(a.cost for a in totals), sum(a.unknown for a in totals))
     took = duration(run.ended - run.started) if run.ended is not None else "end not recorded"
     return f"{run.state}, {took}, {count(calls, 'attempt')}" + (
         f", {_cost_text(cost, run)}" if calls else ""
@@ -145,7 +129,7 @@ def _run_totals_text(run: PastRun, totals: list[AttemptTotals]) -> str:
 def _reason_notice(run: PastRun, study: str) -> Markup:
     kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
     title = f"{run.state.capitalize()}."
-    go = None if run.study == study else Action("Go to this study", {"study": run.study})
+    go = None if run.study == study else panel.Action("Go to this study", {"study": run.study})
     next_step = {
         "interrupted": "The next run makes the missing calls.",
         "stopped": "The next run makes the missing calls.",
@@ -156,16 +140,16 @@ def _reason_notice(run: PastRun, study: str) -> Markup:
         "Pause or stop this run on the Run tab of its study, in the process that started the run.",
     )
     text = ". ".join(part.rstrip(".") for part in (run.reason, next_step) if part) + "."
-    return notice_html(kind, title, text, go)  # type: ignore[arg-type]
+    return panel.notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
-def _calls_by_judge_table(totals: list[AttemptTotals], run: PastRun) -> Markup:
+def _calls_by_judge_table(totals: list[run_costs.AttemptTotals], run: PastRun) -> Markup:
     if not totals:
-        return wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
+        return panel.wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
     rows = []
     for judge in dict.fromkeys(account.judge for account in totals):
         own = [account for account in totals if account.judge == judge]
-        whole = RunSpending(
+        whole = run_costs.RunSpending(
             *(sum(getattr(a, f) for a in own) for f in ("calls", "cost", "unknown"))
         )
         rows.append(
@@ -180,7 +164,7 @@ def _calls_by_judge_table(totals: list[AttemptTotals], run: PastRun) -> Markup:
     return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
 
 
-def _token_text(totals: list[AttemptTotals]) -> str:
+def _token_text(totals: list[run_costs.AttemptTotals]) -> str:
     """Text on the tokens of one judge's calls: input (with cached) and output (with reasoning)."""
     sent, cached, received, thought = (
         sum(values)
@@ -196,9 +180,9 @@ def _token_text(totals: list[AttemptTotals]) -> str:
     )
 
 
-def _outcome_badge(totals: AttemptTotals) -> Markup:
+def _outcome_badge(totals: run_costs.AttemptTotals) -> Markup:
     if totals.outcome in STATUSES:
-        return status_badge(totals.outcome, totals.calls)
+        return panel.status_badge(totals.outcome, totals.calls)
     words = "without an outcome" if totals.outcome == "unknown" else totals.outcome
     return fill(
         '<span class="eh-badge s-truncated">{} <b>{}</b></span>', words, count(totals.calls)
@@ -206,7 +190,7 @@ def _outcome_badge(totals: AttemptTotals) -> Markup:
 
 
 def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
-    failed = failures_of_run(store, run.owner)
+    failed = run_costs.failures_of_run(store, run.owner)
     if not failed:
         return EMPTY
     rows = join(
@@ -220,4 +204,4 @@ def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
         for kind in failed
     )
     head = Markup('<h3 class="eh-failed-head">Failures of this run that no later call replaced</h3>')
-    return wrap(fill('{}<div class="eh-failed">{}</div>', head, rows))
+    return panel.wrap(fill('{}<div class="eh-failed">{}</div>', head, rows))

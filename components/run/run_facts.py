@@ -1,7 +1,5 @@
 """State of a study for the Run tab: its run, calls by status, costs, and calls to be made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -114,11 +112,6 @@ class RunFacts:
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
-def no_forecast(study: str) -> CostQuote | None:
-    """Return None: the default of `QuoteCache.forecast`."""
-    return None
-
-
 class QuoteCache:
     """Estimated number and cost of the calls of studies, computed once for each version of a study.
 
@@ -126,7 +119,7 @@ class QuoteCache:
     """
 
     def __init__(
-        self, store: Store, forecast: Callable[[str], CostQuote | None] = no_forecast
+        self, store: Store, forecast: Callable[[str], CostQuote | None] = lambda _: None
     ) -> None:
         self._store, self._forecast = store, forecast
 

@@ -1,7 +1,5 @@
 """Status of a study on the Run tab: headline, progress bar, key figures, latest replies."""
 
-from __future__ import annotations
-
 import time
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Layout and events of the Run tab; its actions are in components/run/actions_tab.py."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """BibTeX entries of the papers behind the protocols and the ratings."""
 
-from __future__ import annotations
-
 from typing import Final
 
 BIBTEX_ENTRIES: Final[dict[str, str]] = {

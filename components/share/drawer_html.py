@@ -1,7 +1,5 @@
 """HTML of the Share drawer: link, exports, tables for a paper, methods paragraph."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy

@@ -1,7 +1,5 @@
 """Share links to a study in public mode: links to read, links to vote, and their withdrawal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

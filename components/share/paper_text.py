@@ -1,8 +1,6 @@
 """Texts for a paper, generated from a study: tables in LaTeX and Markdown, a methods paragraph, and
 the command that prints the numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,8 +1,6 @@
 """Write a study as a folder that can be served alone: a read-only page on which no judge can be
 called, or a whole Space."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any, Final

@@ -4,8 +4,6 @@ Charts are the same as on the page and are drawn by the same script. Numbers are
 metrics`, which the file also contains as JSON.
 """
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import Any

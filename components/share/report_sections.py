@@ -1,7 +1,5 @@
 """Sections of the report, from the title to the note on the data, in the order of the file."""
 
-from __future__ import annotations
-
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +28,7 @@ from components.results.overview import tab as summary_tab
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
-from components.results.view.result_view import Panel, View
+from components.results.view.result_view import Panel, ReportPanel, View
 from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable
 from components.share import paper_text
 from judges.rendering.prompt import parse_prompt
@@ -119,6 +117,8 @@ def _iterate_view_sections(
         if panel.in_report and panel.in_report(filtered):
             yield _panel_section(panel, panel.render(filtered, controls), page)
         made = panel.report(filtered) if panel.report else None
+        if isinstance(made, Markup):
+            made = ReportPanel(panel.title, panel.subtitle, made)
         if made is not None:
             content = made.content
             body = content if isinstance(content, Markup) else page.add_figure(content)
@@ -185,10 +185,6 @@ def _format_if_recorded(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 
-def _injection_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
-    return injection_section(filtered)
-
-
 def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
     store, study = filtered.store, filtered.name
@@ -235,7 +231,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = 
     _views_section,
     _tables_section,
     _method_section,
-    _injection_section,
+    lambda filtered, _: injection_section(filtered),
     _replies_section,
     _study_section,
     _data_section,

@@ -1,7 +1,5 @@
 """The Share drawer: link to the current view, exports, report, tables for a paper."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Callable, Mapping
@@ -25,7 +23,6 @@ from studies.errors import EvenhandError, build_write_error
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.store.store import Store
 
-_DOWNLOAD_SCRIPT: Final = "() => evenhand.download('#eh-export-file')"
 QUIET: Final[dict[str, Any]] = {"show_progress": "minimal", "api_visibility": "private"}
 
 
@@ -110,7 +107,7 @@ def _bind_exports(
         return gr.DownloadButton(value=str(written))
 
     tab.exports.select(write_clicked_export, filter_inputs, tab.file, **QUIET).success(
-        None, None, None, js=_DOWNLOAD_SCRIPT
+        None, None, None, js="() => evenhand.download('#eh-export-file')"
     )
 
 

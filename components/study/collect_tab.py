@@ -1,7 +1,5 @@
 """Events of the Collect section in the Study tab, where items and captions are written."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Events of the Study tab that open, save or import files: study files, examples, data files,
 recorded verdicts, and prompts of the prompt editor."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +20,7 @@ from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import REPORTED_ERRORS, open_recorded_verdicts, use_upload
-from components.study.plan.draft_studies import (
-    MAX_NAME,
-    is_without_calls,
-    save_draft_changes,
-    save_new_study,
-)
+from components.study.plan import draft_studies
 from components.study.plan.example_files import example_text
 from components.study.plan.study_preview import build_preview
 from judges.rendering.prompt_library import import_judge_prompts, save_prompt
@@ -46,7 +39,7 @@ def open_new_study(
     """Save the study file `text` as a new study, under the name `called`, else the name in the
     file. Return values for `form_outputs` and for the study menu. `tested`: see
     `judges.judge_drawer`."""
-    name, made = save_new_study(text, store, called)
+    name, made = draft_studies.save_new_study(text, store, called)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
 
@@ -106,11 +99,13 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
         except REPORTED_ERRORS as error:
             said = replace(state, notice_html=notice_html("bad", title, hide_hashes(str(error))))
             return [*form_updates(text, said, tested, "", store, before=state), *stays]
-        if not is_without_calls(store, state.study):  # verdicts of a study stay with its data
-            called = Path(paths[0]).stem[:MAX_NAME] if state.study else ""
+        if not draft_studies.is_without_calls(
+            store, state.study
+        ):  # verdicts of a study stay with its data
+            called = Path(paths[0]).stem[: draft_studies.MAX_NAME] if state.study else ""
             return [*open_new_study(store, made, state, tested, called), gr.skip()]
         seen = replace(state, kind="", item=0, notice_html="")
-        save_draft_changes(store, state.study, made)
+        draft_studies.save_draft_changes(store, state.study, made)
         return [*form_updates(made, seen, tested, "", store, before=state), *stays]
 
     state = [tab.yaml, tab.state, tab.tested]
@@ -136,7 +131,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
 
     def save_edited_prompt(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
         made, seen = save_prompt_draft(draft, text, state, store.folder)
-        save_draft_changes(store, state.study, made)
+        draft_studies.save_draft_changes(store, state.study, made)
         return form_updates(made, seen, tested, draft, store, before=state)
 
     tab.save_prompt.click(save_edited_prompt, [tab.draft, *state], form_outputs(tab), **QUIET)

@@ -1,7 +1,5 @@
 """Apply changes made in the Study form to the study file and to the form's state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """HTML of the Study form, made from a study file and the form's state; this module does not import
 gradio."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from components.html.markup import Markup

@@ -1,7 +1,5 @@
 """Layout of the Study tab, which is the form of one study."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, Final
 

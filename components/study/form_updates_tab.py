@@ -1,7 +1,5 @@
 """Gradio outputs of the Study tab for a study file: the form and the plan."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from typing import Any

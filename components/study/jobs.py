@@ -1,7 +1,5 @@
 """Slow actions of the Study form, without gradio: judge tests, uploads, imports of verdicts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -20,15 +18,9 @@ from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_stu
 from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
 from components.study.form.data_step import data_source
 from components.study.form.data_step.table_columns import guessed_mapping, table_needing_mapping
-from components.study.plan import demo_studies
+from components.study.plan import demo_studies, study_preview
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space
-from components.study.plan.study_preview import (
-    build_preview,
-    load_records,
-    plan_from_text,
-    read_data_spec,
-)
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome
 from judges.models.clients import find_api_key
@@ -72,7 +64,7 @@ def test_judge(
 ) -> JudgeCheck:
     """Test one judge with one call; the result has the reply, verdict and latency, or the error."""
     try:
-        plan = plan_from_text(text, folder)
+        plan = study_preview.plan_from_text(text, folder)
         judge = plan.judge(name)
         keys = typed_keys_of_judges([judge], typed)
         if judge.api_key_env and name not in keys and not current_access().machine_files:
@@ -116,7 +108,7 @@ def request_judge_models(
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     """Save and return the plan of a run or, with `one_item`, of a trial on one item; raise an error
     with the reason if the study cannot be run."""
-    plan = plan_from_text(text, store.folder)
+    plan = study_preview.plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
     made = planning.assign_owner(one_item_plan(plan) if one_item else plan, store)
@@ -146,14 +138,14 @@ def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     name of the source's judge, used if the source has only one judge."""
     folder = store.folder
     spec = replace(
-        read_data_spec(read_lenient_study(text, folder)),
+        study_preview.read_data_spec(read_lenient_study(text, folder)),
         where={},
         options=0,
         categories=(),
         count=0,
         per={},
     )
-    found = load_records(spec, folder)
+    found = study_preview.load_records(spec, folder)
     name = name_from_source(original_name(spec.source))
     if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
@@ -201,7 +193,7 @@ def describe_images(
     result uses the new file; after an error it is unchanged, and the notice says why."""
     folder = store.folder
     try:
-        study = plan_from_text(text, folder).study
+        study = study_preview.plan_from_text(text, folder).study
         judge, prompt = str(errand["judge"]), str(errand["prompt"])
         sha = hashlib.sha256(f"{text}{judge}{prompt}".encode()).hexdigest()[:8]
         out = folder / UPLOADS_FOLDER / f"{sha}-described.jsonl"
@@ -234,7 +226,7 @@ def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResul
     file; after an error it is unchanged, and the notice says why."""
     folder = store.folder
     try:
-        spec = read_data_spec(read_lenient_study(text, folder))
+        spec = study_preview.read_data_spec(read_lenient_study(text, folder))
         if data_source.source_kind(spec.source) != data_source.HUB:
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
         if data_source.HUB_TOKEN_NAME not in typed:
@@ -298,7 +290,7 @@ def study_name_of(text: str) -> str:
 
 def has_columns_to_map(text: str, folder: Path) -> bool:
     """Whether the study's source is a table that has a column mapping or needs one."""
-    return table_needing_mapping(build_preview(text, folder)) is not None
+    return table_needing_mapping(study_preview.build_preview(text, folder)) is not None
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
@@ -328,7 +320,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     format that can be read with this mapping: a question, the answers of two or more models, and no
     verdicts; else unchanged."""
     study = read_lenient_study(text, folder)
-    if table_needing_mapping(build_preview(text, folder)) is None:
+    if table_needing_mapping(study_preview.build_preview(text, folder)) is None:
         return text
     guess = guessed_mapping(study)
     fields = set(guess.values())
@@ -336,7 +328,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     if "instruction" not in fields or len(answers) < 2 or fields & _VERDICT_FIELDS:
         return text
     made = put_value(text, DATA.mapping.path, guess)
-    return made if not build_preview(made, folder).data_error else text
+    return made if not study_preview.build_preview(made, folder).data_error else text
 
 
 _VERDICT_FIELDS = frozenset(

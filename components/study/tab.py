@@ -4,8 +4,6 @@ The text of the study file in the editor has all settings: the form shows it, an
 Changes in the form are numbered, and the browser sends each until the server has applied it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping
@@ -18,7 +16,7 @@ from components.html.markup import Markup, escape
 from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.run import tab as run_tab
-from components.study import form_html, jobs
+from components.study import form_html, form_updates_tab, jobs
 from components.study.collect_tab import bind_collect
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
@@ -31,12 +29,6 @@ from components.study.form_layout_tab import QUIET
 from components.study.form_layout_tab import StudyTab as StudyTab
 from components.study.form_layout_tab import build as build
 from components.study.form_layout_tab import render_hidden as render_hidden
-from components.study.form_updates_tab import (
-    form_outputs,
-    form_updates,
-    plan_updates,
-    planned_preview,
-)
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
 from components.study.plan.draft_studies import save_draft_changes
@@ -53,7 +45,6 @@ OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
 MARK_ENDED: Final = "() => evenhand.starting(false)"
-MARK_IDLE: Final = "(study) => evenhand.idle(study)"
 
 
 def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -68,14 +59,17 @@ def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Eng
 
 def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:
     inputs = [tab.edits, tab.yaml, tab.state, tab.tested, tab.draft]
-    outputs = [*form_outputs(tab), header.study]
+    outputs = [*form_updates_tab.form_outputs(tab), header.study]
 
     def apply_form_edits(
         edits: str, text: str, state: FormState, tested: Any, draft: str
     ) -> list[Any]:
         made, seen = apply_changes(text, state, json.loads(edits or "[]"), store.folder)
         made, seen, named = save_form(store, engine, made, seen)
-        return [*form_updates(made, seen, tested, draft, store, before=state), named]
+        return [
+            *form_updates_tab.form_updates(made, seen, tested, draft, store, before=state),
+            named,
+        ]
 
     tab.edits.select(apply_form_edits, inputs, outputs, **LATEST_ONLY)
 
@@ -87,9 +81,9 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
         if state.shown.strip() == text.strip():
             return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
         save_draft_changes(store, state.study, text)
-        look, numbers = planned_preview(text, store)
+        look, numbers = form_updates_tab.planned_preview(text, store)
         form = form_html.render_form(look, state, tested)[: len(redrawn)]
-        return [*form, *plan_updates(look, state, store, numbers)]
+        return [*form, *form_updates_tab.plan_updates(look, state, store, numbers)]
 
     tab.yaml.change(
         redraw_after_text_edit,
@@ -132,7 +126,7 @@ def save_form(
 def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
     """Bind the hidden button that loads the header's study into the form; the page presses it when
     the Study tab becomes visible."""
-    outputs = form_outputs(tab)
+    outputs = form_updates_tab.form_outputs(tab)
 
     def load_header_study(name: str | None, text: str, state: FormState, tested: Any) -> list[Any]:
         if not name:  # a new study, whose form is drawn once
@@ -141,8 +135,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
         if name in state.former_names and name not in study_names(store):
             return [gr.skip()] * len(outputs)  # renamed while this request was on its way
         if name == state.study:  # calls may have been stored since the plan was drawn
-            look, numbers = planned_preview(text, store)
-            plan = plan_updates(look, state, store, numbers)
+            look, numbers = form_updates_tab.planned_preview(text, store)
+            plan = form_updates_tab.plan_updates(look, state, store, numbers)
             fresh = dict(zip(tab.plan_components, plan, strict=True))
             return [fresh.get(part, gr.skip()) for part in outputs]
         return open_study(store, name, text, state, tested)
@@ -172,7 +166,7 @@ def open_study(store: Store, name: str, text: str, state: FormState, tested: Any
         last_change=state.last_change,
         notice_html=notice,
     )
-    return form_updates(unsaved.pop(name, stored), fresh, tested, "", store)
+    return form_updates_tab.form_updates(unsaved.pop(name, stored), fresh, tested, "", store)
 
 
 def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -228,7 +222,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     tab.errand.select(
         run_form_job, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
     ).then(redraw_judges, state, [tab.judges, tab.drawer], **QUIET).then(
-        None, header.study, None, js=MARK_IDLE
+        None, header.study, None, js="(study) => evenhand.idle(study)"
     )
 
 
@@ -284,7 +278,7 @@ def start_study(
 
 def show_initial_form(store: Store) -> list[Any]:
     """Values that show the form of a new study, which is saved at the first change of the form."""
-    return form_updates(START_YAML, FormState(opened=START_YAML), {}, "", store)
+    return form_updates_tab.form_updates(START_YAML, FormState(opened=START_YAML), {}, "", store)
 
 
 def study_names(store: Store) -> list[str]:

@@ -5,8 +5,6 @@ key of its call. Lines may therefore come back in any order, twice or not at all
 is stored, and a call without a line stays pending.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

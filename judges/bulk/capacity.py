@@ -5,8 +5,6 @@ files and with Ray.
 prompts and prices are those of judges/prices.yaml; docs/capacity.md lists all other assumptions.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import random

@@ -12,8 +12,6 @@ budget, it contains as many asks as fit into the rest at their maximum cost, and
 starts when the actual cost is known.
 """
 
-from __future__ import annotations
-
 import contextlib
 import heapq
 import math

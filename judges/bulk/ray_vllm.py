@@ -6,8 +6,6 @@ like any other, by the address at which `vllm serve` would offer it. Its calls t
 same keys as calls over HTTP or in batch files, and no path of weights is stored.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping

@@ -13,8 +13,6 @@ is not used: it retries by itself, raises an error at the first refused call and
 its configuration.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

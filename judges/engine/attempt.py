@@ -4,8 +4,6 @@ retries.
 No other module retries an ask.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import dataclass, field, replace

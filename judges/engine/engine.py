@@ -6,8 +6,6 @@ pause after a refused call) holds for all of them. Processes that use the same s
 measured rate limits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib

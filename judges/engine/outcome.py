@@ -24,15 +24,8 @@ from judges.models.interface import (
 from judges.planning.plan import Plan, identity_of, key_of, parameters_of, render_call
 from judges.rendering.messages import render_prompt
 from judges.rendering.prompt import Prompt, load_prompt
+from judges.verdicts import verdict as verdict_parsing
 from judges.verdicts.point_readers import option_values
-from judges.verdicts.verdict import (
-    ParsedVerdict,
-    parse_verdict,
-    read_level_probabilities,
-    read_option_probabilities,
-    read_probabilities,
-    rubric_level_token_indices,
-)
 from studies.domain import Ask, Item, Judgement, JudgeSpec, Status, Verdict
 from studies.frames.arrangement import parse_arrangement
 from studies.store.rows import PromptText, RequestRecord
@@ -89,7 +82,9 @@ def read_reply(
     if prompt.verdict == "none":  # a description has no verdict to parse
         cut = answer.finish == "length"
         return ReplyOutcome("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
-    read = parse_verdict(prompt.verdict, answer.text, len(labels), rule, prompt.options, labels)
+    read = verdict_parsing.parse_verdict(
+        prompt.verdict, answer.text, len(labels), rule, prompt.options, labels
+    )
     if read.verdict is not None:
         shown = labels_to_slots(read.verdict, () if prompt.options else labels)
         return ReplyOutcome("ok", shown, read.rule)
@@ -123,17 +118,19 @@ def read_label_probabilities(
         return _outcome_of_levels(prompt, labels, answer)
     if prompt.options:
         values, offered = option_values(prompt.options), parse_arrangement(tuple(labels))
-        read = read_option_probabilities(values, offered, answer.token_probabilities)
+        read = verdict_parsing.read_option_probabilities(
+            values, offered, answer.token_probabilities
+        )
         return _outcome_of_probabilities(read)
     order = sorted(labels, key=lambda label: (len(label), label))
-    read = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
+    read = verdict_parsing.read_probabilities(order, answer.token_probabilities, prompt.format.ties)
     if read.verdict is not None:
         read = replace(read, verdict=labels_to_slots(read.verdict, labels))
     return _outcome_of_probabilities(read)
 
 
 def _outcome_of_probabilities(
-    read: ParsedVerdict, levels: tuple[TokenCandidates, ...] = ()
+    read: verdict_parsing.ParsedVerdict, levels: tuple[TokenCandidates, ...] = ()
 ) -> ReplyOutcome:
     if read.verdict is not None:
         return ReplyOutcome("ok", read.verdict, read.rule, level_logprobs=levels)
@@ -151,14 +148,14 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
         return ReplyOutcome("unsupported", None, "probabilities", detail)
     if not levels:
         texts = [token.text for token in answer.tokens]
-        places = rubric_level_token_indices(texts, prompt.options, offered)
+        places = verdict_parsing.rubric_level_token_indices(texts, prompt.options, offered)
         if places is None:
             cut = answer.finish == "length"
             detail = "a criterion has no level that is a token of its own"
             return ReplyOutcome("truncated" if cut else "unreadable", None, "probabilities", detail)
         levels = tuple(answer.tokens[place].candidates for place in places)
     found = [candidate_probabilities(one) for one in levels]
-    read = read_level_probabilities(option_values(prompt.options), offered, found)
+    read = verdict_parsing.read_level_probabilities(option_values(prompt.options), offered, found)
     return _outcome_of_probabilities(read, levels)
 
 

@@ -2,8 +2,6 @@
 replaced): their number, their estimated cost, the asks themselves, read in portions, and the queues
 of a run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -76,23 +74,20 @@ class PendingPages:
         self._block_sha = self._store.plan_sha(self._plan.study.name)
         self._block_start = self._after
         size = max(MIN_BLOCK_ASKS, 4 * limit) if self._reorders else limit
-        page = self._read_pending_asks(size)
+        page = self._store.pending_asks(
+            self._plan.study.name,
+            self._judge,
+            self._after,
+            size,
+            again=self._journal.retry_statuses,
+            began=self._journal.start_seq,
+        )
         if not page:
             return False
         self._after = page[-1][0]
         asks = [ask for _, ask in page]
         self._block = order_for_cache(asks) if self._reorders else asks
         return True
-
-    def _read_pending_asks(self, limit: int) -> list[tuple[int, domain.Ask]]:
-        return self._store.pending_asks(
-            self._plan.study.name,
-            self._judge,
-            self._after,
-            limit,
-            again=self._journal.retry_statuses,
-            began=self._journal.start_seq,
-        )
 
 
 def count_statuses(
@@ -108,11 +103,6 @@ def count_statuses(
         counts[status] -= count
         counts["pending"] += count
     return counts
-
-
-def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
-    """Return judge -> number of asks that a run with these settings still has to make."""
-    return plan_queries.pending_counts(store, study, settings.retry_statuses)
 
 
 class CostQuote(NamedTuple):

@@ -1,8 +1,6 @@
 """The engine of a public page: limits on runs, owners of runs, and calls paid with this Space's key
 (an API key of the page's host)."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -19,16 +19,17 @@ from typing import Any, Final, Protocol
 
 from judges.engine import snapshot
 from judges.engine.outcome import Extractor
-from judges.engine.pending_asks import QueueBuilder, count_statuses, pending_by_judge
+from judges.engine.pending_asks import QueueBuilder, count_statuses
 from judges.engine.run_state import JudgeState, RunSettings, RunState, SiblingRuns
 from judges.engine.snapshot import RunSnapshot, RunStatus
 from judges.engine.worker_pool import WorkerPool
 from judges.models.failures import redact_message
 from judges.money.costs import Ledger
 from judges.planning.plan import Plan
-from judges.security.key_store import SecretKey, make_typed_keys
+from judges.security.key_store import SecretKey, make_typed_key
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError, StoreError
+from studies.store.queries.plan_queries import pending_counts
 from studies.store.queries.run_costs import study_spending
 from studies.store.queries.run_queries import PastRun, put_run
 from studies.store.run_journal import RunJournal, list_maybe_paid_twice
@@ -64,11 +65,12 @@ class Run:
         self.ended: float | None = None
         self.finished = threading.Event()
         self.extraction = Extractor.of(plan)
-        self._keys, self._settings = make_typed_keys(keys), settings
+        self._keys = {judge: make_typed_key(value) for judge, value in keys.items()}
+        self._settings = settings
         self._maybe_paid_twice = len(list_maybe_paid_twice(store, plan.study.name))
         self._tally = snapshot.RunTally(
             count_statuses(store, plan.study.name, settings),
-            pending_by_judge(store, plan.study.name, settings),
+            pending_counts(store, plan.study.name, settings.retry_statuses),
         )
         self._journal = RunJournal(store, again=settings.retry_statuses, wall=settings.wall_clock)
         self._ledger = Ledger(plan.study.budget_usd, study_spending(store, plan.study.name))

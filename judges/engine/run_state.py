@@ -6,8 +6,6 @@ time. A query in it therefore sees the calls of all other runs, so that all runs
 within the budget.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

@@ -3,8 +3,6 @@
 This module does not read the store: a snapshot takes microseconds and does not wait for the engine.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping

@@ -7,8 +7,6 @@ descriptions) use EndpointModel. It checks the endpoint against judges/security/
 limits the size of a reply and removes the API key from it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -7,8 +7,6 @@ If the server cannot be started, `EmbeddedUnavailable` is raised: a message with
 next step. Recorded, simulated and remote judges work without the embedded judge.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import importlib.util

@@ -7,8 +7,6 @@ ends when its standard input closes, which the operating system does when the pa
 Native code runs in this process instead of the page's, so that a crash ends only this judge.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,8 +1,6 @@
 """Interface between the engine and the judges: call, reply, remaining quota by the response
 headers, and the parameters that an endpoint refuses."""
 
-from __future__ import annotations
-
 import email.utils
 import json
 import math

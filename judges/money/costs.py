@@ -1,7 +1,5 @@
 """Prices of calls, and the ledger that reserves each call's maximum cost within the budget."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter

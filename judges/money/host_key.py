@@ -7,8 +7,6 @@ cap. The actual cost then replaces the reservation; without token counts, or if 
 the maximum cost remains.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time
@@ -22,13 +20,7 @@ from judges.models.interface import JudgeCall
 from judges.money.costs import listed_prices, worst_case_cost
 from studies import settings
 from studies.domain import JudgeSpec, Price
-from studies.store.queries.allowance_queries import (
-    AllowanceScope,
-    allowance_spent,
-    delete_reservation,
-    put_reservation,
-    settle_reservation,
-)
+from studies.store.queries import allowance_queries
 from studies.store.writer import WriteFunction
 
 MAX_TOKENS_PER_BYTE: Final = 1.0
@@ -119,10 +111,6 @@ def off_switch_file(store: Path) -> Path:
     return store.with_name(store.name + "-house-off")
 
 
-def is_host_key_off(store: Path) -> bool:
-    return settings.HOST_KEY_OFF.read() or off_switch_file(store).exists()
-
-
 @dataclass(slots=True)
 class RunAllowance:
     """Reserves and records the cost of a judge's calls in a run that this Space's key pays for."""
@@ -156,7 +144,7 @@ class RunAllowance:
     async def reserve(self, call: JudgeCall) -> int | str:
         """Reserve the maximum cost of a call; return the reservation's id, or the reason for a
         refusal."""
-        if is_host_key_off(self.store):
+        if settings.HOST_KEY_OFF.read() or off_switch_file(self.store).exists():
             return "this Space's key was switched off by its owner; type your own key to go on"
         worst = worst_case_cost(call, self.price, MAX_TOKENS_PER_BYTE)
         reserved: int | str = await self.write(lambda c: self._reserve_within_caps(c, worst))
@@ -166,7 +154,7 @@ class RunAllowance:
     async def release(self, number: int) -> None:
         """Delete the reservation of a call that was not made or is not billed."""
         try:
-            await self.write(lambda c: delete_reservation(c, number))
+            await self.write(lambda c: allowance_queries.delete_reservation(c, number))
         finally:
             self._close_call()
 
@@ -175,7 +163,7 @@ class RunAllowance:
         cost."""
         try:
             if cost is not None:
-                await self.write(lambda c: settle_reservation(c, number, cost))
+                await self.write(lambda c: allowance_queries.settle_reservation(c, number, cost))
         finally:
             self._close_call()
 
@@ -186,19 +174,21 @@ class RunAllowance:
     def _reserve_within_caps(self, connection: sqlite3.Connection, worst: float) -> int | str:
         day = time.strftime("%Y-%m-%d", time.gmtime(self.wall_clock()))
         key = self.host_key
-        caps: tuple[tuple[AllowanceScope, float, str], ...] = (
+        caps: tuple[tuple[allowance_queries.AllowanceScope, float, str], ...] = (
             ("run", key.run_usd, "this run"),
             ("visitor", key.visitor_usd, "you today"),
             ("day", key.day_usd, "all visitors today"),
         )
         for scope, cap, who in caps:
-            spent = allowance_spent(connection, scope, day, self.visitor, self.run)
+            spent = allowance_queries.allowance_spent(
+                connection, scope, day, self.visitor, self.run
+            )
             if spent + worst > cap + 1e-12:
                 return (
                     f"this Space's key pays ${cap:.2f} for {who}, ${spent:.4f} of it is spent, "
                     "and one more call might exceed it. Type your own key to go on"
                 )
-        return put_reservation(connection, day, self.visitor, self.run, worst)
+        return allowance_queries.put_reservation(connection, day, self.visitor, self.run, worst)
 
 
 @dataclass(slots=True)

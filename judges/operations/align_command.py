@@ -6,8 +6,6 @@ not made from) and prints the comparison. With --adopt, a candidate becomes the 
 prompt; --undo saves the earlier text as a version again.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence

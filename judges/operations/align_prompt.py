@@ -6,8 +6,6 @@ are made by the engine like those of any study: same plan, store, budget and ret
 of today's prompt are used again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
@@ -16,16 +14,7 @@ from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.operations.learn_cases import (
-    MAX_CASES,
-    LearnCase,
-    choose_examples,
-    count_verdicts_by_case,
-    describe_cases,
-    example_messages,
-    label_kind,
-    list_learn_cases,
-)
+from judges.operations import learn_cases
 from judges.operations.prompt_candidates import (
     EXAMPLES,
     Candidate,
@@ -62,10 +51,10 @@ class AlignTask:
     prompt: Prompt
     labels: StudyLabels
     split: LabelSplit
-    cases: tuple[LearnCase, ...]
+    cases: tuple[learn_cases.LearnCase, ...]
 
     @property
-    def mistakes(self) -> tuple[LearnCase, ...]:
+    def mistakes(self) -> tuple[learn_cases.LearnCase, ...]:
         """Learn cases on which the judge made a mistake (`LearnCase.wrong`), those with the most
         mistakes first."""
         wrong = [case for case in self.cases if case.wrong]
@@ -83,19 +72,21 @@ def prepare_task(
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
     spec = _find_by_name_or_first(study.judges, judge, "judge")
     chosen = _find_by_name_or_first(plan.prompts, prompt, "prompt")
-    labels, split = split_labels(store, study.name, seed, label_kind(chosen))
+    labels, split = split_labels(store, study.name, seed, learn_cases.label_kind(chosen))
     if not labels.cases:
         raise PlanError(_no_labels_message(labels))
     items = {item.id: item for item in plan.items}
     learn = labels.select_items(split.learn)
     step = 0.5 if chosen.verdict == "grade-letter" else None  # the labels of its asks have no scale
-    judged = count_verdicts_by_case(store, study.name, spec.name, chosen.name, learn, step)
+    judged = learn_cases.count_verdicts_by_case(
+        store, study.name, spec.name, chosen.name, learn, step
+    )
     if learn.cases and not judged:
         raise PlanError(
             f"{spec.name} has no verdict with {chosen.name} on the learn items; run the study first"
         )
     return AlignTask(
-        plan, spec, chosen, labels, split, tuple(list_learn_cases(items, learn, judged))
+        plan, spec, chosen, labels, split, tuple(learn_cases.list_learn_cases(items, learn, judged))
     )
 
 
@@ -128,7 +119,7 @@ def _find_by_name_or_first(among: Sequence[Named], name: str, kind: str) -> Name
 def describe_mistakes(task: AlignTask) -> str:
     """Write the mistakes on learn items, at most MAX_CASES, as the text from which the writer (a
     model) makes rules."""
-    return describe_cases(task.mistakes, task.labels.kind)
+    return learn_cases.describe_cases(task.mistakes, task.labels.kind)
 
 
 def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
@@ -179,16 +170,20 @@ def build_candidates(
         raise PlanError(
             "examples: the right ratings of two answers are not known; leave out examples and both"
         )
-    chosen = choose_examples(task.cases, examples, task.split.seed, task.prompt) if shows else []
+    chosen = (
+        learn_cases.choose_examples(task.cases, examples, task.split.seed, task.prompt)
+        if shows
+        else []
+    )
     study, prefilled = task.plan.study, task.judge.read == "probabilities"
-    turns = example_messages(task.prompt, chosen, prefilled=prefilled, study=study)
+    turns = learn_cases.example_messages(task.prompt, chosen, prefilled=prefilled, study=study)
     shown = Examples(tuple(turns), tuple(case.item.id for case in chosen))
     if "criteria" in kinds and not criteria and "criteria" in task.prompt.variables:
         raise PlanError(
             f"criteria: {task.prompt.name} shows the criteria of the study already; give others, "
             "or leave this candidate out"
         )
-    read = tuple(dict.fromkeys(case.item.id for case in task.mistakes[:MAX_CASES]))
+    read = tuple(dict.fromkeys(case.item.id for case in task.mistakes[: learn_cases.MAX_CASES]))
     return [
         make_candidate(
             task.prompt,

@@ -1,8 +1,6 @@
 """Test a judge with one call, of which nothing is stored; and parse the stored replies of a study
 again, without any call."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

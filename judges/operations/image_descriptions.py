@@ -5,8 +5,6 @@ retries, budget and ledger, and stored replies are reused. The result is a new i
 original is not changed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,6 @@
 """Cases to learn from: labelled comparisons or single answers of the learn items, with the judge's
 mistakes on them; as examples in a prompt, and as a text for the model that writes rules."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

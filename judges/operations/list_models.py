@@ -1,8 +1,6 @@
 """Commands about models: list those that an endpoint offers or a server on this machine has loaded,
 the providers, and the weights of the embedded judge."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

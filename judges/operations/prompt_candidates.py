@@ -5,8 +5,6 @@ The block has labelled cases with their right verdicts (`examples`), rules writt
 the learn items, one of the two parts of the labelled items.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import re
@@ -108,14 +106,6 @@ def read_rules(reply: str, cases: str = "") -> WrittenRules:
     return WrittenRules(rules)
 
 
-def rules_block(rules: Sequence[str]) -> str:
-    return "\n".join([RULES_HEAD, *(f"- {rule}" for rule in rules)])
-
-
-def criteria_block(criteria: str) -> str:
-    return f"{CRITERIA_HEAD}\n{criteria.strip()}"
-
-
 def add_block(
     prompt: Prompt, kind: str, text: str, examples: Sequence[tuple[str, str]], source: str
 ) -> Prompt:
@@ -156,14 +146,14 @@ def make_candidate(
     if kind in ("rules", "both"):
         if not rules:
             raise PlanError(f"{kind}: there are no rules; write some, or leave this candidate out")
-        text = disable_variables(rules_block(rules))
+        text = disable_variables("\n".join([RULES_HEAD, *(f"- {rule}" for rule in rules)]))
     if kind == "criteria":
         if not criteria.strip():
             raise PlanError(
                 "criteria: the study has none; set `criteria` in the study file, or leave this "
                 "candidate out"
             )
-        text = disable_variables(criteria_block(criteria))
+        text = disable_variables(f"{CRITERIA_HEAD}\n{criteria.strip()}")
     shown = examples if kind in ("examples", "both") else NO_EXAMPLES
     if kind in ("examples", "both") and not shown.turns:
         raise PlanError(f"{kind}: no learn item can be shown as an example")

@@ -1,8 +1,6 @@
 """Progress and summary of a run in a terminal: a progress bar if it is interactive, else plain
 lines."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Forecast of a plan: calls, tokens (also those that a provider's cache makes cheaper), dollars and
 seconds, before any call is made."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final

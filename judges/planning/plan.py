@@ -1,7 +1,5 @@
 """The plan of a study: its asks (comparisons x prompts x judges) and their keys."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import random

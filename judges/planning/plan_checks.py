@@ -1,8 +1,6 @@
 """Checks of a study before its plan is made, so that errors are raised before any call is paid; and
 the eligibility of items: a prompt skips items without the fields it needs, such as criteria."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,8 +1,6 @@
 """Messages of a request: the values of a prompt's variables for an item, images as data URLs, and
 the arrangements of options and criteria."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import mimetypes

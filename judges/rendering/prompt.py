@@ -1,7 +1,5 @@
 """Judge prompts: versioned YAML files, hashed when loaded."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

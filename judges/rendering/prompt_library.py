@@ -6,8 +6,6 @@ the page: beside its store), one file per version, such as `careful-v2.yaml`. An
 never overwritten, so that a study that refers to a file always uses the same text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import string

@@ -4,8 +4,6 @@ A single pass is needed because judged answers may contain `$closing` or `{quest
 not be replaced in turn.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping

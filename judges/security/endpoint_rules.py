@@ -7,8 +7,6 @@ name is resolved and checked again. So a changed DNS record (DNS rebinding) cann
 unchecked address.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import re

@@ -7,8 +7,6 @@ Confirmed pairs of variable name and origin are stored in a file in the user's c
 which contains no key. A file beside a store is not believed: it may have come with the store.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -6,8 +6,6 @@ sends it or puts it into the environment. `redact_keys` masks all active keys in
 the encoded forms in which providers and libraries repeat them.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import logging
@@ -71,7 +69,11 @@ class SecretKey:
         self._idle, self._clock = idle, clock
         self._last = clock()
         self._wholes = key_forms(value)
-        self._pieces = key_pieces(self._wholes)
+        self._pieces = frozenset(
+            form[start : start + PIECE_LENGTH]
+            for form in self._wholes
+            for start in range(max(1, len(form) - PIECE_LENGTH + 1))
+        )
         self._sizes = frozenset(map(len, self._pieces))
         if self._wholes:
             with _ACTIVE_KEYS_LOCK:
@@ -176,11 +178,6 @@ def check_typed_key(value: str) -> str:
     return key
 
 
-def make_typed_keys(typed: Mapping[str, str]) -> dict[str, SecretKey]:
-    """Make a SecretKey for each judge from the typed texts; KeyRefused if one is malformed."""
-    return {judge: make_typed_key(value) for judge, value in typed.items()}
-
-
 @contextmanager
 def mask_keys_in_output(values: Iterable[str]) -> Iterator[None]:
     """Mask these keys in all output while the `with` block runs."""
@@ -208,15 +205,6 @@ def key_forms(value: str) -> tuple[str, ...]:
             inner = inner[: len(inner) - (0, 1, 1)[(len(raw) + shift) % 3]]
             found |= {inner, inner.replace("+", "-").replace("/", "_")}
     return tuple(sorted(found, key=lambda form: (-len(form), form)))
-
-
-def key_pieces(forms: Iterable[str]) -> frozenset[str]:
-    """Return all parts of the forms with PIECE_LENGTH characters; a shorter form is one piece."""
-    return frozenset(
-        form[start : start + PIECE_LENGTH]
-        for form in forms
-        for start in range(max(1, len(form) - PIECE_LENGTH + 1))
-    )
 
 
 def _find_pieces(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:

@@ -1,7 +1,5 @@
 """Make the twins of a study's answers, check each of them, and count the skipped ones."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +11,7 @@ from judges.twins.twin_makers import FULL_STOPS, MAKERS, TwinSkipped, TwinSource
 from studies.domain import Item
 from studies.spec.presentations import twin_targets, unrelated_answer
 from studies.spec.study import Study
-from studies.texts.twin_families import (
-    FAMILIES,
-    REPEAT,
-    SHAM,
-    add_floors_and_controls,
-    split_twin,
-    twin_name,
-)
+from studies.texts import twin_families
 
 SLACK: Final = 300
 """Characters by which the length of a twin may exceed its ratio: short answers get whole
@@ -56,7 +47,7 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
     if study.twins is None:
         return TwinItems(tuple(items))
     design = study.twins.design
-    families = add_floors_and_controls(study.twins.families, design)
+    families = twin_families.add_floors_and_controls(study.twins.families, design)
     makers = {judge.family for judge in study.judges if judge.family}
     maker = makers.pop() if len(makers) == 1 else ""
     targets = twin_targets(study, items)
@@ -72,7 +63,7 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
                 seed = f"{study.data.seed}\x1f{item.id}\x1f{answer}\x1f{family}"
                 source = TwinSource(item, item.answer(answer), seed, maker, other)
                 try:
-                    twins[twin_name(answer, family)] = make_twin(family, source)
+                    twins[twin_families.twin_name(answer, family)] = make_twin(family, source)
                     made[family] += 1
                 except TwinSkipped as reason:
                     skipped[family, str(reason)] += 1
@@ -100,7 +91,7 @@ def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
     text."""
     for item in items:
         for name, text in item.twins.items():
-            answer, family = split_twin(name)
+            answer, family = twin_families.split_twin(name)
             found = {"item": item.id, "answer": answer, "family": family}
             yield {**found, "original": item.answer(answer), "twin": text}
 
@@ -111,12 +102,16 @@ def describe_twins(found: TwinItems) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for (family, reason), count in sorted(found.skipped.items()):
         reasons.setdefault(family, []).append(f"{count:,} skipped: {reason}")
-    for family in FAMILIES:
+    for family in twin_families.FAMILIES:
         if family in found.made or family in reasons:
             left = "".join(f"; {reason}" for reason in reasons.get(family, ()))
             yield f"  {family:<16} {found.made.get(family, 0):,} twins{left}"
-    moving = [name for name in found.made if FAMILIES[name].group not in ("floor", "control")]
-    effect = smallest_detectable_effect(found.made.get(SHAM, 0), len(moving))
+    moving = [
+        name
+        for name in found.made
+        if twin_families.FAMILIES[name].group not in ("floor", "control")
+    ]
+    effect = smallest_detectable_effect(found.made.get(twin_families.SHAM, 0), len(moving))
     if effect is not None:
         yield f"  smallest effect that these calls can show: about {100 * effect:.0f} points"
 
@@ -145,7 +140,7 @@ def make_twin(family: str, source: TwinSource) -> str:
 def find_broken_rule(family: str, original: str, twin: str) -> str:
     """Return how a twin breaks a rule of its family, such as "words lost"; empty if it breaks
     none."""
-    if family == REPEAT:
+    if family == twin_families.REPEAT:
         return "" if twin == original else "differs from the original"
     if twin == original:
         return "same as the original"
@@ -153,7 +148,7 @@ def find_broken_rule(family: str, original: str, twin: str) -> str:
     slack = SLACK * (2 if family in ("frame", "longer-3") else 1)
     if not low * len(original) - 2 <= len(twin) <= high * len(original) + slack:
         return "length out of bounds"
-    rules = FAMILIES[family]
+    rules = twin_families.FAMILIES[family]
     if rules.keeps_words and not _keeps_words(original, twin):
         return "words lost"
     replaced = family in ("marker", "echo", "empty", "other")

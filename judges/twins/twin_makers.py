@@ -5,8 +5,6 @@ raises `TwinSkipped` with the reason why the family does not apply to this answe
 seeded, so that a study gives the same twins every time.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Mapping
@@ -194,10 +192,6 @@ def _add_filler(times: int, source: TwinSource) -> str:
     return text.rstrip() + gap + "\n\n".join(paragraphs)
 
 
-def _repeat_answer(source: TwinSource) -> str:
-    return f"{source.text.rstrip()}\n\n{source.text}"
-
-
 def _add_frame_sentences(source: TwinSource) -> str:
     text = _require_latin_script(source)
     question = " ".join(source.item.instruction.split())[:200]
@@ -300,7 +294,7 @@ MAKERS: Final[Mapping[str, Maker]] = {
     "markdown": _add_markdown,
     "longer-1": partial(_add_filler, 1),
     "longer-3": partial(_add_filler, 3),
-    "twice": _repeat_answer,
+    "twice": lambda source: f"{source.text.rstrip()}\n\n{source.text}",
     "frame": _add_frame_sentences,
     "citation": lambda source: _append_paragraph(
         _require_latin_script(source), twin_texts.CITATION

@@ -1,7 +1,5 @@
 """Texts that twins add to an answer: openings, fillers, cues and attacks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -6,8 +6,6 @@ reply has another verdict outside its asides, or asides with different verdicts,
 which one the judge means, so that no verdict is read from it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Final

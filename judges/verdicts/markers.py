@@ -5,8 +5,6 @@ A marker is the text that states a verdict, such as `[[A]]`. Every function take
 length of the reply.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import deque

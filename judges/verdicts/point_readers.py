@@ -2,8 +2,6 @@
 the code of the paper Grade Score); pass or fail, an option of a scale or a rubric for one
 answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

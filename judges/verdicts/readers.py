@@ -5,8 +5,6 @@ the reply is unreadable, since an earlier marker may be a quotation. Readers for
 judges/verdicts/point_readers.py.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Mapping, Sequence

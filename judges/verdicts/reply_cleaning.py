@@ -1,8 +1,6 @@
 """Cleaning of a reply before its verdict is read, and mapping of spans back to the original text,
 to highlight the verdict on the page. Each cleaning step replaces the matches of one pattern."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable

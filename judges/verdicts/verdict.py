@@ -5,8 +5,6 @@ Parsing never raises an error because of a reply and takes linear time. Replies 
 (reply_cleaning.py), then read by one function per format (readers.py, point_readers.py).
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Replies are parsed by judges/verdicts/verdict.py.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -97,30 +95,24 @@ _FORMAT_LIST: Final = (
     Format(
         name="overall-response",
         labels="letters",
-        closing=(
-            'Finish with this sentence: "Overall, Response X is better.", '
-            "where X is your choice, $labels."
-        ),
+        closing='Finish with this sentence: "Overall, Response X is better.", '
+        "where X is your choice, $labels.",
         closing_prefilled="Say which response is better overall: Response $labels.",
         prefill="Overall, Response",
     ),
     Format(
         name="final-answer",
         labels="letters",
-        closing=(
-            'Answer only "Final Answer: X", where X is $labels, '
-            'or "Unknown" if there is no clear choice.'
-        ),
+        closing='Answer only "Final Answer: X", where X is $labels, '
+        'or "Unknown" if there is no clear choice.',
         closing_prefilled="Say which one is chosen: $labels.",
         prefill="Final Answer:",
     ),
     Format(
         name="selection-option",
         labels="numbers",
-        closing=(
-            'Write your choice on a line of its own as "Selection: Option k", where k is the '
-            'number of your option, $labels; after it a line that begins with "Explanation:".'
-        ),
+        closing='Write your choice on a line of its own as "Selection: Option k", where k is the '
+        'number of your option, $labels; after it a line that begins with "Explanation:".',
         closing_prefilled="Say which option you select: Option $labels.",
         # The prefill ends with the space: tokenizers split " 1" into a space and a digit.
         prefill="Selection: Option ",
@@ -131,10 +123,8 @@ _FORMAT_LIST: Final = (
         name="five-level",
         labels="letters",
         ties="A=B",
-        closing=(
-            'Finish with one line that reads "Final Verdict is: [[V]]", where [[V]] is '
-            f"{_FIVE_LEVEL_MEANING}."
-        ),
+        closing='Finish with one line that reads "Final Verdict is: [[V]]", where [[V]] is '
+        f"{_FIVE_LEVEL_MEANING}.",
         closing_prefilled=f'Finish with "Final Verdict is:" and {_FIVE_LEVEL_MEANING}.',
         grammar=f'root ::= "Final Verdict is: [[" level "]]"\n{_FIVE_LEVELS}',
     ),
@@ -151,33 +141,23 @@ _FORMAT_LIST: Final = (
         labels="letters",
         low=0,
         high=10,
-        closing=(
-            "Finish with these two lines, each with a score from 0 to 10 in place of x:\n"
-            "Response A Visual Factuality Score: x/10\n"
-            "Response B Visual Factuality Score: x/10"
-        ),
-        closing_prefilled=(
-            "Finish with two lines, the Response A Visual Factuality Score and the "
-            "Response B Visual Factuality Score, each from 0/10 to 10/10."
-        ),
-        grammar=(
-            'root ::= "Response A Visual Factuality Score: " score "/10\\n'
-            'Response B Visual Factuality Score: " score "/10"\n'
-            f"{_SCORE_0_TO_10}"
-        ),
+        closing="Finish with these two lines, each with a score from 0 to 10 in place of x:\n"
+        "Response A Visual Factuality Score: x/10\n"
+        "Response B Visual Factuality Score: x/10",
+        closing_prefilled="Finish with two lines, the Response A Visual Factuality Score and the "
+        "Response B Visual Factuality Score, each from 0/10 to 10/10.",
+        grammar='root ::= "Response A Visual Factuality Score: " score "/10\\n'
+        'Response B Visual Factuality Score: " score "/10"\n'
+        f"{_SCORE_0_TO_10}",
     ),
     Format(
         name="mt-bench",
         labels="letters",
         ties="C",
-        closing=(
-            "Finish with your verdict in exactly this form: [[A]] if assistant A is better, "
-            "[[B]] if assistant B is better, [[C]] for a tie."
-        ),
-        closing_prefilled=(
-            "Give your verdict as a letter: A if assistant A is better, "
-            "B if assistant B is better, C for a tie."
-        ),
+        closing="Finish with your verdict in exactly this form: [[A]] if assistant A is better, "
+        "[[B]] if assistant B is better, [[C]] for a tie.",
+        closing_prefilled="Give your verdict as a letter: A if assistant A is better, "
+        "B if assistant B is better, C for a tie.",
         # After "[[" the embedded judge rarely continues with a label (probability mass .01-.07);
         # after this text it does (.98).
         prefill="Final verdict: Assistant",
@@ -186,10 +166,8 @@ _FORMAT_LIST: Final = (
         name="rating",
         low=1,
         high=10,
-        closing=(
-            "Finish with a rating from 1 to 10 in double brackets, "
-            'in exactly this form: "Rating: [[5]]" if the rating were 5.'
-        ),
+        closing="Finish with a rating from 1 to 10 in double brackets, "
+        'in exactly this form: "Rating: [[5]]" if the rating were 5.',
         closing_prefilled="Rate the response from 1 (worst) to 10 (best).",
         grammar=f'root ::= "Rating: [[" score "]]"\n{_SCORE_1_TO_10}',
     ),
@@ -198,10 +176,8 @@ _FORMAT_LIST: Final = (
         labels="letters",
         low=1,
         high=10,
-        closing=(
-            "Finish with two ratings from 1 to 10 in double brackets, that of A first, "
-            "that of B second, with a comma between them: [[7, 4]] if they were 7 and 4."
-        ),
+        closing="Finish with two ratings from 1 to 10 in double brackets, that of A first, "
+        "that of B second, with a comma between them: [[7, 4]] if they were 7 and 4.",
         closing_prefilled="Rate both from 1 (worst) to 10 (best), A first, B second.",
         grammar=f'root ::= "[[" score ", " score "]]"\n{_SCORE_1_TO_10}',
     ),
@@ -209,10 +185,8 @@ _FORMAT_LIST: Final = (
         name="json-winner",
         labels="letters",
         ties="tie",
-        closing=(
-            'Finish with a JSON object whose key "winner" holds your choice: '
-            '{"winner": "A"}, {"winner": "B"} or {"winner": "tie"}.'
-        ),
+        closing='Finish with a JSON object whose key "winner" holds your choice: '
+        '{"winner": "A"}, {"winner": "B"} or {"winner": "tie"}.',
         closing_prefilled="Name the winner: A, B or tie.",
         prefill='{"winner": "',
     ),
@@ -228,10 +202,8 @@ _FORMAT_LIST: Final = (
         name="grade-letter",
         low=0,
         high=1,
-        closing=(
-            "Finish with a line that gives the grade: GRADE: C if the answer is correct, "
-            "GRADE: P if it is partly correct, GRADE: I if it is incorrect."
-        ),
+        closing="Finish with a line that gives the grade: GRADE: C if the answer is correct, "
+        "GRADE: P if it is partly correct, GRADE: I if it is incorrect.",
         closing_prefilled="Grade the answer: C if correct, P if partly correct, I if incorrect.",
         grammar='root ::= "GRADE: " [CPI]',
     ),

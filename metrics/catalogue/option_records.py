@@ -1,14 +1,11 @@
 """Records of the measures of choices among more than two options, which are shown in rotated
 orders."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from metrics.catalogue.record import (
     SEVERAL_OPTIONS,
     SHARE_INTERVAL,
-    MeasureRecord,
     declare,
     declare_measures,
 )
@@ -27,93 +24,82 @@ def grade_at_random(options: int, _ties: float) -> float:
 
 
 GRADE: Final = declare(
-    MeasureRecord(
-        key="grade",
-        name="Grade",
-        question="position",
-        definition="harmonic mean of an item's position entropy and the share of its choices for "
-        "the most chosen answer, mean over items",
-        how=_GRADED,
-        paths=("grade.*.*.grade", "grade.*.*.grade_gradelab"),
-        unit="score",
-        style="decimal",
-        neutral=grade_at_random,
-        better="high",
-        needs=(SEVERAL_OPTIONS,),
-        measure=grade_measure(),
-        options="many",
-        outlets=frozenset({"matrix"}),
-        also_known_as=("Grade Score (Iourovitski 2024)",),
-    )
+    key="grade",
+    name="Grade",
+    question="position",
+    definition="harmonic mean of an item's position entropy and the share of its choices for "
+    "the most chosen answer, mean over items",
+    how=_GRADED,
+    paths=("grade.*.*.grade", "grade.*.*.grade_gradelab"),
+    unit="score",
+    style="decimal",
+    neutral=grade_at_random,
+    better="high",
+    needs=(SEVERAL_OPTIONS,),
+    measure=grade_measure(),
+    options="many",
+    outlets=frozenset({"matrix"}),
+    also_known_as=("Grade Score (Iourovitski 2024)",),
 )
 GRADE_ENTROPY: Final = declare(
-    MeasureRecord(
-        key="grade:entropy",
-        name="Entropy of an item's positions",
-        question="position",
-        definition="position entropy of one item's choices, mean over items",
-        how=_GRADED,
-        paths=("grade.*.*.entropy", "grade.*.*.entropy_gradelab"),
-        unit="score",
-        style="decimal",
-        better="high",
-        needs=(SEVERAL_OPTIONS,),
-        measure=grade_measure("entropy"),
-        options="many",
-    )
+    key="grade:entropy",
+    name="Entropy of an item's positions",
+    question="position",
+    definition="position entropy of one item's choices, mean over items",
+    how=_GRADED,
+    paths=("grade.*.*.entropy", "grade.*.*.entropy_gradelab"),
+    unit="score",
+    style="decimal",
+    better="high",
+    needs=(SEVERAL_OPTIONS,),
+    measure=grade_measure("entropy"),
+    options="many",
 )
 CHOICE: Final = declare(
-    MeasureRecord(
-        key="grade:choice",
-        name="Choice",
-        question="position",
-        definition="share of an item's choices that go to its most chosen answer",
-        how=_GRADED,
-        paths=("grade.*.*.choice", "grade.*.*.choice_gradelab"),
-        unit="score",
-        style="decimal",
-        better="high",
-        needs=(SEVERAL_OPTIONS,),
-        measure=grade_measure("choice"),
-        options="many",
-        outlets=frozenset({"matrix"}),
-    )
+    key="grade:choice",
+    name="Choice",
+    question="position",
+    definition="share of an item's choices that go to its most chosen answer",
+    how=_GRADED,
+    paths=("grade.*.*.choice", "grade.*.*.choice_gradelab"),
+    unit="score",
+    style="decimal",
+    better="high",
+    needs=(SEVERAL_OPTIONS,),
+    measure=grade_measure("choice"),
+    options="many",
+    outlets=frozenset({"matrix"}),
 )
 SLOT_EFFECTS: Final = declare(
-    MeasureRecord(
-        key="place_effect",
-        name="Position term among N options",
-        question="position",
-        definition="log-odds advantage of a position, or of a label, over the mean of all, for "
-        "equally good answers",
-        how="The γ, or the λ, of the choice model `P(position s) ∝ exp(θ + γ + λ)`. Ties are left "
-        "out; in the JSON, all judges and prompts together. Interval: sandwich by items.",
-        paths=("places.*.[]", "places.labels.*"),
-        unit="logit",
-        style="logit",
-        neutral=0.0,
-        needs=(SEVERAL_OPTIONS,),
-        options="many",
-        outlets=frozenset({"card"}),
-    )
+    key="place_effect",
+    name="Position term among N options",
+    question="position",
+    definition="log-odds advantage of a position, or of a label, over the mean of all, for "
+    "equally good answers",
+    how="The γ, or the λ, of the choice model `P(position s) ∝ exp(θ + γ + λ)`. Ties are left "
+    "out; in the JSON, all judges and prompts together. Interval: sandwich by items.",
+    paths=("places.*.[]", "places.labels.*"),
+    unit="logit",
+    style="logit",
+    neutral=0.0,
+    needs=(SEVERAL_OPTIONS,),
+    options="many",
+    outlets=frozenset({"card"}),
 )
 declare_measures(
-    "position",
-    "rater",
-    (
-        ("grade_corrected", "Grade above chance", "grade corrected for chance: (grade − "
-         "g)/(1 − g), with g the grade of random choices", "For N options in N orders, N at most "
-         f"10. {_MEAN}", "grade.*.*.corrected"),
-        ("grade_contradictions", "Contradictions", "share of choices for an option that the same "
-         "reply graded lower than another one",
-         f"Ties and replies without all grades are left out. {SHARE_INTERVAL}",
-         "grade.*.*.contradictions"),
-        ("unrelated_share", "Choices of the unrelated option", "share of choices for an answer to "
-         "another item, where one was shown",
-         f"Ties are left out. Chance level: 1/N. {SHARE_INTERVAL}", "grade.*.*.unrelated_share"),
-        ("strength", "Strength among N options", "log-odds of a model's answers above the mean of "
-         "all models, in the choice model", "The θ of *Position term among N options*. Interval: "
-         "sandwich by items.", "strength.*"),
-    ),
+    "position", "rater",
+    ("grade_corrected", "Grade above chance", "grade corrected for chance: (grade − "
+     "g)/(1 − g), with g the grade of random choices", "For N options in N orders, N at most "
+     f"10. {_MEAN}", "grade.*.*.corrected"),
+    ("grade_contradictions", "Contradictions", "share of choices for an option that the same "
+     "reply graded lower than another one",
+     f"Ties and replies without all grades are left out. {SHARE_INTERVAL}",
+     "grade.*.*.contradictions"),
+    ("unrelated_share", "Choices of the unrelated option", "share of choices for an answer to "
+     "another item, where one was shown",
+     f"Ties are left out. Chance level: 1/N. {SHARE_INTERVAL}", "grade.*.*.unrelated_share"),
+    ("strength", "Strength among N options", "log-odds of a model's answers above the mean of "
+     "all models, in the choice model", "The θ of *Position term among N options*. Interval: "
+     "sandwich by items.", "strength.*"),
     unit="score", style="decimal", options="many", needs=(SEVERAL_OPTIONS,),
 )  # fmt: skip

@@ -6,11 +6,9 @@ the record. The records are declared in the other modules of this package, one m
 family of measures; `records.py` imports these modules and collects the records.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, ParamSpec
 
 from metrics.estimation.measures import Measure
 
@@ -124,30 +122,37 @@ T_INTERVAL: Final = "Interval: Student's t over items."
 JACKKNIFE_INTERVAL: Final = "Interval: jackknife over items."
 """Sentences on the usual intervals, for `MeasureRecord.how`."""
 
+_Facts = ParamSpec("_Facts")
 DECLARED: Final[dict[str, MeasureRecord]] = {}
 """Key -> record, in the order of declaration."""
 
 
-def declare(record: MeasureRecord) -> MeasureRecord:
-    """Add a record to the catalogue; a second record with the same key is an error."""
-    if record.key in DECLARED:
-        raise ValueError(f"the measure {record.key} is declared twice")
-    DECLARED[record.key] = record
-    return record
+def _declaring(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, MeasureRecord]:
+    """Return a function that builds a record and adds it to the catalogue."""
+
+    def declare(*args: _Facts.args, **facts: _Facts.kwargs) -> MeasureRecord:
+        record = build(*args, **facts)
+        if record.key in DECLARED:
+            raise ValueError(f"the measure {record.key} is declared twice")
+        return DECLARED.setdefault(record.key, record)
+
+    return declare
+
+
+declare: Final = _declaring(MeasureRecord)
+"""Add the record with these facts to the catalogue; a second one with its key is an error."""
 
 
 def declare_measures(
     question: Question,
     scope: Literal["rater", "category", "pair", "model", "study"],
-    rows: Sequence[tuple[str, str, str, str, str]],
+    *rows: tuple[str, str, str, str, str],
     **facts: Any,
 ) -> None:
     """Declare several measures. A row has the key, name, definition, method (`how`) and JSON paths
     (separated by spaces) of one measure; `question`, `scope` and `facts` are common to all."""
     for key, name, definition, how, paths in rows:
         declare(
-            MeasureRecord(
-                key=key, name=name, definition=definition, how=how, question=question,
-                scope=scope, paths=tuple(paths.split()), **facts,
-            )
+            key=key, name=name, definition=definition, how=how, question=question,
+            scope=scope, paths=tuple(paths.split()), **facts,
         )  # fmt: skip

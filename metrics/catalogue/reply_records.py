@@ -1,8 +1,6 @@
 """Records of measures of the texts of replies."""
 
-from __future__ import annotations
-
-from metrics.catalogue.record import SHARE_INTERVAL, MeasureRecord, declare
+from metrics.catalogue.record import SHARE_INTERVAL, declare
 from metrics.estimation.measures import Measure, fact_tally
 from studies.frames.reply_facts import register_reply_fact
 from studies.texts.self_contradiction import LEAST_CHARACTERS, self_contradiction
@@ -13,20 +11,18 @@ CONTRADICTS_ITSELF = "contradicts_itself"
 register_reply_fact(CONTRADICTS_ITSELF, LEAST_CHARACTERS)(self_contradiction)
 
 SELF_CONTRADICTION = declare(
-    MeasureRecord(
-        key="self_contradiction",
-        name="Self-contradiction",
-        question="nudges",
-        definition="replies with reasons whose reasons favour another answer than their verdict",
-        how="By rule, over replies that name two answers, state a verdict, and say of an answer "
-        "that it is better, right, worse or wrong. A reply counts if such statements favour other "
-        f"answers only; its verdict is never read differently. {SHARE_INTERVAL}",
-        paths=("position.*.*.self_contradiction", "position_pooled.self_contradiction"),
-        better="low",
-        measure=Measure(
-            "self_contradiction", "share", fact_tally(CONTRADICTS_ITSELF),
-            empty="no replies with reasons",
-        ),
-        outlets=frozenset({"matrix", "card", "library", "paper"}),
-    )
+    key="self_contradiction",
+    name="Self-contradiction",
+    question="nudges",
+    definition="replies with reasons whose reasons favour another answer than their verdict",
+    how="By rule, over replies that name two answers, state a verdict, and say of an answer "
+    "that it is better, right, worse or wrong. A reply counts if such statements favour other "
+    f"answers only; its verdict is never read differently. {SHARE_INTERVAL}",
+    paths=("position.*.*.self_contradiction", "position_pooled.self_contradiction"),
+    better="low",
+    measure=Measure(
+        "self_contradiction", "share", fact_tally(CONTRADICTS_ITSELF),
+        empty="no replies with reasons",
+    ),
+    outlets=frozenset({"matrix", "card", "library", "paper"}),
 )  # fmt: skip

@@ -1,8 +1,6 @@
 """Summary sections on agreement: every two raters, people with people, judges in place of
 people."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ They form the section `contrast_families` of the summary. Each family is adjuste
 measures and all pairs of judges (or prompts) at once, as a reader may select any pair.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Final
 

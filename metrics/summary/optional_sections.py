@@ -1,8 +1,6 @@
 """Summary sections that need special data, such as human votes; sections without data are left
 out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
@@ -23,12 +21,9 @@ from metrics.labels.pass_by_order import pass_by_order_section
 from metrics.labels.point_ranking import point_ranking_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
+from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import criteria_order_section
 from metrics.labels.scores.score_contradictions import score_contradictions_section
-from metrics.labels.scores.score_distribution import (
-    point_repeats_section,
-    score_distribution_section,
-)
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
@@ -143,10 +138,6 @@ def find_baseline(frame: pd.DataFrame) -> str | None:
         name for name in names if ((rows["first"] == name) | (rows["second"] == name)).all()
     ]
     return everywhere[0] if len(names) > 2 and everywhere else None
-
-
-def _factuality_section(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return creation_levels.visual_factuality(frame, find_baseline(frame))
 
 
 def _agreement_section(frame: pd.DataFrame) -> Json:
@@ -373,7 +364,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "error_placement": error_placement_section,
     "reward": _reward_section,
     "levels": _five_level_section,
-    "factuality": _factuality_section,
+    "factuality": lambda frame: creation_levels.visual_factuality(frame, find_baseline(frame)),
     "ratings": creation_levels.single_ratings,
     "pass_fail": pass_fail_section,
     "scores": scores_section,
@@ -381,9 +372,9 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "option_order": option_order_section,
     "pass_by_order": pass_by_order_section,
     "criteria_order": criteria_order_section,
-    "score_distribution": score_distribution_section,
+    "score_distribution": score_distribution.score_distribution_section,
     "score_contradictions": score_contradictions_section,
-    "point_repeats": point_repeats_section,
+    "point_repeats": score_distribution.point_repeats_section,
     "reliability": reliability_section,
     "point_ranking": point_ranking_section,
     "point_remedies": point_remedies_section,

@@ -1,7 +1,5 @@
 """Summary sections on ratings: ranks, gaps, tie models and sample size planning."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, pairwise
@@ -25,12 +23,6 @@ MAX_GAP_MATRIX: Final = 20
 the ranking are compared."""
 
 Json = dict[str, Any]
-
-
-def rank_table(boards: list[Leaderboard]) -> Json:
-    """Return contestant -> its rank ("place") of how many ("of"), and the best and worst rank that
-    the intervals allow ("low", "high")."""
-    return {name: asdict(rank) for board in boards for name, rank in board.ranks.items()}
 
 
 def gap_table(boards: list[Leaderboard]) -> Json:
@@ -178,7 +170,7 @@ def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
     """Build the sections on ratings, by name; a section without data is empty."""
     boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
     return {
-        "ranks": rank_table(boards),
+        "ranks": {name: asdict(rank) for board in boards for name, rank in board.ranks.items()},
         "gaps": gap_table(boards),
         "tie_models": tie_model_table(frame),
         "planning": planning_table(frame, boards),

@@ -1,9 +1,8 @@
 """Section `remedies` of the summary: rules by judge and prompt, juries, recommendations."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,21 +51,24 @@ def remedy_section(
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
     if not study.grid.size and not rotated:
         return {}
-    rules: Json = {}
-    for rater, (judge, prompt) in enumerate(study.raters if study.grid.size else ()):
-        rules.setdefault(judge, {})[prompt] = _rater_rules_as_json(study, rater, inputs)
+    make = partial(_rater_rules_as_json, study, inputs)
+    rules = _by_rater(study, make) if study.grid.size else {}
     for (judge, prompt), table in rotated.items():
         lines = {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
         rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
     section: Json = {"truth": _comparison_facts(study), "rules": rules}
     if not study.grid.size:
         return section
-    section["identity"] = _order_patterns_section(study)
+    section["identity"] = _by_rater(study, partial(_order_patterns, study))
     if study.grid.size <= MAX_SELECTED:
-        section["risk"] = _risk_curves(study)
-    section["certified"] = _certificates(study)
+        section["risk"] = _by_rater(study, study.risk_curve)
+    section["certified"] = _by_rater(study, lambda one: certify_judge_share(study.grid, [one]))
     section["juries"] = _juries_section(study, inputs)
-    section["recommendations"], section["recommendation"] = _recommendations(study)
+    advice = _by_rater(study, lambda one: recommendation_as_json(study.advice(one)))
+    section["recommendations"] = advice
+    best = study.best_judge()  # the judge whose single calls have the highest agreement
+    judge, prompt = ("", "") if best is None else study.raters[best]
+    section["recommendation"] = advice.get(judge, {}).get(prompt, {})
     if (plan := plan_budget(study, inputs.prices)) is not None:
         section["plan"] = _budget_plan_as_json(plan)
     return section
@@ -99,7 +101,7 @@ def _comparison_facts(study: RemedyStudy) -> Json:
     return found
 
 
-def _rater_rules_as_json(study: RemedyStudy, rater: int, inputs: RemedyInputs) -> Json:
+def _rater_rules_as_json(study: RemedyStudy, inputs: RemedyInputs, rater: int) -> Json:
     """Return id of a rule -> its estimates, for the rules of one rater without juries."""
     rules = [*rules_of_rater(study.grid, rater), *prompt_rules(study.grid, rater)]
     table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
@@ -134,31 +136,19 @@ def rule_cost(estimate: RuleEstimate, costs: Mapping[Rater, float]) -> float | N
     return sum(costs[rater] * calls for rater, calls in estimate.rule.calls.items())
 
 
-def _order_patterns_section(study: RemedyStudy) -> Json:
-    """Return judge -> prompt -> numbers of comparisons with each pattern of verdicts in the two
-    orders, and the gain from adding up both orders."""
+def _by_rater(study: RemedyStudy, make: Callable[[int], Any]) -> Json:
+    """Return judge -> prompt -> `make` of the rater's index, for all raters of a study."""
     found: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters):
-        patterns = count_order_patterns(study.grid, rater)
-        found.setdefault(judge, {})[prompt] = {**vars(patterns), "gain": patterns.gain}
+        found.setdefault(judge, {})[prompt] = make(rater)
     return found
 
 
-def _risk_curves(study: RemedyStudy) -> Json:
-    """Return judge -> prompt -> points of the risk-coverage curve."""
-    found: Json = {}
-    for rater, (judge, prompt) in enumerate(study.raters):
-        found.setdefault(judge, {})[prompt] = study.risk_curve(rater)
-    return found
-
-
-def _certificates(study: RemedyStudy) -> Json:
-    """Return judge -> prompt -> share of comparisons that the judge may decide without people, with
-    a certified largest error."""
-    found: Json = {}
-    for rater, (judge, prompt) in enumerate(study.raters):
-        found.setdefault(judge, {})[prompt] = certify_judge_share(study.grid, [rater])
-    return found
+def _order_patterns(study: RemedyStudy, rater: int) -> Json:
+    """Return the numbers of comparisons with each pattern of verdicts in the two orders, and the
+    gain from adding up both orders."""
+    patterns = count_order_patterns(study.grid, rater)
+    return {**vars(patterns), "gain": patterns.gain}
 
 
 def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
@@ -223,20 +213,6 @@ def _jury_as_json(
     ):  # a jury chosen by its agreement would be certified with the labels that chose it
         found["certified"] = certify_judge_share(study.grid, raters)
     return {**found, "effective_votes": effective_votes(study.grid, raters)}
-
-
-def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
-    """Return judge -> prompt -> recommendation, and the recommendation for the judge whose single
-    calls have the highest agreement."""
-    found: Json = {}
-    best = study.best_judge()
-    chosen: Json = {}
-    for rater, (judge, prompt) in enumerate(study.raters):
-        advice = recommendation_as_json(study.advice(rater))
-        found.setdefault(judge, {})[prompt] = advice
-        if rater == best:
-            chosen = advice
-    return found, chosen
 
 
 def recommendation_as_json(advice: Recommendation) -> Json:

@@ -1,7 +1,5 @@
 """Plain-text tables of the section `remedies`, for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

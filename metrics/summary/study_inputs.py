@@ -1,19 +1,13 @@
 """Facts on a stored study that its summary needs besides the frame: order of judges, source of the
 better answers, prices, and style of the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 
 from metrics.remedies.known_winners import DESIGN, PEOPLE, WinnerSource
 from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN, Rater
-from studies.store.queries.judge_spending import (
-    mean_call_dollars,
-    mean_call_tokens,
-    mean_token_parts,
-)
+from studies.store.queries import judge_spending
 from studies.store.store import Store
 from studies.texts.style_features import Styles, count_styles
 
@@ -32,8 +26,8 @@ def read_remedy_inputs(
         judges,
         stored_winner_source(store, name),
         tuple(juries),
-        {**_dollars_per_call(store, name), **mean_call_dollars(store, name)},
-        mean_call_tokens(store, name),
+        {**_dollars_per_call(store, name), **judge_spending.mean_call_dollars(store, name)},
+        judge_spending.mean_call_tokens(store, name),
     )
 
 
@@ -50,7 +44,7 @@ def _dollars_per_call(store: Store, name: str) -> dict[Rater, float]:
     if not prices:
         return {}
     found: dict[Rater, float] = {}
-    for rater, (prompt, completion) in mean_token_parts(store, name).items():
+    for rater, (prompt, completion) in judge_spending.mean_token_parts(store, name).items():
         if price := prices.get(rater[0]):
             found[rater] = (prompt * price.input + completion * price.output) / TOKENS_PER_PRICE
     return found

@@ -1,7 +1,5 @@
 """Summary of all measures of a frame: the object that `python -m metrics --json` prints."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -24,11 +22,7 @@ from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
-from metrics.remedies.remedy_study import (
-    add_call_credits,
-    build_remedy_study,
-    estimate_call_agreement,
-)
+from metrics.remedies import remedy_study
 from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections
@@ -90,8 +84,8 @@ def summarise_frame(
     """
     rng = rng or np.random.default_rng(SEED)
     inputs = remedies or RemedyInputs()
-    study = build_remedy_study(frame, inputs.judges, inputs.source)
-    frame = add_call_credits(frame, study)
+    study = remedy_study.build_remedy_study(frame, inputs.judges, inputs.source)
+    frame = remedy_study.add_call_credits(frame, study)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
     if checks:
         result["verification"] = to_plain_data(verification_summary(checks, frame))
@@ -125,7 +119,7 @@ def _call_agreement_section(frame: pd.DataFrame) -> Json:
     """Build the part of the section `remedies` with the agreement of single calls, for the judges
     and prompts that have it."""
     rules: Json = {}
-    for (judge, prompt), found in estimate_call_agreement(frame).items():
+    for (judge, prompt), found in remedy_study.estimate_call_agreement(frame).items():
         if found.value is not None:
             rule = {"single": {"agreement": to_plain_data(found)}}
             rules.setdefault(judge, {})[prompt] = rule

@@ -3,8 +3,6 @@
 Existing files are never overwritten.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -3,8 +3,6 @@
 Preferences given by the design of the data (`by-design`) are not votes and are left out.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace

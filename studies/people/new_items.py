@@ -4,8 +4,6 @@ Each save writes a new version of the data file to the uploads folder (`items.v2
 original file is never changed. Two people who save at the same time create two versions.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

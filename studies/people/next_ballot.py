@@ -4,8 +4,6 @@ The choice depends only on the data passed in, not on store or clock. Random cho
 study and voter, so the same votes in the same order always give the same next ballot.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """People's verifications of answers in a study, from its data file and from the page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from studies.domain import HUMAN_PREFIX, AnswerCheck

@@ -1,8 +1,6 @@
 """Comparisons of a study that people can vote on, weighted by the number of raters (judge and
 prompt) whose pick changes with the order of the answers, or who disagree with the other raters."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ same time, and a vote is stored before the next comparison is shown. The next co
 in studies.people.next_ballot.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ stored verdicts into one decision).
 The id of a remedy over several judges is followed by their names: `jury-both|gpt-4|claude-v1`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -44,13 +42,8 @@ class RemedyName:
     @property
     def prompt(self) -> str:
         """The prompt named in a remedy `prompt:<name>`; empty for every other remedy."""
-        return (
-            self.id.removeprefix("prompt:").removesuffix("+pool") if self._is_prompt_remedy else ""
-        )
-
-    @property
-    def _is_prompt_remedy(self) -> bool:
-        return self.id.startswith("prompt:")
+        named = self.id.startswith("prompt:")
+        return self.id.removeprefix("prompt:").removesuffix("+pool") if named else ""
 
 
 def is_combine_rule(value: str) -> bool:

@@ -1,8 +1,6 @@
 """Names of the studies that are made from a study, by which they are found: its pilots, the new
 versions of its prompts, and the rules written for them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 PILOT_MARK: Final = ", pilot: "

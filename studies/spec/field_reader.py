@@ -1,7 +1,5 @@
 """Read a YAML or JSON mapping field by field; errors name the field and the expected value."""
 
-from __future__ import annotations
-
 import datetime
 import difflib
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Judges in a study file: parse and write an endpoint, the embedded model, or a simulated judge."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace

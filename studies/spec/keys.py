@@ -5,8 +5,6 @@ They are derived from the fields of `Study`, `DataSpec`, `JudgeSpec`, `Price`, `
 (`STUDY.repeats`, `DATA.count`), so that the key's name is written only once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property

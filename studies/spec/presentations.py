@@ -3,8 +3,6 @@
 All random choices are seeded, so that the same study gives the same presentations.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Keys of the study file override a preset, and the page lists the differences. If
 authors' code differ, the preset follows the code; a note states both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Presets of model providers: address, key variable, unsupported parameters, rate-limit headers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

@@ -5,8 +5,6 @@ not stored with the study. No other variable is expanded, because a study file f
 must not read the environment.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

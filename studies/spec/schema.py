@@ -7,8 +7,6 @@ pydantic takes longer than reading many files. Write the published schema with:
     python -m studies.spec.schema > study.schema.json
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

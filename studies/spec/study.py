@@ -1,8 +1,6 @@
 """Study files: parse and dump the YAML file that defines a study, and compare it with its
 preset."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -4,10 +4,9 @@ To add a key, add a field here (for a judge in `studies.domain.JudgeSpec`): pars
 dump, key order, defaults and differences from presets are derived from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,6 +15,8 @@ from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_PA
 from studies.spec.presets import PRESETS
 from studies.texts.twin_families import QUICK
 
+_slice_key = partial(Key, per_source=True)
+_protocol_key = partial(Key, protocol=True)
 PAIR_ORDERS: Final = ("both", "one")
 OPTION_ORDERS: Final = ("rotations", "williams", "all", "one")
 PROTOCOLS: Final = (
@@ -122,75 +123,60 @@ class DataSpec:
     """Data source of a study, and the slice of its items."""
 
     source: Annotated[str, Key("Source", "built-in name, path, or hub:owner/name")] = "probe"
-    format: Annotated[str, Key("Format", per_source=True)] = "auto"
+    format: Annotated[str, _slice_key("Format")] = "auto"
     files: Annotated[
         Mapping[str, str],
-        Key("Answers of", "add a model: its name, then its file", per_source=True),
+        _slice_key("Answers of", "add a model: its name, then its file"),
     ] = field(default_factory=dict)
     join: Annotated[
         tuple[str, ...],
-        Key(
+        _slice_key(
             "Joined on",
             "columns that identify a question; empty: detected automatically",
-            per_source=True,
             placeholder="image, instruction",
         ),
     ] = ()
     mapping: Annotated[
-        Mapping[str, str], Key("Columns", "column: field, for unknown tables", per_source=True)
+        Mapping[str, str], _slice_key("Columns", "column: field, for unknown tables")
     ] = field(default_factory=dict)
-    split: Annotated[
-        str, Key("Split", "if the source has splits", per_source=True, placeholder="test")
-    ] = ""
+    split: Annotated[str, _slice_key("Split", "if the source has splits", placeholder="test")] = ""
     read: Annotated[
-        str, Key("Verdicts", "verdict format in which recorded replies are read", per_source=True)
+        str, _slice_key("Verdicts", "verdict format in which recorded replies are read")
     ] = ""
     parts: Annotated[
         tuple[str, ...],
-        Key(
-            "Further files",
-            "files in the same format, read together with the source",
-            per_source=True,
-        ),
+        _slice_key("Further files", "files in the same format, read together with the source"),
     ] = ()
     where: Annotated[
         Mapping[str, tuple[str, ...]],
-        Key(
+        _slice_key(
             "Filter",
             "field: value or values to keep; also meta.x, checks.follows",
-            per_source=True,
             expected="a value or a list of values to keep",
         ),
     ] = field(default_factory=dict)
     options: Annotated[
         int,
-        Key(
-            "Options",
-            "only items with exactly this many answers; 0: any number",
-            high=64,
-            per_source=True,
-        ),
+        _slice_key("Options", "only items with exactly this many answers; 0: any number", high=64),
     ] = 0
-    categories: Annotated[tuple[str, ...], Key("Categories", per_source=True)] = ()
-    count: Annotated[int, Key("Items", "0: all items", per_source=True)] = 0
+    categories: Annotated[tuple[str, ...], _slice_key("Categories")] = ()
+    count: Annotated[int, _slice_key("Items", "0: all items")] = 0
     take: Annotated[
         str,
-        Key(
+        _slice_key(
             "Sample",
             options={"random": "Random", "first": "First"},
             option_hints={
                 "random": "drawn by the seed; a larger sample contains the smaller one",
                 "first": "the first items of the file",
             },
-            per_source=True,
         ),
     ] = "random"
     per: Annotated[
         Mapping[str, int],
-        Key(
+        _slice_key(
             "Items per",
             "this many items per value: a stratified sample",
-            per_source=True,
             expected="a whole number of items",
             placeholder="category: 2",
         ),
@@ -211,19 +197,18 @@ class Study:
     data: Annotated[DataSpec, Key("Data")] = DataSpec()
     contestants: Annotated[tuple[str, ...], Key("Models")] = ()
     judges: Annotated[tuple[JudgeSpec, ...], Key("Judges")] = ()
-    prompts: Annotated[tuple[str, ...], Key("Prompts", protocol=True)] = ()
+    prompts: Annotated[tuple[str, ...], _protocol_key("Prompts")] = ()
     protocol: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Prompts",
             "use only the prompts of one protocol",
             options={name: f"{name} only" for name in PROTOCOLS},
-            protocol=True,
         ),
     ] = ""
     pairing: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Pairing",
             options={"all": "All pairs", "baseline": "Baseline", "new": "New"},
             option_hints={
@@ -232,25 +217,22 @@ class Study:
                 "others",
                 "new": "one random opponent per item, plus some comparisons against the baseline",
             },
-            protocol=True,
         ),
     ] = "all"
     baseline: Annotated[
         str,
-        Key(
-            "Baseline",
-            "opponent of every model; @reference is the reference answer of each item",
-            protocol=True,
+        _protocol_key(
+            "Baseline", "opponent of every model; @reference is the reference answer of each item"
         ),
     ] = ""
-    new: Annotated[str, Key("New", "the model to be assessed", protocol=True)] = ""
+    new: Annotated[str, _protocol_key("New", "the model to be assessed")] = ""
     reference_games: Annotated[
-        int, Key("Games", "comparisons of the new model against the baseline", protocol=True)
+        int, _protocol_key("Games", "comparisons of the new model against the baseline")
     ] = 100
     families: Annotated[Mapping[str, str], Key("Model families")] = field(default_factory=dict)
     orders: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Orders",
             options={
                 "both": "Both",
@@ -266,21 +248,19 @@ class Study:
                 "all": "every permutation, for up to four options: N! calls per item",
                 "one": "half the calls, but **position bias cannot be measured with one order**",
             },
-            protocol=True,
         ),
     ] = ""
     labels: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Labels",
             "crossed: half of the pairs label the first answer B, separating position from label",
             options={"plain": "As given", "crossed": "Swap labels too"},
-            protocol=True,
         ),
     ] = "plain"
     options: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Score options",
             "order of pass and fail, or of the scores, in prompts that judge one answer",
             options={
@@ -295,12 +275,11 @@ class Study:
                 "rotations": "each option in each position once: shows the effect of their order",
                 "crossed": "rotations with letters in two orders: separates position from letter",
             },
-            protocol=True,
         ),
     ] = "ascending"
     criteria_order: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Criteria order",
             options={"given": "As given", "rotations": "Rotations"},
             option_hints={
@@ -308,39 +287,36 @@ class Study:
                 "rotations": "each criterion in each place once: measures the effect of their "
                 "order",
             },
-            protocol=True,
         ),
     ] = "given"
     criteria: Annotated[
         str,
-        Key("Criteria", "when an answer is good, for prompts that judge one answer", protocol=True),
+        _protocol_key("Criteria", "when an answer is good, for prompts that judge one answer"),
     ] = ""
     unrelated: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Unrelated",
             "an answer to another question as an extra option, or in place of the worst",
             options={"none": "None", "add": "Add", "replace": "Replace"},
-            protocol=True,
         ),
     ] = "none"
-    repeats: Annotated[int, Key("Repeats", low=1, high=100, protocol=True)] = 1
+    repeats: Annotated[int, _protocol_key("Repeats", low=1, high=100)] = 1
     noise_floor: Annotated[
         float,
-        Key(
+        _protocol_key(
             "Noise floor",
             "share of calls repeated in the same order, to measure changes without a swap",
             high=1,
-            protocol=True,
         ),
     ] = 0.0
     judge_sees: Annotated[
         str,
-        Key("Judge sees", options={"context": "Description", "images": "Images"}, protocol=True),
+        _protocol_key("Judge sees", options={"context": "Description", "images": "Images"}),
     ] = "context"
     combine: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Two orders",
             options=COMBINE_RULES | REMEDY_RULES,
             pattern=REMEDY_PATTERN,
@@ -351,24 +327,22 @@ class Study:
                 "majority": "one win and one tie count as a win",
                 "graded": "the mean of both orders' graded replies decides",
             },
-            protocol=True,
         ),
     ] = "pooled"
     unreadable: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Unreadable",
             options={"exclude": "Exclude", "tie": "Tie"},
             option_hints={
                 "exclude": "excluded, and counted as unusable",
                 "tie": "a reply without a readable verdict counts as a tie",
             },
-            protocol=True,
         ),
     ] = "exclude"
     reading: Annotated[
         str,
-        Key(
+        _protocol_key(
             "Parsing",
             "replies are stored: another rule can be applied later without new calls",
             options={
@@ -376,7 +350,6 @@ class Study:
                 "last": "last verdict, also if there are several",
                 "gradelab": "as in the code of Grade Score's authors",
             },
-            protocol=True,
         ),
     ] = "default"
     extraction: Annotated[

@@ -1,7 +1,5 @@
 """Parse YAML texts of study, prompt and price files within limits; errors name the line."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any, Final
 

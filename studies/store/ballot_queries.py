@@ -4,8 +4,6 @@ A vote is stored as a judgement; its ballot records how it was cast. Saving a st
 plan but not its ballots, from which the votes cast on the page are restored.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

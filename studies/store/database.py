@@ -1,7 +1,5 @@
 """Open the SQLite file of a store: settings, schema version, migrations."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
@@ -26,80 +24,57 @@ SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
 
 
-def _add_extractions(connection: sqlite3.Connection) -> None:
-    """Migration: add a table for the calls of extraction judges."""
-    connection.execute(
+def _migration(*statements: str) -> Migration:
+    def migrate(connection: sqlite3.Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return migrate
+
+
+MIGRATIONS: Final[list[Migration]] = [
+    # Calls of extraction judges.
+    _migration(
         "CREATE TABLE extractions (key TEXT PRIMARY KEY, reads TEXT NOT NULL, "
-        "judge TEXT NOT NULL, prompt TEXT NOT NULL) STRICT, WITHOUT ROWID"
-    )
-    connection.execute("CREATE INDEX extractions_by_reads ON extractions(reads)")
-
-
-def _add_top_logprobs(connection: sqlite3.Connection) -> None:
-    """Migration: add a column for log-probabilities, which is empty for older replies."""
-    connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
-
-
-def _add_owners_and_ballots(connection: sqlite3.Connection) -> None:
-    """Migration: add owners, links and ballots; existing studies have no owner and stay public."""
-    connection.execute("ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
-    connection.execute(
+        "judge TEXT NOT NULL, prompt TEXT NOT NULL) STRICT, WITHOUT ROWID",
+        "CREATE INDEX extractions_by_reads ON extractions(reads)",
+    ),
+    # Log-probabilities, which are empty for older replies.
+    _migration("ALTER TABLE replies ADD COLUMN top TEXT"),
+    # Owners, links and ballots; existing studies have no owner and stay public.
+    _migration(
+        "ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
         "CREATE TABLE shares (token TEXT PRIMARY KEY, "
         "study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, "
-        "created REAL NOT NULL) STRICT, WITHOUT ROWID"
-    )
-    connection.execute(
+        "created REAL NOT NULL) STRICT, WITHOUT ROWID",
         "CREATE TABLE ballots ("
         "study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, voter TEXT NOT NULL, "
         "position INTEGER NOT NULL, item TEXT NOT NULL, shown TEXT NOT NULL, mode TEXT NOT NULL, "
         "chosen TEXT NOT NULL, state TEXT NOT NULL, key TEXT, answer TEXT, "
         "comment TEXT NOT NULL DEFAULT '', seen REAL, done REAL, "
-        "PRIMARY KEY (study, voter, position)) STRICT, WITHOUT ROWID"
-    )
-
-
-def _add_allowance(connection: sqlite3.Connection) -> None:
-    """Migration: add a table for the dollars that visitors' runs reserve and spend."""
-    connection.execute(
+        "PRIMARY KEY (study, voter, position)) STRICT, WITHOUT ROWID",
+    ),
+    # Dollars that visitors' runs reserve and spend.
+    _migration(
         "CREATE TABLE allowance (id INTEGER PRIMARY KEY, day TEXT NOT NULL, visitor TEXT NOT NULL, "
-        "run TEXT NOT NULL, reserved REAL NOT NULL, spent REAL) STRICT"
-    )
-    connection.execute("CREATE INDEX allowance_by_day ON allowance(day)")
-    connection.execute("CREATE INDEX allowance_by_run ON allowance(run)")
-
-
-def _add_voter_links(connection: sqlite3.Connection) -> None:
-    """Migration: add a column that states whether a share link also allows voting."""
-    connection.execute("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0")
-
-
-def _add_adapted_requests(connection: sqlite3.Connection) -> None:
-    """Migration: add a table for calls sent without refused parameters, and a column for reasoning
-    tokens."""
-    connection.execute(
+        "run TEXT NOT NULL, reserved REAL NOT NULL, spent REAL) STRICT",
+        "CREATE INDEX allowance_by_day ON allowance(day)",
+        "CREATE INDEX allowance_by_run ON allowance(run)",
+    ),
+    # Whether a share link also allows voting.
+    _migration("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0"),
+    # Calls sent without refused parameters, and reasoning tokens.
+    _migration(
         "CREATE TABLE adapted_requests (key TEXT PRIMARY KEY, adapted TEXT NOT NULL, "
-        "without TEXT NOT NULL) STRICT, WITHOUT ROWID"
-    )
-    connection.execute("CREATE INDEX adapted_requests_by_adapted ON adapted_requests(adapted)")
-    connection.execute("ALTER TABLE attempts ADD COLUMN reasoning_tokens INTEGER")
-
-
-def _add_label_splits(connection: sqlite3.Connection) -> None:
-    """Migration: add a table for the split of a study's labelled items into learn and hold-out."""
-    connection.execute(
+        "without TEXT NOT NULL) STRICT, WITHOUT ROWID",
+        "CREATE INDEX adapted_requests_by_adapted ON adapted_requests(adapted)",
+        "ALTER TABLE attempts ADD COLUMN reasoning_tokens INTEGER",
+    ),
+    # The split of a study's labelled items into learn and hold-out.
+    _migration(
         "CREATE TABLE alignments (study INTEGER PRIMARY KEY REFERENCES studies(id) "
         "ON DELETE CASCADE, json TEXT NOT NULL) STRICT"
-    )
-
-
-MIGRATIONS: Final[list[Migration]] = [
-    _add_extractions,
-    _add_top_logprobs,
-    _add_owners_and_ballots,
-    _add_allowance,
-    _add_voter_links,
-    _add_adapted_requests,
-    _add_label_splits,
+    ),
 ]
 """MIGRATIONS[k] updates a store from schema version k+1 to k+2. New migrations are appended;
 existing ones are never changed."""

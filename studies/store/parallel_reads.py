@@ -5,8 +5,6 @@ plan is read in blocks of consecutive asks; while the next blocks are read, the 
 already read.
 """
 
-from __future__ import annotations
-
 import contextvars
 import sqlite3
 from collections import deque

@@ -1,7 +1,5 @@
 """Conversion between domain objects and rows of the store: studies, plans, judgements."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3
@@ -9,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from studies.domain import QUESTION_META, Ask, Item, Judgement, Status, Usage, Verdict
+from studies.domain import QUESTION_META, Ask, Item, Judgement, Usage, Verdict
 from studies.files.items import dump_item
 from studies.frames.frame_codes import NO_PICK, SEP, TIE
 from studies.frames.known_answers import right_levels, right_verdicts
@@ -163,11 +161,10 @@ def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
     """Insert or replace a judgement; a replaced row gets a new sequence number (seq), by which the
     page finds what has changed."""
     verdict, usage = judgement.verdict, judgement.usage
-    pick = None if verdict is None or verdict.pick is None else verdict.pick
+    pick = None if verdict is None else verdict.pick
     connection.execute(
-        "INSERT OR REPLACE INTO judgements(key, status, pick, margin, scores, probabilities, mass, "
-        "rule, finish, prompt_tokens, completion_tokens, cached_tokens, cache_write, cost, "
-        "seconds, model, time) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        f"INSERT OR REPLACE INTO judgements(key, {JUDGEMENT_COLUMNS}) "
+        "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             judgement.ask.key,
             judgement.status,
@@ -205,18 +202,9 @@ def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
 def ask_from_row(row: Sequence[Any]) -> Ask:
     """Convert a row with the columns PLAN_COLUMNS to an ask."""
     key, item, judge, prompt, shown, labels, repeat, noise, orders, unrelated = row
-    return Ask(
-        key=key,
-        item=item,
-        judge=judge,
-        prompt=prompt,
-        shown=tuple(shown.split(SEP)),
-        labels=tuple(labels.split(SEP)),
-        repeat=repeat,
-        noise=bool(noise),
-        orders=orders,
-        unrelated_item=unrelated,
-    )
+    names, marks = tuple(shown.split(SEP)), tuple(labels.split(SEP))
+    asked = (key, item, judge, prompt, names, marks, repeat, bool(noise), unrelated)
+    return Ask(*asked, orders=orders)
 
 
 def judgement_from_row(row: Sequence[Any]) -> Judgement:
@@ -226,7 +214,7 @@ def judgement_from_row(row: Sequence[Any]) -> Judgement:
      cache_write, cost, seconds, model, at, reply, reasoning, detail, top) = row[10:]  # fmt: skip
     return Judgement(
         ask=ask,
-        status=_as_status(status),
+        status=status,
         verdict=_verdict_from_columns(status, pick, margin, scores, probabilities, mass),
         rule=rule,
         reply=reply,
@@ -240,10 +228,6 @@ def judgement_from_row(row: Sequence[Any]) -> Judgement:
         detail=detail,
         top_logprobs=top or "",
     )
-
-
-def _as_status(value: str) -> Status:
-    return value  # type: ignore[return-value]  # the store only contains values of Status
 
 
 def _verdict_from_columns(

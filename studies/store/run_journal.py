@@ -6,8 +6,6 @@ call, so a start record without an outcome means that the process died during th
 which a new run may pay for again, are listed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

@@ -5,8 +5,6 @@ lock when the process ends, also after kill -9. Leases of a dead owner can be ta
 and a change of the system clock releases no lease.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Save a study together with its plan; delete a study and the judgements no other study uses."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -9,18 +7,9 @@ from dataclasses import dataclass, replace
 
 from studies.domain import Ask, Item, Judgement
 from studies.spec.study import Study, dump_study
+from studies.store import rows
 from studies.store.ballot_queries import rekey_votes, restore_votes, vote_keys
 from studies.store.queries.adapted_requests import adapt_plan_keys
-from studies.store.rows import (
-    STUDY_ID,
-    PromptText,
-    RequestRecord,
-    delete_orphaned_extractions,
-    put_items,
-    put_plan,
-    put_recorded,
-    put_study,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +25,8 @@ def write_study_rows(
     connection: sqlite3.Connection,
     study: Study,
     items: Sequence[Item],
-    asks: Iterable[tuple[Ask, RequestRecord]],
-    prompts: Iterable[PromptText],
+    asks: Iterable[tuple[Ask, rows.RequestRecord]],
+    prompts: Iterable[rows.PromptText],
     recorded: Iterable[Judgement],
     *,
     plan_sha: str,
@@ -45,16 +34,16 @@ def write_study_rows(
 ) -> PlanChange:
     """Write a study's items, prompts and plan; keep stored judgements and votes cast on the page.
     Return how its live asks changed; the arguments are those of `Store.save_study`."""
-    study_id = put_study(connection, study, plan_sha, only_recorded)
+    study_id = rows.put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}
     connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
-    put_items(connection, study_id, items)
+    rows.put_items(connection, study_id, items)
     connection.executemany("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", prompts)
-    after = put_plan(connection, study_id, asks)
+    after = rows.put_plan(connection, study_id, asks)
     cast = vote_keys(connection, study.name)
     others = (judgement for judgement in recorded if judgement.ask.key not in cast)
-    put_recorded(connection, study_id, others, start=len(after))
+    rows.put_recorded(connection, study_id, others, start=len(after))
     restore_votes(connection, study.name)
     keys = set(adapt_plan_keys(connection, study_id))
     return PlanChange(len(before & keys), len(before - keys), len(keys - before))
@@ -75,15 +64,15 @@ def rename_study_rows(connection: sqlite3.Connection, renamed: Sequence[tuple[St
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
     """Delete a study and the judgements that only it uses; return the number of judgements."""
     keys = (
-        f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
-        f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"
+        f"SELECT key FROM plan WHERE study={rows.STUDY_ID} UNION "
+        f"SELECT key FROM ballots WHERE study={rows.STUDY_ID} AND key IS NOT NULL"
     )
-    unused = f"key IN ({keys}) AND key NOT IN (SELECT key FROM plan WHERE study!={STUDY_ID})"
+    unused = f"key IN ({keys}) AND key NOT IN (SELECT key FROM plan WHERE study!={rows.STUDY_ID})"
     names = (name, name, name)
     connection.execute(f"DELETE FROM replies WHERE {unused}", names)
     count = connection.execute(f"DELETE FROM judgements WHERE {unused}", names).rowcount
     connection.execute(f"DELETE FROM requests WHERE {unused}", names)
-    delete_orphaned_extractions(connection)
+    rows.delete_orphaned_extractions(connection)
     connection.execute("DELETE FROM studies WHERE name=?", (name,))
     connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")
     return count

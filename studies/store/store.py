@@ -17,13 +17,7 @@ from studies.frames.frame_codes import NO_PICK
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
 from studies.spec.study import Study, parse_study
 from studies.store.ballot_queries import VotingRules, put_voting_rules
-from studies.store.caching.frame_cache import (
-    cache_frame,
-    delete_cached,
-    precompute_code_fingerprint,
-    read_cached_frame,
-    register_cache_producer,
-)
+from studies.store.caching import frame_cache
 from studies.store.queries.alignment_queries import derived_studies
 from studies.store.queries.item_queries import ItemQueries
 from studies.store.queries.judgement_queries import JudgementQueries
@@ -40,7 +34,7 @@ if TYPE_CHECKING:
 
     from studies.frames.twin_rows import TwinRows
 
-register_cache_producer(sys.modules[__name__])
+frame_cache.register_cache_producer(sys.modules[__name__])
 
 
 @dataclass(frozen=True)
@@ -190,7 +184,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         renamed = [(self.study(one), new[one]) for one in new if new[one] not in taken]
         for study, _ in renamed:
             self._cache.drop_study(study.name)
-            delete_cached(self.path, study.name)
+            frame_cache.delete_cached(self.path, study.name)
         self.writer.run(lambda connection: rename_study_rows(connection, renamed))
 
     def delete_study(self, name: str) -> int:
@@ -198,7 +192,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         judgements."""
         self.study(name)
         self._cache.drop_study(name)
-        delete_cached(self.path, name)
+        frame_cache.delete_cached(self.path, name)
         count = self.writer.run(lambda connection: delete_study_rows(connection, name))
         self.unrestricted.writer.run(lambda connection: delete_runs(connection, name))
         return int(count)
@@ -242,17 +236,17 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         """Compute what a study's frame needs besides its rows; useful while another thread reads
         the rows."""
         self.item_facts(name)
-        precompute_code_fingerprint()
+        frame_cache.precompute_code_fingerprint()
 
     def _load_frame(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
         """Return a study's frame with all rows, from the disk cache or built anew, with the columns
         about replies and votes; `version` is the version of the study."""
-        frame = read_cached_frame(
+        frame = frame_cache.read_cached_frame(
             self.path, name, lambda old: self._versions.is_current(name, old, self.read)
         )
         if frame is None:
             frame = self._build_frame(name, spec)
-            cache_frame(self.path, name, version, frame)
+            frame_cache.cache_frame(self.path, name, version, frame)
         from studies.frames.reply_facts import (  # import pandas
             REPLY_FACTS,
             add_reply_facts,

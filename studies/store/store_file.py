@@ -1,8 +1,6 @@
 """The open SQLite file of a store: its connections and writer, the version of each study (a value
 that changes with the study), and a cache of values computed from studies."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

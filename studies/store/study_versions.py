@@ -5,8 +5,6 @@ sequence number (seq). Therefore only the judgements since the last check are re
 in the plan of a study change its version.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence

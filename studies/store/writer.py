@@ -4,8 +4,6 @@ The writes queued during a commit, up to MAX_BATCH_JOBS, form the next commit. T
 collect more writes: a timer of 50 ms would halve the rate of calls that take 50 ms.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import queue

@@ -11,9 +11,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.running.study_runs import NotebookProgress
-from metrics.catalogue.records import find_record
 from studies.errors import StudyError
 from tests.metrics.catalogue.test_catalogue import estimate_paths
+from tests.metrics.record_paths import find_record
 from tests.page_words import pattern
 
 ROWS = [

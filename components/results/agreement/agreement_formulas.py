@@ -1,7 +1,5 @@
 """Texts of the view Agreement: how its numbers are computed, subtitles, legend."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.html.format import NARROW_SPACE

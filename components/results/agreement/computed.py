@@ -1,7 +1,5 @@
 """Estimates for the agreement panels, each computed on first use and cached."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

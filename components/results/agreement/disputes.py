@@ -4,8 +4,6 @@ people; and their list, with links to the replies.
 A case is the set of compared answers to one item.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final

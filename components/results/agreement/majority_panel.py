@@ -2,8 +2,6 @@
 definition that headlines quote: an undecided verdict counts half. Table of judges, matrix by
 category, headline."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from components.filtering.filtered_study import FilteredStudy

@@ -1,8 +1,6 @@
 """Panels of the view Agreement: headline, key figures, matrix of raters, merged orders,
 categories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -48,11 +46,6 @@ COEFFICIENTS: Final = {
         "% of verdicts on which two raters agree, where neither gives a tie",
     ),
 }
-HOW_TO_VOTE: Final = (
-    "With votes on 40 pairs, the 95 % interval of agreement is about ± 15 points. Vote on the "
-    "Vote tab, or load data with the field `human`."
-)
-
 GOLD_NOTE: Final = (
     "The known better answers give the accuracy. If people labelled them, map their column to "
     "`human` instead of `gold`."
@@ -183,10 +176,8 @@ def order_legend(*more: str) -> Markup:
 
 def show_merged_orders(data: Agreement) -> Markup:
     """HTML table of agreement with people: single orders against both orders merged. When orders
-    are merged, a win needs both orders; anything else is a tie. A message without votes, or if no
-    pair was judged in both orders."""
-    if not data.raters.has_people:
-        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    are merged, a win needs both orders; anything else is a tie. A message if no pair was judged in
+    both orders."""
     if not data.merged_shares:
         why = "Orders can be combined only if pairs were judged in both: run with `orders: both`."
         return empty_state("One order only.", why)

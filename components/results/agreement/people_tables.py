@@ -1,14 +1,12 @@
 """Tables on people: agreement coefficients, distances of scores, judges as replacements for a
 person, corrected win rates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import NO_VOTES, rater_filters
+from components.filtering.raters import rater_filters
 from components.html.format import DASH, count, interval, number, share
 from components.html.markup import (
     EMPTY,
@@ -34,7 +32,7 @@ from components.html.tables.range_table import (
 )
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
-from components.results.agreement.panels import HOW_TO_VOTE, estimate_html, render_order_change
+from components.results.agreement.panels import estimate_html, render_order_change
 from components.results.view import paper_table
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement, agreement_among_people
@@ -45,7 +43,6 @@ from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 
 TWO_PEOPLE: Final = "two people"
-PERSON_VS_OTHERS: Final = "a person and the others"
 PERSON_VS_MEAN: Final = "a person's scores, compared with the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
@@ -62,9 +59,7 @@ COEFFICIENT_HEADS: Final = (
 
 def show_coefficients(data: Agreement) -> Markup:
     """HTML table of all agreement coefficients: of judges (in single orders, and with both orders
-    merged) with the people's majority, and of people with each other; a message without votes."""
-    if not data.raters.has_people:
-        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    merged) with the people's majority, and of people with each other."""
     rows = []
     for name in data.ranked_judges:
         if (got := data.with_people(name)) is not None:
@@ -80,7 +75,7 @@ def show_coefficients(data: Agreement) -> Markup:
             rows.append(_coefficient_row(who, both, data.people_alignment(name, True), "both"))
     people, others = data.among_voters, data.scores.leave_one_out_gaps().alignment
     rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
-    rows.append(_coefficient_row(PERSON_VS_OTHERS, people.others, others, "who"))
+    rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
     heads = [TableCell("Raters compared", "nm"), *map(TableCell, COEFFICIENT_HEADS)]
     heads.append(TableCell("n", "num n"))
     return range_table(heads, rows, "numbers", "Agreement with people, all coefficients")
@@ -115,8 +110,6 @@ def show_distances(data: Agreement) -> Markup:
     """HTML table of distances from the people's mean score: of each judge in one order and in both
     orders, of one person if known, and of a judge that always answers "tie". MAE is the mean
     absolute error, Consistency the share within 1 (Creation-MMBench)."""
-    if not data.raters.has_people:
-        return empty_state(NO_VOTES, HOW_TO_VOTE)
     judges = [
         (name, data.people_alignment(name, False), data.people_alignment(name, True))
         for name in data.ranked_judges
@@ -178,8 +171,6 @@ def show_replacements(data: Agreement) -> Markup:
     """HTML table of how well each judge could replace a person; a message if no pair has votes by
     two people. A value above 0 means that the judge agrees with the other voters more than the
     replaced person does."""
-    if not data.raters.has_people:
-        return empty_state(NO_VOTES, HOW_TO_VOTE)
     known = [one for one in data.judge_replacements if one.advantage.value is not None]
     if not known:
         return empty_state(
@@ -276,8 +267,6 @@ def best_replacement_sentence(
 
 def show_corrected_rates(data: Agreement) -> Markup:
     """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people."""
-    if not data.raters.has_people:
-        return empty_state(NO_VOTES, HOW_TO_VOTE)
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
         why = (

@@ -1,7 +1,6 @@
 """The view Agreement of Results: people, known answers, and labels of single answers."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -18,7 +17,7 @@ from components.results.agreement import (
     verification_panel,
     voters_panel,
 )
-from components.results.agreement.computed import load_agreement
+from components.results.agreement.computed import Agreement, load_agreement
 from components.results.bias.tab import (
     has_pass_or_fail_verdicts,
     has_single_answer_scores,
@@ -77,25 +76,18 @@ def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
     return Drawn({"matrix": matrix}, heading)
 
 
-def draw_merged_orders(filtered: FilteredStudy) -> Markup | None:
-    data = load_agreement(filtered)
-    if not data.raters.has_people:
-        return None
-    return panels.show_merged_orders(data) + voters_panel.targeted_votes_note(data)
+def draw_with_votes(
+    show: Callable[[Agreement], Markup],
+) -> Callable[[FilteredStudy], Markup | None]:
+    """Return the function that draws a panel by `show`, with the note on targeted votes; it returns
+    None without votes."""
 
+    def draw(filtered: FilteredStudy) -> Markup | None:
+        data = load_agreement(filtered)
+        known = data.raters.has_people
+        return show(data) + voters_panel.targeted_votes_note(data) if known else None
 
-def draw_coefficients(filtered: FilteredStudy) -> Markup | None:
-    data = load_agreement(filtered)
-    if not data.raters.has_people:
-        return None
-    return people_tables.show_coefficients(data) + voters_panel.targeted_votes_note(data)
-
-
-def draw_replacements(filtered: FilteredStudy) -> Markup | None:
-    data = load_agreement(filtered)
-    if not data.raters.has_people:
-        return None
-    return people_tables.show_replacements(data) + voters_panel.targeted_votes_note(data)
+    return draw
 
 
 def draw_distances(filtered: FilteredStudy) -> Drawn | None:
@@ -146,12 +138,6 @@ def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
         majority_panel.majority_subtitle(filtered),
     )
     return Drawn({"majority": made}, heading)
-
-
-def draw_categories(filtered: FilteredStudy) -> Markup | None:
-    """Draw the agreement by judge and category; None if it is not known, or with one category
-    only."""
-    return majority_panel.categories_html(filtered)
 
 
 def draw_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
@@ -253,7 +239,7 @@ MATRIX: Final = Panel(
 )
 MERGED_ORDERS: Final = Panel(
     "merged_orders",
-    draw_merged_orders,
+    draw_with_votes(panels.show_merged_orders),
     (Body("merged_orders", "eh-agree-dual"),),
     "Agreement with people: one order or both",
     f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. Both orders: an answer wins "
@@ -265,7 +251,7 @@ MERGED_ORDERS: Final = Panel(
 )
 COEFFICIENTS: Final = Panel(
     "coefficients",
-    draw_coefficients,
+    draw_with_votes(people_tables.show_coefficients),
     (Body("coefficients", "eh-agree-numbers", clickable=True),),
     "Agreement with people, all coefficients",
     f"agreement of judges with the people's majority, and of people with each other; "
@@ -282,7 +268,7 @@ COEFFICIENTS: Final = Panel(
 )
 REPLACEMENTS: Final = Panel(
     "replacements",
-    draw_replacements,
+    draw_with_votes(people_tables.show_replacements),
     (Body("replacements", "eh-agree-stand"),),
     "Which judge can replace a person?",
     texts.REPLACEMENT_SUBTITLE,
@@ -333,7 +319,7 @@ VERIFIED: Final = Panel(
 )
 CATEGORIES: Final = Panel(
     "by_category",
-    draw_categories,
+    majority_panel.categories_html,
     (Body("by_category", "eh-agree-categories", clickable=True),),
     "Agreement by category",
     "% of comparisons, undecided counts half",

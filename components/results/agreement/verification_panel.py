@@ -1,7 +1,5 @@
 """Panel on verified answers: pass rate by model, and how often judges prefer passing answers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,16 +11,8 @@ from components.filtering.raters import rater_filters
 from components.html.format import count, decimal, percent
 from components.html.markup import EMPTY, Markup, fill, inline_markup, link
 from components.html.panel import wrap
+from components.html.tables import range_table as range_tables
 from components.html.tables.forest_cells import fit_share_axis as axis_for
-from components.html.tables.range_table import (
-    axis_cell,
-    bar_mark,
-    people_track,
-    point_mark,
-    range_row,
-    range_table,
-    track_html,
-)
 from components.html.tables.table import TableCell
 from components.inspect.verification_filter import (
     ANY_CHECK,
@@ -129,12 +119,14 @@ def _contestant_table(verification: VerificationData) -> Markup:
     lines = []
     for name in ranked:
         who = link(_contestant_name(name), {"contestant": name} if name in here else None)
-        lines.append(range_row(who, *_verification_share_cells(by[name], behind, name)))
+        lines.append(
+            range_tables.range_row(who, *_verification_share_cells(by[name], behind, name))
+        )
     if len(by) > 1:
         cells = _verification_share_cells(verification.verified.overall, behind)
-        lines.append(range_row(ALL_ANSWERS, *cells, kind="who"))
+        lines.append(range_tables.range_row(ALL_ANSWERS, *cells, kind="who"))
     heads = [TableCell("Answers of", "nm"), *map(TableCell, CONTESTANT_HEADS)]
-    return range_table(heads, lines, "numbers", "Verified answers, by model")
+    return range_tables.range_table(heads, lines, "numbers", "Verified answers, by model")
 
 
 def _contestant_name(contestant: str) -> str:
@@ -234,26 +226,28 @@ def _judge_table(verification: VerificationData) -> Markup:
             "instruction)",
             "nm",
         ),
-        axis_cell(axis),
+        range_tables.axis_cell(axis),
         TableCell("Verdicts, %", "num d"),
         TableCell("Ties, %", "num m"),
     ]
     rows = []
     for name, prefers, ties in lines:
         people = name == PEOPLE
-        marks = people_track(axis, prefers)
+        marks = range_tables.people_track(axis, prefers)
         opens: dict[str, str] | None = None
         if not people:
-            interval = bar_mark("v", axis, prefers.low, prefers.high)
-            marks = track_html(axis, interval, point_mark("p", axis, prefers.value))
+            interval = range_tables.bar_mark("v", axis, prefers.low, prefers.high)
+            marks = range_tables.track_html(
+                axis, interval, range_tables.point_mark("p", axis, prefers.value)
+            )
             opens = rater_filters(verification.data.raters, name) | {"verified": ONE_FOLLOWS}
         tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = (marks, estimate_html(prefers), estimate_html(ties, opens=tied))
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50\u202f%"
         who = link(name, opens)
-        rows.append(range_row(who, *cells, tip=tip, kind="who" if people else ""))
+        rows.append(range_tables.range_row(who, *cells, tip=tip, kind="who" if people else ""))
     head = Markup("<h3>Do judges prefer the answer that follows the instruction?</h3>")
-    made = range_table(
+    made = range_tables.range_table(
         heads,
         rows,
         "short",

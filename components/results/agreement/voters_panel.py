@@ -1,7 +1,5 @@
 """Panel on the voters: one row per person, flags of doubtful voters, agreement without them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

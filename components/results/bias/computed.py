@@ -1,7 +1,5 @@
 """Counts for the bias panels, made once per version of a study; a filter selects among them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

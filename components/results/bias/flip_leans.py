@@ -1,8 +1,6 @@
 """Direction of the flips of each judge and prompt (its lean), with a sign test by item; p-values
 are adjusted over all rows that a reader can select."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Panels for choices among N options: effect of each position, judges that prefer a position."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from components.html.format import ORDINALS, interval, number, share, slot_name

@@ -1,8 +1,6 @@
 """Permutation tests and choice models for N options, the number of tests in the adjustment, and the
 entropy of the chosen positions with its band if position has no effect."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,8 +1,6 @@
 """Tests for an effect of the order by judge and prompt. The p-values of each kind of test are
 adjusted for the number of its tests (Holm)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

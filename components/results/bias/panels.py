@@ -1,7 +1,5 @@
 """Contents of the bias panels as HTML and figures, without Gradio."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.charts.figures import Figure
@@ -94,13 +92,14 @@ def default_kpis_html(
     if not bias.calls:
         return EMPTY
     kpis = [
-        _consistency_kpi(bias),
+        _measure_kpi(bias, records.CONSISTENCY, f"chance {share(random_consistency(bias), 0)}"),
         _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_numbers)}"),
         _measure_kpi(bias, records.NOISE_FLOOR),
         *([_accuracy_kpi(bias)] if by_design else []),
-        _failures_kpi(
-            bias.failures if failures is None else failures,
-            bias.calls if planned is None else planned,
+        unusable_replies_kpi(
+            (bias.failures if failures is None else failures),
+            (bias.calls if planned is None else planned),
+            "replies without a verdict; left out of position measures",
         ),
     ]
     return kpi_strip(kpis)
@@ -113,18 +112,8 @@ def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
     return share_kpi(record.name, bias.overall(record.key), before=before, beside=beside)
 
 
-def _consistency_kpi(bias: Bias) -> Kpi:
-    return _measure_kpi(bias, records.CONSISTENCY, f"chance {share(random_consistency(bias), 0)}")
-
-
 def _accuracy_kpi(bias: Bias) -> Kpi:
     return _measure_kpi(bias, ACCURACY, f"chance {share(bias.accuracy_by_chance, 0)}")
-
-
-def _failures_kpi(failures: int, planned: int) -> Kpi:
-    return unusable_replies_kpi(
-        failures, planned, "replies without a verdict; left out of position measures"
-    )
 
 
 def _excludes_half(share: Estimate) -> bool:

@@ -1,7 +1,5 @@
 """Sentences of the bias panels on position preferences, chosen by fixed statistical rules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

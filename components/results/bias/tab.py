@@ -1,7 +1,5 @@
 """The view Position of Results: effects of the order of the answers, or of options and criteria."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -64,23 +62,6 @@ HOW_LABELS: Final = (
     "`P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the share of "
     "each position among equally good answers. Intervals: jackknife over items for pairs, sandwich "
     "standard error over items for N options."
-)
-HOW_TESTS: Final = (
-    "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are "
-    "as likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
-    "test. Stuart–Maxwell: win, tie and loss of one answer have the same shares in both orders. "
-    "Permutation: the choices of a comparison are exchanged over its orders, which has no "
-    "effect if only content counts; exact for pairs, 999 draws among N options. LR: "
-    "likelihood-ratio test of positions (or labels) in the choice model. Among N options the "
-    "entropy is shown with the middle 95 % of its permutation values.\n\nEach p is adjusted "
-    "by Holm's method over the rows of its column. All filters share the 5 % error rate: p is "
-    "also divided by the share that the present filter gets (0.79 without a filter)."
-)
-HOW_UNRELATED: Final = (
-    "The unrelated option is an answer to another item. Adding it increases the number of "
-    "options N, and the Grade Score of random choices changes with N; replacing the "
-    "worst-ranked answer by it keeps N. Differences are paired by item; intervals are adjusted "
-    "for all rows at once (max-t, bootstrap over items)."
 )
 
 
@@ -304,7 +285,15 @@ TESTS: Final = Panel(
     "Could this be chance?",
     "p-values of tests for an effect of the order, Holm-adjusted over all rows, also those that "
     "the filter hides",
-    how=HOW_TESTS,
+    how="Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are "
+    "as likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
+    "test. Stuart–Maxwell: win, tie and loss of one answer have the same shares in both orders. "
+    "Permutation: the choices of a comparison are exchanged over its orders, which has no "
+    "effect if only content counts; exact for pairs, 999 draws among N options. LR: "
+    "likelihood-ratio test of positions (or labels) in the choice model. Among N options the "
+    "entropy is shown with the middle 95 % of its permutation values.\n\nEach p is adjusted "
+    "by Holm's method over the rows of its column. All filters share the 5 % error rate: p is "
+    "also divided by the share that the present filter gets (0.79 without a filter).",
     json_keys=("position.*.*.tests.*.p",),
 )
 LABELS: Final = Panel(
@@ -322,7 +311,10 @@ UNRELATED: Final = Panel(
     (Body("unrelated", "eh-unrelated"),),
     "Unrelated option",
     "Grade Score with the unrelated option minus Grade Score without it, same items",
-    how=HOW_UNRELATED,
+    how="The unrelated option is an answer to another item. Adding it increases the number of "
+    "options N, and the Grade Score of random choices changes with N; replacing the "
+    "worst-ranked answer by it keeps N. Differences are paired by item; intervals are adjusted "
+    "for all rows at once (max-t, bootstrap over items).",
     needs=UNRELATED_NEEDS,
     json_keys=("grade.*.*.grade",),
 )

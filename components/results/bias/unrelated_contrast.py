@@ -2,8 +2,6 @@
 position entropy and share of the most chosen answer): two studies of the same items with equal
 numbers of options."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

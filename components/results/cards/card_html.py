@@ -1,7 +1,5 @@
 """HTML of a judge's report card: summary, measures, positions, categories, flips, cost."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

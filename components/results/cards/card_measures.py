@@ -1,7 +1,5 @@
 """Measures on a report card: one judge with one prompt, compared with other raters and people."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -11,14 +9,8 @@ import pandas as pd
 
 from components.filtering.raters import Raters
 from components.html.format import ORDINALS, slot_name
+from metrics.agreement import pairwise_agreement
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
-from metrics.agreement.pairwise_agreement import (
-    PEOPLE,
-    PeopleAgreement,
-    VerdictGrid,
-    agreement_among_people,
-    build_verdict_grid,
-)
 from metrics.catalogue import (
     answer_records,
     nudge_records,
@@ -199,7 +191,7 @@ class CardMeasures:
             terms[top],
             self.fitted_choice_model.share_if_equal[self.options][top],
             p,
-            slot_ordinal(top),
+            ORDINALS[top] if top < len(ORDINALS) else slot_name(top),
         )
 
     @cached_property
@@ -207,8 +199,8 @@ class CardMeasures:
         return answer_records.UNUSABLE.estimator.of(self.rows)
 
     @cached_property
-    def grid(self) -> VerdictGrid:
-        return build_verdict_grid(self.raters.frame)
+    def grid(self) -> pairwise_agreement.VerdictGrid:
+        return pairwise_agreement.build_verdict_grid(self.raters.frame)
 
     @cached_property
     def people_agreement(self) -> Estimate:
@@ -222,13 +214,13 @@ class CardMeasures:
 
     def with_people(self, rater: str) -> Estimate:
         """Share of a rater's verdicts that equal the people's majority; no value without votes."""
-        if PEOPLE not in self.grid.raters or rater not in self.grid.raters:
+        if pairwise_agreement.PEOPLE not in self.grid.raters or rater not in self.grid.raters:
             return unknown_estimate("no votes by people", "share")
-        return self.grid.agreement_between(rater, PEOPLE).share
+        return self.grid.agreement_between(rater, pairwise_agreement.PEOPLE).share
 
     @cached_property
-    def among_voters(self) -> PeopleAgreement:
-        return agreement_among_people(self.raters.frame)
+    def among_voters(self) -> pairwise_agreement.PeopleAgreement:
+        return pairwise_agreement.agreement_among_people(self.raters.frame)
 
     @cached_property
     def replacement(self) -> JudgeAsAnnotator | None:
@@ -243,7 +235,9 @@ class CardMeasures:
     def agreement_with_other_raters(self) -> Estimate:
         """Agreement of this rater with the other judges and prompts, pooled: each verdict is
         compared with each of their verdicts on the same answers in the same order."""
-        names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
+        names = [
+            name for name in self.grid.raters if name not in (pairwise_agreement.PEOPLE, self.rater)
+        ]
         if self.rater not in self.grid.raters or not names:
             return unknown_estimate("the study has no other judge or prompt", "share")
         mine = self.grid.picks[self.grid.raters.index(self.rater)]
@@ -344,10 +338,6 @@ class CardMeasures:
     @cached_property
     def slot_label_effects(self) -> dict[str, Estimate]:
         return slot_and_label_effects(self.rows)
-
-
-def slot_ordinal(slot: int) -> str:
-    return ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:

@@ -4,8 +4,6 @@ The catalogue of measures lists the rows, with their names, definitions, formats
 module adds the facts that only a card has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final

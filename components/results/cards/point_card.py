@@ -1,7 +1,5 @@
 """Report card of a judge that passes, fails or scores single answers: sentences and measures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final

@@ -1,7 +1,5 @@
 """Report card: the measures of a judge, and the values and words inserted into its sentences."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final

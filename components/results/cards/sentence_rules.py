@@ -4,8 +4,6 @@ A rule tests facts of the card (CARD_FACTS) against thresholds; the page shows t
 sentence on hover.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -157,14 +155,11 @@ def parse_rules(text: str) -> tuple[SentenceRule, ...]:
     for name, conditions, sentence in re.findall(r"^ {8}(\S.*):(.*)\n((?: {9,}.*\n)+)", text, re.M):
         parts = [part.split() for part in conditions.split(",") if part.strip()]
         made = (
-            RuleCondition(fact, op, *map(_parse_threshold, value)) for fact, op, *value in parts
+            RuleCondition(fact, op, *(float(Fraction(one)) for one in value))
+            for fact, op, *value in parts
         )
         rules.append(SentenceRule(name, " ".join(sentence.split()), tuple(made)))
     return tuple(rules)
-
-
-def _parse_threshold(text: str) -> float:
-    return float(Fraction(text))
 
 
 RULE_GROUPS: Final = {

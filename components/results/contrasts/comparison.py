@@ -1,7 +1,5 @@
 """The control "Compare with" of every view: its choices, its headline and its panels."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -11,15 +9,9 @@ from components.html.format import NARROW_SPACE
 from components.html.markup import Markup, join
 from components.html.panel import panel_html
 from components.html.templates import macros
-from components.results.contrasts import panels, sides
+from components.results.contrasts import measure_families, panels, sides
 from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.item_differences import show_items
-from components.results.contrasts.measure_families import (
-    CATEGORY_MEASURES,
-    NUDGES,
-    QUALITY,
-    view_family,
-)
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.result_view import ControlState
 from metrics.catalogue.label_records import SINGLE_ANSWERS
@@ -40,8 +32,8 @@ HOW_COMPARED: Final = (
     "width of the interval."
 )
 _CATEGORY_MEASURE: Final = {
-    QUALITY: RECORDS["agreement"].name,
-    NUDGES: RECORDS["longer"].name,
+    measure_families.QUALITY: RECORDS["agreement"].name,
+    measure_families.NUDGES: RECORDS["longer"].name,
     SINGLE_ANSWERS: RECORDS["point_right"].name,
 }
 """Family -> the measure that is compared by category; consistency in other families."""
@@ -50,13 +42,9 @@ _CATEGORY_MEASURE: Final = {
 def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu: the judges and prompts that can be compared, with `wanted` chosen if it is
     one of them; hidden if there are fewer than two."""
-    names = _list_all_sides(filtered)
+    names = sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
     value = wanted if wanted in names else ""
     return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
-
-
-def _list_all_sides(filtered: FilteredStudy) -> dict[str, sides.Side]:
-    return sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
 
 
 def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:
@@ -103,7 +91,7 @@ def _is_selected_by_filters(side: sides.Side, wanted: dict[str, str]) -> bool:
 def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
     """Name of the family of measures (a key of FAMILIES) that a view compares: that of single
     answers if the study has no comparisons, else `view_family`."""
-    return view_family(view) if has_comparisons(filtered) else SINGLE_ANSWERS
+    return measure_families.view_family(view) if has_comparisons(filtered) else SINGLE_ANSWERS
 
 
 def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
@@ -136,6 +124,6 @@ def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
         f"difference in points; 95{NARROW_SPACE}% CI, adjusted for the number of categories",
         panels.show_categories(pair, within),
     )
-    items = show_items(pair, CATEGORY_MEASURES[within])
+    items = show_items(pair, measure_families.CATEGORY_MEASURES[within])
     fold = macros("results/view/view.html").fold("Items that differ most", "", items)
     return join([table, categories, fold])

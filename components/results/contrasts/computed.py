@@ -1,7 +1,5 @@
 """Differences of two sides (judges or prompts), paired by item, by measure family and category."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,15 +22,9 @@ from components.results.contrasts.sides import (
     stack_sides,
 )
 from metrics.catalogue.record import MeasureRecord
+from metrics.estimation import contrasts as paired
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
-from metrics.estimation.contrasts import (
-    Contrast,
-    PairedTotals,
-    adjust_contrast_family,
-    max_t_of_all_pairs,
-    paired_contrasts,
-)
 from metrics.estimation.measures import CellKey as Group
 from metrics.twins.twin_effects import compare_twins_of_sides
 from studies.domain import Estimate
@@ -40,7 +32,7 @@ from studies.domain import Estimate
 SEED: Final = 20_24
 MIN_ITEMS: Final = 5
 
-MeasureContrast = tuple[MeasureRecord, Contrast]
+MeasureContrast = tuple[MeasureRecord, paired.Contrast]
 
 
 @dataclass(frozen=True)
@@ -133,14 +125,14 @@ class PairedSides:
                 critical = self._selection_quantile(compared)
             lines = self._compare(compared, ["side"], [SIDE_CELLS], critical)
             rng = np.random.default_rng(SEED)
-            found = adjust_contrast_family(list(twins.values()), rng, min_critical=critical)
+            found = paired.adjust_contrast_family(list(twins.values()), rng, min_critical=critical)
             records = map(twin_measure, twins)
             moved = [(one, limit_interval(line)) for one, line in zip(records, found, strict=True)]
             self._contrasts_by_family[name] = [*moved, *lines]
         return self._contrasts_by_family[name]
 
     @cached_property
-    def _twin_totals(self) -> dict[str, PairedTotals]:
+    def _twin_totals(self) -> dict[str, paired.PairedTotals]:
         """Family of twins -> totals of both sides; empty if a side is in another study."""
         filtered, sides = self.filtered, (self.left, self.right)
         if any(side.study for side in sides):
@@ -165,7 +157,9 @@ class PairedSides:
         frame = stack_candidates(self.filtered, self.candidates)
         cells = [(name,) for name in frame["side"].cat.categories if name != "people"]
         measures = [one.estimator for one in compared]
-        return max_t_of_all_pairs(frame, ["side"], measures, np.random.default_rng(SEED), cells)
+        return paired.max_t_of_all_pairs(
+            frame, ["side"], measures, np.random.default_rng(SEED), cells
+        )
 
     def by_category(
         self, compared: MeasureRecord
@@ -195,12 +189,12 @@ class PairedSides:
             return []
         rng = np.random.default_rng(SEED)
         measures = [one.estimator for one in compared]
-        made = paired_contrasts(self.frame, by, measures, rng, pairs, critical=critical)
+        made = paired.paired_contrasts(self.frame, by, measures, rng, pairs, critical=critical)
         labels = [one for one in compared for _ in pairs]
         return [(one, limit_interval(line)) for one, line in zip(labels, made, strict=True)]
 
 
-def limit_interval(line: Contrast) -> Contrast:
+def limit_interval(line: paired.Contrast) -> paired.Contrast:
     """Clip the interval of a contrast to [−1, 1], except for κ; remove it below MIN_ITEMS items."""
     if 0 < line.raw.items < MIN_ITEMS:
         value_only = replace(line.raw, low=None, high=None)
@@ -214,7 +208,7 @@ def _clip_interval(estimate: Estimate) -> Estimate:
     return replace(estimate, low=max(estimate.low, -1.0), high=min(estimate.high, 1.0))
 
 
-def is_significant(line: Contrast) -> bool:
+def is_significant(line: paired.Contrast) -> bool:
     """Whether the adjusted interval excludes 0."""
     low, high = line.adjusted.low, line.adjusted.high
     return low is not None and high is not None and not low <= 0 <= high

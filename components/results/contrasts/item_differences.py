@@ -1,7 +1,5 @@
 """Differences between two sides item by item: a histogram, and the items that differ most."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

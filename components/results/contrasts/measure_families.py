@@ -1,8 +1,6 @@
 """Measures that two judges or prompts are compared by, in the families of the catalogue; all are in
 percentage points, to share an axis."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

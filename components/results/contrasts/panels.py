@@ -1,7 +1,5 @@
 """Panels of the control "Compare with": headline, table of differences, differences by category."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ ended. The timer runs only during a run, and redraws a view only while it is vis
 freeze the numbers; the timer then only counts the replies that are not in them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

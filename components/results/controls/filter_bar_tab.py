@@ -1,7 +1,5 @@
 """Filters above every view of Results: menus, their values, and their choices for a study."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

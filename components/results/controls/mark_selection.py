@@ -1,7 +1,5 @@
 """Filters with which Inspect lists the judgements behind a number clicked in Results."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Components of the Results tab by name, the values that the page sends for them, and the scripts
 that write the page address, keep control values and draw the view."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

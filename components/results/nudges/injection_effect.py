@@ -4,8 +4,6 @@ the report with the main results with and without them.
 Suspects are excluded only if the user chooses so; their effect on win rates is shown in any case.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Panels on answer length: share won by length ratio, and length-controlled win rates."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

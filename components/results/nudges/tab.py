@@ -1,7 +1,5 @@
 """The view Nudges of Results: properties of answers, other than quality, that move a judge."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 
@@ -15,19 +13,6 @@ from metrics.win_rates.length_effects import length_preference
 from studies.frames.frame import SUSPECT_COLUMN
 
 NAME: Final = "Nudges"
-HOW_LENGTH: Final = (
-    "Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
-    "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
-    "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
-    "padded answers of the probe set separate length from quality."
-)
-HOW_CONTROLLED: Final = (
-    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`: φ is the effect of length, Δlength the "
-    "difference of the two lengths, sd its standard deviation. The win rate "
-    "is `σ(θ)`, the win probability at equal length. This is the length-controlled win rate of "
-    "AlpacaEval 2 without its term for the difficulty of the instruction. Interval by the "
-    "sandwich estimator, clustered by item."
-)
 
 
 HOW_TWINS: Final = (
@@ -105,7 +90,10 @@ LENGTH: Final = Panel(
         legend_key("even", "even"),
         Markup("</div>"),
     ),
-    how=HOW_LENGTH,
+    how="Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
+    "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
+    "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
+    "padded answers of the probe set separate length from quality.",
     needs="pairs of answers with stored texts",
     json_keys=(
         "length.judges.bins.*.win_rate",
@@ -129,7 +117,11 @@ CONTROLLED: Final = Panel(
     "Win rate with length held equal",
     "win rate as observed, and as if both answers were equally long; length need not be the "
     "cause of the difference",
-    how=HOW_CONTROLLED,
+    how="`logit P(preferred) = θ + φ · tanh(Δlength / sd)`: φ is the effect of length, Δlength the "
+    "difference of the two lengths, sd its standard deviation. The win rate "
+    "is `σ(θ)`, the win probability at equal length. This is the length-controlled win rate of "
+    "AlpacaEval 2 without its term for the difficulty of the instruction. Interval by the "
+    "sandwich estimator, clustered by item.",
     json_keys=("length.controlled.*",),
 )
 INJECTION: Final = Panel(

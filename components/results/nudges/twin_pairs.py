@@ -1,8 +1,6 @@
 """Examples of twins (answers changed in one property other than quality) beside their originals,
 with the changed words marked."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Panels on twins and style: forest of the effects, examples, all families, style of the judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

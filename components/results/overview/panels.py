@@ -1,7 +1,5 @@
 """Contents of the Summary: the table of judges, and bars of flips by direction."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Panels of the Run tab at the end of a run: direction of the flips, next steps with links."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The view Summary of Results: the judges in one table, or the card of the judge that is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

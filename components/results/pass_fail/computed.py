@@ -1,7 +1,5 @@
 """Pass/fail results of a filtered study, computed once for all panels of the view."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Final
 

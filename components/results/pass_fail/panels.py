@@ -1,8 +1,6 @@
 """Panels of the pass/fail view: headline, key figures, confusion matrix, order of the options,
 list of wrong verdicts. The template `pass_fail.html` has their HTML."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pandas as pd

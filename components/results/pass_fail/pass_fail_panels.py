@@ -1,7 +1,5 @@
 """Panels on pass/fail verdicts: how often the judge is right, the true pass rate, order effects."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -28,14 +26,6 @@ PARTS_SUBTITLE: Final = (
     f"rates in %, errors as counts; 95{NARROW_SPACE}% CI by item; click a name to read its replies"
 )
 RATES_TITLE: Final = "How often is the judge right?"
-HOW_RATES: Final = (
-    "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
-    "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
-    "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
-    "elsewhere (observed + specificity − 1) / J, with the limits of Lang and Reiczigel. The "
-    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. It is "
-    "computed only if J is at least 0.2 and the lower limit of J above 0.06."
-)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -95,11 +85,6 @@ def draw_rates_by_group(filtered: FilteredStudy) -> Markup | None:
     return rate_tables.rates_by_group_table(load_pass_fail(filtered))
 
 
-def report_rates_by_group(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_rates_by_group(filtered)
-    return None if made is None else ReportPanel(PARTS_TITLE, PARTS_SUBTITLE, made)
-
-
 def draw_order(filtered: FilteredStudy) -> Markup | None:
     """Draw the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
@@ -121,7 +106,12 @@ RATES: Final = Panel(
     draw_rates,
     (Body("rates", "eh-pass-rates", clickable=True),),
     RATES_TITLE,
-    how=HOW_RATES,
+    how="Sensitivity: passes among answers labelled good. Specificity: fails among answers "
+    "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
+    "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
+    "elsewhere (observed + specificity − 1) / J, with the limits of Lang and Reiczigel. The "
+    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. It is "
+    "computed only if J is at least 0.2 and the lower limit of J above 0.06.",
     scale=17,
     report=report_rates,
     table=rate_tables.pass_rates_table,
@@ -178,7 +168,7 @@ PARTS_PANEL: Final = Panel(
     (Body("pass_parts", "eh-pass-parts", clickable=True),),
     PARTS_TITLE,
     PARTS_SUBTITLE,
-    report=report_rates_by_group,
+    report=draw_rates_by_group,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
 VIEW: Final = View(

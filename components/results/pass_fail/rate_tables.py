@@ -1,7 +1,5 @@
 """Tables of pass/fail verdicts, on the page and for a paper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Final

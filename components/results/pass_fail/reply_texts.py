@@ -1,8 +1,6 @@
 """Measures of the texts of replies in a study of single answers, by judge and prompt: on the page
 and for a paper. In a study of comparisons the matrix of Position lists these measures."""
 
-from __future__ import annotations
-
 from operator import itemgetter
 
 from components.filtering.filtered_study import FilteredStudy

@@ -1,7 +1,5 @@
 """Content of the view Paper, without Gradio: headline, key figures, panels by protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -82,11 +80,6 @@ def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
     """Draw the effect of an unrelated option; `beside`: name of the study to compare with."""
     other = load_comparison_study(filtered, beside)
     return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
-
-
-def draw_published_grades(filtered: FilteredStudy, printed: str) -> Markup:
-    """Draw Grade Score's published tables; `printed`: "Grade", "Entropy" or "Choice"."""
-    return paper_tables_html.show_published_grades(printed)
 
 
 def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:

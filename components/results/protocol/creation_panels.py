@@ -5,8 +5,6 @@ The measures of agreement are the mean absolute error (MAE) and Consistency, the
 within one level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

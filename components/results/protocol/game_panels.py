@@ -4,8 +4,6 @@ single answers; and counts of Arena-Hard's five verdicts.
 A game is one order of a pair with its verdict.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ one rotation of an item's options. Evenhand leaves out items with an unusable tr
 code, and so the published numbers, include such items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Final

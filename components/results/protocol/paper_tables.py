@@ -4,8 +4,6 @@ The cautions are computed from the printed numbers; only statements from a paper
 constants.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re

@@ -1,7 +1,5 @@
 """HTML of the tables published in the papers, with cautions on using them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.html import scales

@@ -1,8 +1,6 @@
 """Panels of the Grade Score protocol (choices among N options): the verdicts that two parsing rules
 read from the same replies; the grades for each option, for which its fourth prompt asks."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

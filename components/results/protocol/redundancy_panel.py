@@ -1,7 +1,5 @@
 """Redundancy panel: correlation of a study's model scores with the scores of other benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

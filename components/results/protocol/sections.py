@@ -1,8 +1,6 @@
 """Panels of the view Paper, and the rules that a study follows where paper and code differ. A
 prompt's protocol is the kind of verdict that it asks for, such as pairwise or five-level."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The view Paper of Results: the tables of the protocol's paper, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -229,7 +227,7 @@ GRADE: Final = _panels_of_section(
     ),
     _protocol_panel(
         "grades_printed",
-        blocks.draw_published_grades,
+        lambda filtered, printed: paper_tables_html.show_published_grades(printed),
         "Published: Grade Score, Tables 1 to 3",
         "10 models and 4 prompts on OpenAssistant data with different numbers of options; the "
         "paper prints no intervals",

@@ -1,8 +1,6 @@
 """Effect of an unrelated option (an answer to another item): how often it is chosen, and the Grade
 Scores with and without it at equal numbers of options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """VisIT-Bench's tables for a study: Elo leaderboard, and win rates by skill."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,8 +1,6 @@
 """VisIT-Bench: cost of comparing two models (calls, tokens, dollars), and counts of the ways in
 which verdicts were read from replies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Places of the models under other choices of analysis, as one strip: a row for each model, a
 column for each choice, a number only where the place differs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """Ratings for the ranking panels, computed once per version of a study and filter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final

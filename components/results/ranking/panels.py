@@ -4,8 +4,6 @@ matrix.
 This module does not import Gradio.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise, permutations
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Ranking by verdicts on single answers: models by pass rate or mean score, with intervals."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -12,7 +10,6 @@ from components.html.panel import empty_state, notice_html, wrap
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.results.view.paper_table import rank_cell
-from components.results.view.result_view import ReportPanel
 from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankings
 from studies.domain import Estimate, Rater
 
@@ -106,11 +103,6 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     left = len(several) - len(shown)
     text = f"{count(left, 'more table')} not shown; filter by judge or prompt to see them."
     return wrap(tables_html, fill("<p>{}</p>", text) if left else EMPTY)
-
-
-def point_ranking_report(filtered: FilteredStudy) -> ReportPanel | None:
-    made = point_ranking_html(filtered)
-    return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
 
 
 def _model_ranking_table(rater: Rater, ranking: PointRanking) -> Markup:

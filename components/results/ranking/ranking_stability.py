@@ -5,8 +5,6 @@ significantly, with intervals adjusted for all pairs of models. Any other change
 as not significant, or as significant in one order only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise

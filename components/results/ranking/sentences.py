@@ -1,7 +1,5 @@
 """Sentences of the ranking view: leading model, significance, people's ranking, single orders."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from components.html.format import ORDINALS, interval, more_items_text, number, slot_name

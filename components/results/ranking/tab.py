@@ -1,7 +1,5 @@
 """The view Ranking of Results: leaderboard, Elo curves, stability of the ranking, win rates."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from components.charts.figure_parts import empty_figure
@@ -37,19 +35,6 @@ HOW_RANKING: Final = (
     "the half-width of the gap's interval. After these battles the interval excludes 0 with "
     f"80{NARROW_SPACE}% "
     "probability (power). They are battles on further items, at as many battles an item as now."
-)
-HOW_ELO: Final = (
-    "After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; "
-    "start 1000, battles in the order of the plan. This order is arbitrary: the band shows the "
-    "ratings if the items are shuffled. With more battles the curves approach the Bradley–Terry "
-    "ratings (dotted). Elo and Bradley–Terry agree for a model if its Bradley–Terry rating lies "
-    "within the final band. A curve can end outside its band if battles come in blocks (one "
-    "judge, then the next), as Elo weights the last block most. In that case use the band."
-)
-HOW_HEAD_TO_HEAD: Final = (
-    "`(wins + ties/2) / battles` between the two models; Wilson intervals at the effective n, "
-    "items as clusters. The hover card adds the share that the Bradley–Terry ratings predict. "
-    "If the two shares differ much, one rating per model does not describe this pair well."
 )
 HOW_ORDERS: Final = (
     "The first order is the one that the plan lists first for a pair of models; in "
@@ -191,7 +176,12 @@ ELO: Final = Panel(
     (Body("elo", "eh-elo", chart_height=230, clickable=True),),
     "Elo curves",
     "rating after each battle",
-    how=HOW_ELO,
+    how="After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; "
+    "start 1000, battles in the order of the plan. This order is arbitrary: the band shows the "
+    "ratings if the items are shuffled. With more battles the curves approach the Bradley–Terry "
+    "ratings (dotted). Elo and Bradley–Terry agree for a model if its Bradley–Terry rating lies "
+    "within the final band. A curve can end outside its band if battles come in blocks (one "
+    "judge, then the next), as Elo weights the last block most. In that case use the band.",
     scale=29,
     in_report=has_pairs,
     json_keys=("elo.*", "protocol.elo.*"),
@@ -201,7 +191,9 @@ HEAD_TO_HEAD: Final = Panel(
     draw_head_to_head,
     (Body("heads", "eh-heads", clickable=True),),
     "Head-to-head",
-    how=HOW_HEAD_TO_HEAD,
+    how="`(wins + ties/2) / battles` between the two models; Wilson intervals at the effective n, "
+    "items as clusters. The hover card adds the share that the Bradley–Terry ratings predict. "
+    "If the two shares differ much, one rating per model does not describe this pair well.",
     scale=20,
     in_report=has_pairs,
     json_keys=("head_to_head.*.*", "protocol.head_to_head.*.*"),
@@ -242,7 +234,7 @@ POINTS: Final = Panel(
     point_ranking_panel.TITLE,
     point_ranking_panel.SUBTITLE,
     how=point_ranking_panel.HOW_POINTS,
-    report=point_ranking_panel.point_ranking_report,
+    report=point_ranking_panel.point_ranking_html,
     json_keys=("point_ranking.*.*",),
 )
 PAIRS: Final = PanelGroup(

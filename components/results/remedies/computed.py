@@ -1,7 +1,5 @@
 """Numbers of the Remedies view: rules, recommendation, risk-coverage curve, prices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Actions of the card "Improve the prompt": write rules, try candidates, adopt one, undo it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -10,14 +8,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.point_remedies_panel import load_point_remedies
+from judges.operations import align_prompt
 from judges.operations.align_command import adopt_asked_candidate, undo_adopted_candidate
-from judges.operations.align_prompt import (
-    AlignTask,
-    build_candidates,
-    candidate_plan,
-    prepare_task,
-    writer_plan,
-)
 from judges.operations.prompt_candidates import read_rules
 from judges.planning.plan import assign_owner, load_stored_plan, save_plan
 from judges.rendering.prompt_library import prompts_folder
@@ -75,14 +67,14 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
     rater = judge_and_prompt_of_card(filtered)
     if rater is None:
         raise StudyError(f"{name!r} has no labels to improve a prompt from")
-    task = prepare_task(load_stored_plan(store, name), store, *rater)
+    task = align_prompt.prepare_task(load_stored_plan(store, name), store, *rater)
     asked = str(send.get("improve", ""))
     if asked in ("adopt", "undo"):
         change = adopt_asked_candidate if asked == "adopt" else undo_adopted_candidate
         saved = change(task, store, str(send.get("kind", "")), saved_prompts_folder(store))
         return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
     if asked == "write":
-        plan = writer_plan(task, task.judge, task.plan.study.budget_usd)
+        plan = align_prompt.writer_plan(task, task.judge, task.plan.study.budget_usd)
         plan = assign_owner(plan, store)
         save_plan(plan, store)
         return plan.study.name, ""
@@ -92,7 +84,7 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
     return "", ""
 
 
-def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -> str:
+def _save_candidates(store: Store, task: align_prompt.AlignTask, fields: Mapping[str, Any]) -> str:
     """Save the study of the candidates, made from the typed `fields` "rules" and "criteria", whose
     calls then wait in Run. Record that the hold-out items are used once more (a "look"), since
     differences are adjusted for all looks. Return the name of the study."""
@@ -103,8 +95,8 @@ def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -
     kinds = ["examples"] + (["rules", "both"] if rules else []) + (["criteria"] if criteria else [])
     written = written_rules(store, name, task.judge.name, task.prompt.name)[0]
     writer = task.judge.name if written and tuple(rules) == written else ""
-    made = build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
-    plan = assign_owner(candidate_plan(task, made, task.plan.study.budget_usd), store)
+    made = align_prompt.build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
+    plan = assign_owner(align_prompt.candidate_plan(task, made, task.plan.study.budget_usd), store)
     unseen = _no_candidate_has_reply(store, name, task)
     save_plan(plan, store)
     look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in made))
@@ -112,7 +104,7 @@ def _save_candidates(store: Store, task: AlignTask, fields: Mapping[str, Any]) -
     return plan.study.name
 
 
-def _no_candidate_has_reply(store: Store, name: str, task: AlignTask) -> bool:
+def _no_candidate_has_reply(store: Store, name: str, task: align_prompt.AlignTask) -> bool:
     """Whether no candidate of the latest look (trial on the hold-out) for this judge and prompt has
     a reply; False if there was no look."""
     split = stored_split(store, name)

@@ -1,7 +1,5 @@
 """Panels "Improve the prompt" of the Remedies view: split, mistakes by kind, candidates, result."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Final
 

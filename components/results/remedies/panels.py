@@ -1,8 +1,6 @@
 """Panels of the Remedies view: recommendation, best use of a budget, all rules, patterns of the two
 verdicts, other judges, pilots. The template `remedies.html` has their HTML."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pilots: small studies for remedies that stored replies cannot test; their calls and price."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -56,12 +54,6 @@ class Pilot:
     def yaml(self) -> str:
         """The text of the pilot's study file."""
         return dump_study(self.study)
-
-
-def pilot_name(study: str, kind: str) -> str:
-    """Name of the pilot of a kind, such as "repeats", of a study. By this name the Remedies view
-    finds the pilot and adds its rules to the table of the study."""
-    return f"{study}{PILOT_MARK}{kind}"
 
 
 def offered_pilots(results: RemedyResults) -> list[Pilot]:
@@ -166,7 +158,7 @@ def _build_pilot(
     items = min(PILOT_ITEMS, len(set(results.study.grid.items.tolist())))
     small = replace(
         study,
-        name=pilot_name(results.filtered.name, kind),
+        name=f"{results.filtered.name}{PILOT_MARK}{kind}",
         data=replace(study.data, count=items, per={}),
         contestants=_most_compared_pair(results),
         twins=None,

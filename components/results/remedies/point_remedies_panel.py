@@ -1,7 +1,5 @@
 """Remedies for verdicts on single answers: rules over stored verdicts, compared with labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -15,7 +13,6 @@ from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_s
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.view.result_view import ReportPanel
 from metrics.labels.point_rules import PointRemedies, point_remedies
 from studies.domain import Rater
 
@@ -143,12 +140,9 @@ def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
     return wrap(tables, more if left else EMPTY)
 
 
-def point_remedies_report(filtered: FilteredStudy) -> ReportPanel | None:
-    """Report panel of the rules; None without labelled answers."""
-    if not load_point_remedies(filtered):
-        return None
-    made = point_remedies_html(filtered)
-    return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
+def point_remedies_report(filtered: FilteredStudy) -> Markup | None:
+    """HTML of the rules for the report; None without labelled answers."""
+    return point_remedies_html(filtered) if load_point_remedies(filtered) else None
 
 
 def _remedies_section(filtered: FilteredStudy, rater: Rater, found: PointRemedies) -> Markup:

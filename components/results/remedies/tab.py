@@ -1,7 +1,5 @@
 """The Remedies view of the Results tab: ways to use a biased judge, compared by cost."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -60,30 +58,12 @@ HOW_RULES: Final = (
     "Ranking corrections (position term, length held equal, prediction-powered) change the "
     "ranking, but not individual verdicts: see Ranking."
 )
-HOW_BUDGET: Final = (
-    "Candidates are (1) for each price, one call of the judge with the highest agreement among "
-    "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
-    "rules of more than one call, and juries with it. They are tried in order of price; at the "
-    "same price, in "
-    "order of calls. The first is listed. After it, a candidate is listed only if it agrees with "
-    "the known better answers significantly more often than the last one listed.\n\n"
-    "The best rule up to each price is chosen on half of the items, and its agreement is measured "
-    "on the other half. Then the halves change roles; all this is repeated 20 times. So the "
-    "choice does not inflate the expected agreement. The price of a call is the mean cost of the "
-    "stored calls, or the judge's price in the study file times the mean tokens of a call. A judge "
-    "without a price is left out, never counted as free."
-)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_remedies_panel.point_remedies_finding(filtered)
     return panels.remedy_finding(load_remedies(filtered))
-
-
-def draw_recommendation(filtered: FilteredStudy) -> Markup | None:
-    """Draw the recommended rule; None if no rule is recommended."""
-    return panels.recommendation_panel(load_remedies(filtered)) or None
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -269,7 +249,7 @@ def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
 
 RECOMMENDATION: Final = Panel(
     "recommendation",
-    draw_recommendation,
+    lambda filtered: panels.recommendation_panel(load_remedies(filtered)) or None,
     (Body("recommendation", "eh-remedy-advice"),),
     css="eh-kind",
     scale=5,
@@ -283,7 +263,17 @@ BUDGET: Final = Panel(
     controls=(
         Control("budget", "Budget", panels.BUDGETS, "menu", "eh-budget", state=budget_state),
     ),
-    how=HOW_BUDGET,
+    how="Candidates are (1) for each price, one call of the judge with the highest agreement among "
+    "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
+    "rules of more than one call, and juries with it. They are tried in order of price; at the "
+    "same price, in "
+    "order of calls. The first is listed. After it, a candidate is listed only if it agrees with "
+    "the known better answers significantly more often than the last one listed.\n\n"
+    "The best rule up to each price is chosen on half of the items, and its agreement is measured "
+    "on the other half. Then the halves change roles; all this is repeated 20 times. So the "
+    "choice does not inflate the expected agreement. The price of a call is the mean cost of the "
+    "stored calls, or the judge's price in the study file times the mean tokens of a call. A judge "
+    "without a price is left out, never counted as free.",
     json_keys=("remedies.plan.steps.*.gain",),
 )
 FRONTIER: Final = Panel(

@@ -1,7 +1,5 @@
 """Choices read from a page address, with the former texts of renamed choices."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A table for a paper: its texts without markup, and functions for its cells."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -132,8 +132,9 @@ class Panel:
     in_report: Callable[[FilteredStudy], bool] | None = None
     """Function: whether the report file contains the panel as on the page, with initial control
     values."""
-    report: Callable[[FilteredStudy], ReportPanel | None] | None = None
-    """Function that draws the panel in another form for the report file."""
+    report: Callable[[FilteredStudy], ReportPanel | Markup | None] | None = None
+    """Function that draws the panel in another form for the report file; HTML alone is shown with
+    the panel's title and subtitle."""
     table: Callable[[FilteredStudy], PaperTable | None] | None = None
     """Function that returns the numbers of the panel as a table for a paper."""
     json_keys: tuple[str, ...] = ()

@@ -1,7 +1,5 @@
 """Part of a panel: rows of next steps, each with its button."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 

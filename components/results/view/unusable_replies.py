@@ -1,8 +1,6 @@
 """Explanation for a study whose replies contain no usable verdict: their number by status, the
 expected form of a verdict, an example, and the actions that can help."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

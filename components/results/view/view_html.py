@@ -1,7 +1,5 @@
 """HTML of a view: its panels with headings, controls, bodies and notes, in groups and folds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

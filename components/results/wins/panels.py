@@ -1,8 +1,6 @@
 """Contents of the win-rate panels, without Gradio: by model, category, judge and prompt; and the
 differences between win rates by judges and by people, on the cases that both judged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,13 +19,8 @@ from components.results.bias.computed import load_bias
 from components.results.protocol.creation_panels import level_row, study_baseline
 from metrics.estimation import row_selection
 from metrics.protocols.creation_table import creation_table
+from metrics.win_rates import win_rates
 from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
-from metrics.win_rates.win_rates import (
-    win_loss_record,
-    win_rate,
-    win_rate_bounds,
-    win_rates_by_cell,
-)
 from studies.domain import USABLE_STATUSES, Estimate
 
 _GAP_ENDS: Final = (
@@ -54,7 +47,7 @@ NO_VOTES_HTML: Final = empty_state(
 def study_win_rates(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Win rate of each model that has verdicts, highest first. The study or the filter sets the
     counting rule: how the orders of a pair are combined, and whether unusable replies are ties."""
-    return {who: rate for who, rate in win_rate(filtered.outcomes).items() if rate.n}
+    return {who: rate for who, rate in win_rates.win_rate(filtered.outcomes).items() if rate.n}
 
 
 def chance_win_rate(frame: pd.DataFrame) -> float:
@@ -71,8 +64,8 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     if not rates:
         return NOTHING_YET_HTML
     counts, bounds = (
-        win_loss_record(filtered.outcomes),
-        win_rate_bounds(filtered.measured_judge_rows),
+        win_rates.win_loss_record(filtered.outcomes),
+        win_rates.win_rate_bounds(filtered.measured_judge_rows),
     )
     axis = Axis(chance=chance_win_rate(filtered.outcomes))
     spans = {who: _possible_range(bounds.get(who)) for who in rates}
@@ -124,7 +117,7 @@ def _missing_notice(
     best = next(iter(rates))
     combine, unreadable = filtered.rule
     ties = unreadable == "tie"
-    other = win_rate(rows, combine, "exclude" if ties else "tie").get(best)
+    other = win_rates.win_rate(rows, combine, "exclude" if ties else "tie").get(best)
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
@@ -185,13 +178,13 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
 
 
 def _win_rate_matrix_html(rows: pd.DataFrame, column: str, by: str) -> Markup:
-    whole = {who: rate for who, rate in win_rate(rows).items() if rate.n}
+    whole = {who: rate for who, rate in win_rates.win_rate(rows).items() if rate.n}
     if not whole:
         return NOTHING_YET_HTML
     cells: dict[tuple[str, str], Estimate | None] = {
         (n, ALL_CATEGORIES): e for n, e in whole.items()
     }
-    for (group,), rates in win_rates_by_cell(rows, [column]).items():
+    for (group,), rates in win_rates.win_rates_by_cell(rows, [column]).items():
         cells |= {(who, str(group)): e for who, e in rates.items() if group and e.n}
     return _contestant_matrix_html(
         rows, list(whole), column, by, cells, wins_scale(chance_win_rate(rows))

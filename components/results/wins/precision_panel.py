@@ -3,8 +3,6 @@
 All numbers are also in the output of `python -m metrics --json`, under the keys in the hover texts.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pandas as pd

@@ -1,13 +1,10 @@
 """Panels of win rates in the view Ranking: by model, category, judge and prompt; ties, jury."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import Markup
 from components.html.panel import panel_heading
 from components.results.view.address_choices import pick_choice
 from components.results.view.paper_table import (
@@ -30,24 +27,6 @@ HOW_MATRIX: Final = (
     "judges − people on the same pairs of answers to the same items; t interval, items as "
     "clusters."
 )
-HOW_PRECISION: Final = (
-    "A generalizability study: a balanced analysis of variance of the verdicts on the model "
-    "with the highest win rate (win 1, tie ½, loss 0). Its factors are item, judge, prompt and "
-    "position; items without a reply for every combination are left out. `variance of the mean "
-    "= σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: twice as many judges halve the "
-    "terms that are divided by n_judges. Only terms with items count: the interval is for new "
-    "items and the same judges, prompts and orders."
-)
-HOW_JURY: Final = (
-    "Jury: each judge's orders are combined into one verdict, then the strict majority of all "
-    "judges decides; undecided cases count as missing. K judges are worth `K / (1 + (K − "
-    "1)·r)` independent judges, r the mean correlation of two judges' errors, where the better "
-    "answers are known. Without them only the correlation of verdicts is stated: judges that are "
-    "mostly right agree without sharing errors.\n\nDavidson: `P(tie) "
-    "= ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two "
-    "models, ν and κ the tie parameters, Z the normalising constant. Both give the order of "
-    "Bradley–Terry on other scales."
-)
 
 
 def split_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -69,18 +48,6 @@ def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
         )
     heading = panel_heading(f"{what}{of} by {split}", subtitle)
     return Drawn({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
-
-
-def draw_ties(filtered: FilteredStudy) -> Markup | None:
-    return panels.show_ties(filtered) or None
-
-
-def draw_levels(filtered: FilteredStudy) -> Markup | None:
-    return panels.show_levels(filtered) or None
-
-
-def draw_precision(filtered: FilteredStudy) -> Markup | None:
-    return precision_panel.show_precision(filtered) or None
 
 
 def draw_jury(filtered: FilteredStudy) -> Drawn | None:
@@ -130,7 +97,7 @@ MATRIX: Final = Panel(
 )
 TIES: Final = Panel(
     "ties",
-    draw_ties,
+    lambda filtered: panels.show_ties(filtered) or None,
     (Body("ties", "eh-ties", clickable=True),),
     "Ties",
     f"% of verdicts that are ties, 95{NARROW_SPACE}% CI by items",
@@ -138,19 +105,24 @@ TIES: Final = Panel(
 )
 LEVELS: Final = Panel(
     "levels",
-    draw_levels,
+    lambda filtered: panels.show_levels(filtered) or None,
     (Body("levels", "eh-levels", clickable=True),),
     css="eh-kind",
     json_keys=("levels.*.*",),
 )
 PRECISION: Final = Panel(
     "precision",
-    draw_precision,
+    lambda filtered: precision_panel.show_precision(filtered) or None,
     (Body("precision", "eh-precision"),),
     "How to narrow the interval of a win rate",
     "how much narrower the interval of the highest win rate would be with twice the items, "
     "judges, prompts or repeats",
-    how=HOW_PRECISION,
+    how="A generalizability study: a balanced analysis of variance of the verdicts on the model "
+    "with the highest win rate (win 1, tie ½, loss 0). Its factors are item, judge, prompt and "
+    "position; items without a reply for every combination are left out. `variance of the mean "
+    "= σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: twice as many judges halve the "
+    "terms that are divided by n_judges. Only terms with items count: the interval is for new "
+    "items and the same judges, prompts and orders.",
     json_keys=("precision.*.variance_shares.*", "precision.*.narrowing.*"),
 )
 JURY: Final = Panel(
@@ -159,7 +131,14 @@ JURY: Final = Panel(
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
     "win rates by the majority of judges, and ratings with ties as a third outcome",
-    how=HOW_JURY,
+    how="Jury: each judge's orders are combined into one verdict, then the strict majority of all "
+    "judges decides; undecided cases count as missing. K judges are worth `K / (1 + (K − "
+    "1)·r)` independent judges, r the mean correlation of two judges' errors, where the better "
+    "answers are known. Without them only the correlation of verdicts is stated: judges that are "
+    "mostly right agree without sharing errors.\n\nDavidson: `P(tie) "
+    "= ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two "
+    "models, ν and κ the tie parameters, Z the normalising constant. Both give the order of "
+    "Bradley–Terry on other scales.",
     json_keys=(
         "jury.win_rate.*",
         "jury.bounds.*",

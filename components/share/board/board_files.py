@@ -1,8 +1,6 @@
 """Build a board (a static page that compares judges, with its records), add a study to it, and
 verify it; all three compute from the same records."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -171,16 +169,12 @@ def verify_board(board: Path, manifest: str = "") -> str:
         sum(getattr(one, part) for one in counts) for part in ("verdicts", "read_again")
     )
     numbers = sum(
-        one["value"] is not None for row in found["rows"] for one in _list_row_numbers(row)
+        one["value"] is not None for row in found["rows"] for one in list(row["numbers"].values())
     )
     return (
         f"{total:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
         f"{again:,} replies read again"
     )
-
-
-def _list_row_numbers(row: Json) -> list[Json]:
-    return list(row["numbers"].values())
 
 
 def _check_manifest(board: Path) -> None:

@@ -1,7 +1,5 @@
 """The page of a board: one HTML file with its numbers, drawn from `board.json` alone."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from components.html.fonts import page_fonts
@@ -11,7 +9,6 @@ from components.html.pieces import logo_html
 from components.html.templates import macros
 
 TEMPLATE: Final = "share/board/board.html"
-VERIFY_COMMAND: Final = "python -m components board verify board/"
 MAX_NAMED: Final = 2
 """Number of rows that a headline names."""
 _TOKENS_END: Final = "/* -------------------------------------------------------------------- bins"
@@ -36,7 +33,7 @@ def board_page(board: Json, manifest: str) -> Markup:
     data = json_script("board-data", board)
     return macros(TEMPLATE).page(
         board, *board_headline(board), files, page_fonts(), data, manifest, logo_html(),
-        VERIFY_COMMAND, answer,
+        "python -m components board verify board/", answer,
     )  # fmt: skip
 
 

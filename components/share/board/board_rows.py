@@ -2,8 +2,6 @@
 from its records alone: facts, measures with intervals, places, and the verdicts behind the
 numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

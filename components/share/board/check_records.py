@@ -6,8 +6,6 @@ The key of a call is a hash of its whole request. A changed prompt, another text
 verdicts of another judge are therefore found even if all file hashes were written anew.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ so that the same records always give the same bytes.
     manifest.json                         SHA-256 of every file but itself, the page and hidden ones
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -27,13 +25,7 @@ import orjson
 from judges.judge_errors import PlanError
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import Plan, asks_of, identity_of
-from judges.rendering.prompt import (
-    Prompt,
-    add_versions_to_names,
-    built_in_prompts,
-    load_prompt,
-    parse_prompt,
-)
+from judges.rendering import prompt as prompt_files
 from judges.twins.make_twins import add_twins
 from studies.domain import HUMAN_PREFIX, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import EvenhandError, SourceError, StudyError
@@ -74,7 +66,7 @@ class StudyRecords:
     study: Study
     items: tuple[Item, ...]
     judgements: tuple[Judgement, ...]
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[prompt_files.Prompt, ...]
     identities: Mapping[str, str]
     """Judge -> text that identifies it in the keys of its calls: an address, the settings of a
     simulated judge, or the SHA-256 of weights."""
@@ -106,8 +98,8 @@ def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
             "failed calls"
         )
     items = tuple(store.items(name).values())
-    prompts = add_versions_to_names(
-        [parse_prompt(text, name) for text in store.planned_prompts(name)]
+    prompts = prompt_files.add_versions_to_names(
+        [prompt_files.parse_prompt(text, name) for text in store.planned_prompts(name)]
     )
     identities: dict[str, str] = {}
     for one in judgements:
@@ -138,7 +130,9 @@ def records_of_file(
     items = add_twins(study, load_items(study.data, study.folder)).items
     asks = [one.ask for one in judgements]
     judgements += votes_as_judgements(items, study.name, asks, judgements)
-    prompts = add_versions_to_names([load_prompt(name, study.folder) for name in study.prompts])
+    prompts = prompt_files.add_versions_to_names(
+        [prompt_files.load_prompt(name, study.folder) for name in study.prompts]
+    )
     called = {one.ask.judge for one in judgements if not one.ask.key.startswith(RECORDED_KEY)}
     found = {
         judge.name: (identities or {}).get(judge.name) or _find_judge_identity(judge.name, study)
@@ -181,7 +175,7 @@ def _make_study_records(
     study: Study,
     items: tuple[Item, ...],
     judgements: Iterable[Judgement],
-    prompts: tuple[Prompt, ...],
+    prompts: tuple[prompt_files.Prompt, ...],
     identities: Mapping[str, str],
     by: str,
 ) -> StudyRecords:
@@ -204,20 +198,20 @@ def _make_study_records(
     )
 
 
-def prompt_paths(prompts: Iterable[Prompt]) -> tuple[str, ...]:
+def prompt_paths(prompts: Iterable[prompt_files.Prompt]) -> tuple[str, ...]:
     """Prompts as the study file in the tree names them: by a built-in name, or a file of the
     tree."""
     listed = tuple(prompts)
     return tuple(dict.fromkeys(map(_prompt_path, listed, _prompt_files(listed))))
 
 
-def _prompt_path(prompt: Prompt, file: str) -> str:
-    built_in = built_in_prompts().get(prompt.name)
-    same = built_in is not None and load_prompt(prompt.name).sha == prompt.sha
+def _prompt_path(prompt: prompt_files.Prompt, file: str) -> str:
+    built_in = prompt_files.built_in_prompts().get(prompt.name)
+    same = built_in is not None and prompt_files.load_prompt(prompt.name).sha == prompt.sha
     return prompt.name if same else file
 
 
-def _prompt_files(prompts: Iterable[Prompt]) -> list[str]:
+def _prompt_files(prompts: Iterable[prompt_files.Prompt]) -> list[str]:
     """File of each prompt in the tree; a number is added to a name that is taken already."""
     found: list[str] = []
     for prompt in prompts:
@@ -302,7 +296,7 @@ def read_records(board: Path, name: str) -> StudyRecords:
         if unknown := [one for one in facts["prompts"] if not _PROMPT_FILE.fullmatch(one)]:
             raise BoardError(f"{name}/{RECORD_FILE}: {unknown[0]!r} is no file of prompts/")
         prompts = [
-            parse_prompt((folder / one).read_text("utf-8"), f"{name}/{one}")
+            prompt_files.parse_prompt((folder / one).read_text("utf-8"), f"{name}/{one}")
             for one in facts["prompts"]
         ]
         return StudyRecords(
@@ -310,7 +304,7 @@ def read_records(board: Path, name: str) -> StudyRecords:
             parse_study((folder / STUDY_FILE).read_text("utf-8"), f"{name}/{STUDY_FILE}", folder),
             tuple(parse_items(read_table(folder / ITEMS_FILE), texts_required=False)),
             tuple(parse_judgements(read_table(folder / JUDGEMENTS_FILE))),
-            add_versions_to_names(prompts),
+            prompt_files.add_versions_to_names(prompts),
             facts["identities"],
             facts["source"],
             facts["by"],

@@ -1,7 +1,5 @@
 """Layout of the Collect section in the Study tab: forms for a new item or an image caption."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, Final

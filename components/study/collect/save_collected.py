@@ -1,7 +1,5 @@
 """Save new items and image captions as a new version of the study's data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath

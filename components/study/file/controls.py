@@ -1,7 +1,5 @@
 """The controls of the Study form: functions that return HTML, from the template controls.html."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.html.templates import macros

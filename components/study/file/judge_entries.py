@@ -1,8 +1,6 @@
 """The judges of a study file: kind, address and key of an entry, new entries, and changes of one
 field."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Read a study file for the form, even with errors; missing values come from the preset."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

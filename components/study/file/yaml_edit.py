@@ -5,8 +5,6 @@ one key are replaced. If that is impossible (anchors, unusual layouts), the whol
 anew from its values: the layout may change, the values do not.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

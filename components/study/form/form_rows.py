@@ -1,7 +1,5 @@
 """Rows of the form: one for each key of the study file. The key's rule decides the control."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The judges in the form: a card for each, and the drawer in which one is chosen and set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit

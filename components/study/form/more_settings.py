@@ -1,8 +1,6 @@
 """The other parts of the form: the question of the study as heading, requests for consent to send
 keys, image descriptions, and all optional settings in an expandable part."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final

@@ -1,8 +1,6 @@
 """The prompts in the form: a card for each, and the drawer with library, template as sent, editor
 and comparison of two prompts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

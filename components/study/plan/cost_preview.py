@@ -4,8 +4,6 @@ The number of calls is exact. Tokens and prices come from all calls of a small p
 plan, from a sample of items spread evenly over the slice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final

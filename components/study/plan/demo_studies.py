@@ -1,7 +1,5 @@
 """The studies of a new store: the recorded demo, and the study that the demo's button runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Final

@@ -3,8 +3,6 @@
 A study without calls has a study file and nothing else: no items, no plan. Run saves its plan.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from components.study.file.yaml_edit import put_value, read_mapping

@@ -1,7 +1,5 @@
 """The example study files that come with the project."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

@@ -4,8 +4,6 @@ A value that was not used for a while is deleted, so that the records of a visit
 stay in memory.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Hashable

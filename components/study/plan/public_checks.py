@@ -5,8 +5,6 @@ A visitor writes the study file, so every path in it is untrusted. Allowed data 
 the built-in probe set, the Hub, and the folder that the server's EVENHAND_RECORDS names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path, PurePath

@@ -5,20 +5,14 @@ Loaded records are cached until their files change, or half an hour (on a public
 passes without use.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from components.study.file.lenient_study import LenientStudy, read_lenient_study
+from components.study.plan import public_checks
 from components.study.plan.idle_cache import RECORDS
-from components.study.plan.public_checks import (
-    check_ask_count,
-    check_data_source,
-    check_prompts_and_judges,
-)
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import Plan, make_plan
 from studies.domain import Item
@@ -80,7 +74,7 @@ def read_data_spec(study: LenientStudy) -> DataSpec:
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
     """Load all records of a source, or take them from the cache. After a failure the same error is
     raised for up to RETRY_SECONDS, since a Hub that does not respond is slow to fail."""
-    check_data_source(spec, folder)
+    public_checks.check_data_source(spec, folder)
     whole = replace(
         spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0
     )
@@ -124,8 +118,8 @@ def plan_from_text(text: str, folder: Path) -> Plan:
     """Plan of a study file's text, from cached records; an error is raised if the file is not
     valid, not allowed on this page, or has no calls."""
     study = parse_study(text, "study.yaml", folder)
-    check_prompts_and_judges(study)
-    return make_plan(study, _load_records_to_judge, check_ask_count)
+    public_checks.check_prompts_and_judges(study)
+    return make_plan(study, _load_records_to_judge, public_checks.check_ask_count)
 
 
 def _load_records_to_judge(spec: DataSpec, folder: Path) -> LoadedSource:

@@ -1,8 +1,6 @@
 """Reasons why a study cannot be run yet, each with the button that helps to remove it; and the
 conditions of a run that are met."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,8 +1,6 @@
 """Values from which the precision of a planned study is computed: numbers of items, judges and
 repeats, forecast of the calls, and variance of the verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

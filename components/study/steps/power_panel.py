@@ -6,8 +6,6 @@ one question are assumed to have the correlation ρ = ASSUMED_CORRELATION, so th
 m/(1 + (m − 1)ρ) independent ones; afterwards the measured variance components are used.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Final

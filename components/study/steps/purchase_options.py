@@ -1,8 +1,6 @@
 """Table of additions that would narrow the interval of a planned study: more questions, a further
 judge, prompt or repeat; with their calls, cost and gain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -128,9 +126,7 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     best = best_option(options, now)
     parts = {} if planned.measured is None else variance_sources(planned.components, planned.size)
     shown = [
-        (name, _SOURCES[name][0], parts[name])
-        for name in _SOURCES
-        if _is_large_enough_to_show(parts, name)
+        (name, _SOURCES[name][0], parts[name]) for name in _SOURCES if (parts.get(name, 0) >= 0.005)
     ]
     rows = [
         (
@@ -145,10 +141,6 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     return html.purchases(
         planned, shown, _first_addition_and_reason(planned, best, parts), rows, best, ORDER
     )
-
-
-def _is_large_enough_to_show(parts: Mapping[str, float], name: str) -> bool:
-    return parts.get(name, 0) >= 0.005
 
 
 def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:

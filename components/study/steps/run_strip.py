@@ -1,8 +1,6 @@
 """The line of the three steps, and the strip with the Run button: the cost of a run, or why the
 study cannot be run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """Curve of the expected half-width of the interval by the number of questions, as SVG."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final

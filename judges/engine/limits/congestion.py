@@ -1,8 +1,6 @@
 """Distinguish congestion (failures that become more frequent with more calls in flight) from
 failures that occur at any load, and a rate limit from single refusals (HTTP 429)."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from typing import Final

@@ -1,8 +1,6 @@
 """Hedged calls: a second, simultaneous attempt at an ask whose first attempt is far slower than
 usual, for judges with the setting `hedge`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass

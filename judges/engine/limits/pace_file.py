@@ -1,7 +1,5 @@
 """A small file in which the processes that use one store share the rate limits they measured."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import mmap

@@ -1,7 +1,5 @@
 """Start times under a rate limit, shared by the processes that use one store."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Final

@@ -1,8 +1,6 @@
 """Token bucket that follows the number of requests left, as a provider reports it in reply
 headers."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from typing import Final

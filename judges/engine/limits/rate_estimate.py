@@ -6,8 +6,6 @@ refusals, divided by the time between the refusals, is the provider's rate limit
 the provider allows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Rate limit of one endpoint: calls in flight, calls per second, cool-downs after a refusal."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Calls that take too long: such a call stays open but no longer counts as in flight."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

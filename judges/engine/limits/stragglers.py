@@ -4,8 +4,6 @@ A slow call stays open but no longer counts as in flight. Otherwise it would, un
 take the place of one of the few calls allowed at once.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import deque
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Queue of waiting calls in which several runs take turns."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from typing import Final

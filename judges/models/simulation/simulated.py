@@ -14,8 +14,6 @@ contradicts the grades with probability `contradiction_rate`. simulated_scores.p
 that score answers, and the judges with graded replies to pairs (setting `graded_signal`).
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping, Sequence

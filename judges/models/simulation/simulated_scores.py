@@ -15,8 +15,6 @@ In other formats only the sign of the logit counts. The expected agreement of ev
 has a closed form.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -184,28 +182,14 @@ def _write_factuality(points: list[float]) -> str:
     )
 
 
-def _write_rating(points: list[float]) -> str:
-    return f"Rating: [[{max(1.0, points[0]):.1f}]]"
-
-
-def _write_rating_pair(points: list[float]) -> str:
-    return f"[[{', '.join(f'{max(1.0, value):.1f}' for value in points)}]]"
-
-
-def _write_result(points: list[float]) -> str:
-    return f"[RESULT] {1 + round(0.4 * points[0])}"
-
-
-def _write_grade(points: list[float]) -> str:
-    return f"GRADE: {'C' if points[0] >= 7 else 'P' if points[0] >= 4 else 'I'}"
-
-
 _SCORE_WRITERS: Final[Mapping[str, Callable[[list[float]], str]]] = {
     "factuality": _write_factuality,
-    "rating": _write_rating,
-    "rating-pair": _write_rating_pair,
-    "result-n": _write_result,
-    "grade-letter": _write_grade,
+    "rating": lambda points: f"Rating: [[{max(1.0, points[0]):.1f}]]",
+    "rating-pair": lambda points: f"[[{', '.join(f'{max(1.0, one):.1f}' for one in points)}]]",
+    "result-n": lambda points: f"[RESULT] {1 + round(0.4 * points[0])}",
+    "grade-letter": lambda points: (
+        f"GRADE: {'C' if points[0] >= 7 else 'P' if points[0] >= 4 else 'I'}"
+    ),
 }
 SCORING_FORMATS: Final = (*_SCORE_WRITERS, *POINT_FORMATS)
 """The verdict formats that score answers."""

@@ -4,19 +4,13 @@ items that they were not made from (the hold-out).
 A look is one such comparison.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from metrics.summary.alignment.candidate_table import (
-    CandidateLine,
-    CandidateTable,
-    compare_candidates,
-)
+from metrics.summary.alignment import candidate_table
 from metrics.summary.alignment.learn_mistakes import judge_mistakes
 from metrics.summary.alignment.prompt_advice import PromptAdvice, advice_for_few_labels, advise
 from metrics.summary.alignment.side_effects import TWIN_KEY, verdict_kind_of
@@ -103,7 +97,7 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
 
 def compare_latest_candidates(
     inputs: AlignmentInputs, judge: str, prompt: str
-) -> tuple[LookResult, CandidateTable | None, PromptAdvice] | None:
+) -> tuple[LookResult, candidate_table.CandidateTable | None, PromptAdvice] | None:
     """Compare the candidates of the latest look (comparison on the hold-out) for a judge and
     prompt; None without a look whose replies are stored. The table is None if today's prompt has
     too few usable replies."""
@@ -113,7 +107,7 @@ def compare_latest_candidates(
     result = found[0]
     names = [one.name for one in result.look.candidates]
     today = prompt.partition("@")[0]  # the candidates' study has one version of the prompt
-    table = compare_candidates(
+    table = candidate_table.compare_candidates(
         result.frame, judge, today, names, len(inputs.split.looks), result.twin_frame
     )
     return result, table, advice_for_few_labels(0) if table is None else advise(table)
@@ -153,7 +147,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
     }
 
 
-def candidate_as_json(line: CandidateLine, result: LookResult) -> Json:
+def candidate_as_json(line: candidate_table.CandidateLine, result: LookResult) -> Json:
     """Convert a row of the table of candidates (one prompt) to a JSON object; `result` is the
     comparison on the hold-out that the row belongs to."""
     kinds = {one.name: one.kind for one in result.look.candidates}

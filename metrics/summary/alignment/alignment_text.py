@@ -1,7 +1,5 @@
 """Comparison of a prompt with its candidates as text, for the command line and the library."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

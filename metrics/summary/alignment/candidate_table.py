@@ -7,8 +7,6 @@ one step from it (scores). Differences are paired by item. Side effects, such as
 measured on the same items (side_effects.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal

@@ -2,8 +2,6 @@
 answer or by label. They are shown before a prompt is changed, because often the labels are at
 fault."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

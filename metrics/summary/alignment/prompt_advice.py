@@ -1,7 +1,5 @@
 """The recommendation of a comparison of prompts: adopt, do not adopt, or not enough labels."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final, Literal

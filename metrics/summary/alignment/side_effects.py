@@ -1,8 +1,6 @@
 """Measures besides agreement that a better prompt should not worsen: flips, first position, length,
 distance from the labels, unusable replies, and the effects of twins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,14 +8,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from metrics.estimation import contrasts as paired
 from metrics.estimation import row_selection
-from metrics.estimation.contrasts import (
-    Contrast,
-    PairedTotals,
-    adjust_contrast_family,
-    largest_difference,
-    pair_totals,
-)
 from metrics.estimation.intervals import Floats, safe_divide, unknown_estimate
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.estimation.multiple_comparisons import simultaneous_interval
@@ -242,20 +234,22 @@ def effect_changes(
         return {}
     evidence = GroupedFrame(frame, ["prompt"])
     pairs = [((name,), (today,)) for name in present]
-    family: list[tuple[str, str, PairedTotals]] = [
+    family: list[tuple[str, str, paired.PairedTotals]] = [
         (name, one.key, totals)
         for one in effects
-        for name, totals in zip(present, pair_totals(evidence, one.measure, pairs), strict=True)
+        for name, totals in zip(
+            present, paired.pair_totals(evidence, one.measure, pairs), strict=True
+        )
     ]
     for name in present:
         family += [(name, key, totals) for key, totals in _twin_totals(
             frame, twins, (judge, name), (judge, today)).items()]  # fmt: skip
     rng = np.random.default_rng(SEED)
-    contrasts = adjust_contrast_family([totals for *_, totals in family], rng)
+    contrasts = paired.adjust_contrast_family([totals for *_, totals in family], rng)
     neutral = {one.key: one.neutral for one in effects}
     found: dict[str, dict[str, EffectChange]] = {name: {} for name in present}
     for (name, key, totals), one in zip(family, contrasts, strict=True):
-        adjusted = widen_for_looks(one.adjusted, looks, largest_difference(totals.measure))
+        adjusted = widen_for_looks(one.adjusted, looks, paired.largest_difference(totals.measure))
         found[name][key] = _build_effect_change(key, one, adjusted, neutral)
     return found
 
@@ -265,7 +259,7 @@ def _twin_totals(
     twins: pd.DataFrame | None,
     candidate: tuple[str, str],
     today: tuple[str, str],
-) -> dict[str, PairedTotals]:
+) -> dict[str, paired.PairedTotals]:
     """Return key of a twin's effect -> totals of two prompts, each given as (judge, prompt).
     Controls (twins with a real fault) are left out: a change of their effect is no bias."""
     found = {} if twins is None else compare_twins_of_sides(twins, frame, candidate, today)
@@ -284,7 +278,7 @@ def widen_for_looks(adjusted: Estimate, looks: int, largest: float = 1.0) -> Est
 
 
 def _build_effect_change(
-    key: str, contrast: Contrast, adjusted: Estimate, neutral: Mapping[str, float | None]
+    key: str, contrast: paired.Contrast, adjusted: Estimate, neutral: Mapping[str, float | None]
 ) -> EffectChange:
     """Return the change of a side effect with its sign (see EffectChange); `neutral` is key of a
     side effect -> its value without bias (None: lower is better)."""

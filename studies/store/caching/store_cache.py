@@ -6,8 +6,6 @@ they compute further results on first use; therefore values are measured again a
 measuring takes at most a twentieth of the time.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

@@ -6,8 +6,6 @@ asks of all plans refer to the adapted key. Both keys are stored together, so th
 the reply.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -23,7 +21,6 @@ REFUSABLE_SETS: Final = tuple(
     for names in itertools.combinations(REFUSABLE_PARAMETERS, size)
 )
 """Sets of parameters that a call may lack, the empty one first."""
-_MOVE_ATTEMPTS: Final = "UPDATE attempts SET key=? WHERE key=?"
 
 
 def key_without_parameters(key: str, parameters: Collection[str]) -> str:
@@ -57,7 +54,7 @@ def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]
     if adapted == key:
         return key
     connection.execute("UPDATE plan SET key=? WHERE key=?", (adapted, key))
-    connection.execute(_MOVE_ATTEMPTS, (adapted, key))
+    connection.execute("UPDATE attempts SET key=? WHERE key=?", (adapted, key))
     for table in ("replies", "judgements"):  # this reply replaces the stored error
         connection.execute(
             f"DELETE FROM {table} WHERE key IN "

@@ -1,8 +1,6 @@
 """The table `alignments`: the split of a study's labelled items into learn and hold-out, and the
 comparisons of prompts made on the hold-out so far, as JSON."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

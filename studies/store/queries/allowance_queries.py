@@ -1,7 +1,5 @@
 """The table `allowance`: dollars of this Space's API key that visitors' runs reserved or spent."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Final, Literal
 

@@ -1,7 +1,5 @@
 """Costs and failures of a study's replies, for its report and its cost tables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Items of a study in the store."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Tokens, seconds and dollars spent on the replies of a judge."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from statistics import median
 

@@ -3,8 +3,6 @@
 Each judgement has a sequence number (seq), higher than that of all judgements stored before it.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 An ask is live if a run makes its call; recorded verdicts and votes are recorded asks.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Prompts of a study, in the versions that its asks were planned with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from studies.store.rows import STUDY_ID

@@ -1,7 +1,5 @@
 """Attempts of calls and their costs: by judge and outcome, by run, by study."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Runs in the store: recording, listing and deleting them, and their leases."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

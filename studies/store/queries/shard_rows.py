@@ -4,8 +4,6 @@ A row has the columns of plan, judgements and replies, its position in the plan,
 is settled (has its final result).
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence

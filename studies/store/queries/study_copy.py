@@ -1,7 +1,5 @@
 """Delete unused rows, owners and share links from a copy of a store that is to be published."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from pathlib import Path

@@ -6,8 +6,6 @@ The caller registers four SQL functions on the connections: `visitor()`, the id 
 studies; `is_full()`, whether visitors may store no more studies.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Final
 

@@ -5,8 +5,6 @@ timed or for a judge model. `chosen` is the reason why the comparison was chosen
 split); empty for votes that came with the data and for judge models.
 """
 
-from __future__ import annotations
-
 import sqlite3
 
 import numpy as np

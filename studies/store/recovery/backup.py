@@ -1,7 +1,5 @@
 """Copy a store while it is in use, and check the copy."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import sqlite3

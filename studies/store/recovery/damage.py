@@ -5,8 +5,6 @@ before the file is opened. The checks read the header and the write-ahead log; f
 `QUICK_CHECK_BYTES` are checked page by page. Damage inside a larger file is found when it is read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import sqlite3

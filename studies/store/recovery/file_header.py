@@ -1,7 +1,5 @@
 """The header of an SQLite file: the first 100 bytes of its first page."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Page trees of the tables in a damaged file, and the pages that belong to no tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 

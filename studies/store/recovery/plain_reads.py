@@ -6,8 +6,6 @@ process that closes the store could then delete the write-ahead log into which t
 writes, and all further writes would be lost.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

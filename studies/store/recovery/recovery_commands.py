@@ -1,7 +1,5 @@
 """The commands `python -m studies repair` and `python -m studies backup`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

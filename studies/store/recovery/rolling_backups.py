@@ -5,8 +5,6 @@ public mode there are no daily backups unless the variable is set: a Space loses
 restart, so its backup is `EVENHAND_SNAPSHOT`.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 import sqlite3

@@ -5,8 +5,6 @@ from its first page; a page to which no readable page refers is assigned to the 
 that its rows fit. Deleted rows (the free list) are not copied. The damaged files are only read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """Columns and types of a store's tables and indexes, by which rows on lost pages are recognised."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing

@@ -15,8 +15,6 @@ A store that this version has not opened yet may have no identity. Then a log of
 change counters, or number and kinds of pages, fit by chance is not detected.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -27,6 +27,7 @@ from metrics.summary.summary import summarise_frame
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.demo_store import copy_demo
+from tests.metrics.record_paths import find_record
 from tests.page_words import pattern
 
 DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
@@ -57,7 +58,7 @@ def few_items(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_record(summary: dict[str, Any]) -> set[str]:
-    return {".".join(path) for path in estimate_paths(summary) if not records.find_record(path)}
+    return {".".join(path) for path in estimate_paths(summary) if not find_record(path)}
 
 
 @pytest.mark.parametrize("name", [PAIRS_STUDY, OPTIONS_STUDY])
@@ -98,7 +99,7 @@ def test_names_and_definitions_are_declared_once() -> None:
 
 def test_a_second_declaration_of_a_key_is_refused() -> None:
     with pytest.raises(ValueError, match=pattern("consistency", "twice")):
-        declare(records.RECORDS["consistency"])
+        declare(**vars(records.RECORDS["consistency"]))
 
 
 def test_docs_show_the_tables_of_the_catalogue() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.catalogue import records
 from metrics.drift.night_scores import RESISTANCE, Stream, score_night
 from metrics.estimation.contrasts import adjust_contrast_family
 from metrics.summary.summary import summarise_frame
@@ -25,6 +24,7 @@ from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import CONTROLS, twin_name
 from tests.metrics.catalogue.test_catalogue import without_record
 from tests.metrics.frames import build
+from tests.metrics.record_paths import find_record
 from tests.metrics.twins.simulated_twins import (
     STRONG,
     duel_frame,
@@ -213,7 +213,7 @@ def test_the_json_has_the_shape_and_every_number_a_record():
     ]  # fmt: skip
     assert set(got["twins"]["j"]["controls"]) == set(CONTROLS)
     assert without_record({"twins": got["twins"]}) == set()
-    assert records.find_record(("twins", "j", "p", "crowd", "preference")).key == "twin_preference"
+    assert find_record(("twins", "j", "p", "crowd", "preference")).key == "twin_preference"
     json.dumps(got, allow_nan=False)
 
 

@@ -1,7 +1,5 @@
 """Scores of single answers in a filtered study, computed once for all panels of the view."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +13,10 @@ from metrics.labels.criterion_agreement import criterion_agreement
 from metrics.labels.labelled_rows import score_rows_by_rater
 from metrics.labels.option_order import OptionOrder, option_order_effects
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
+from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_contradictions import ScoreContradictions, score_contradictions
-from metrics.labels.scores.score_distribution import (
-    PointRepeats,
-    ScoreDistribution,
-    point_repeats,
-    score_distributions,
-)
 from studies.domain import Rater
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
 
@@ -33,7 +26,7 @@ class ScoreResults:
     """Results by judge and prompt. Most panels show one judge and prompt only: the one with the
     most arrangements or, if several have as many, the most verdicts."""
 
-    distributions: dict[Rater, ScoreDistribution]
+    distributions: dict[Rater, score_distribution.ScoreDistribution]
     order: dict[Rater, OptionOrder]
     criteria: dict[Rater, CriteriaOrder]
     agreement: dict[Rater, ScoreAgreement]
@@ -45,7 +38,7 @@ class ScoreResults:
     """Agreement of the judge's level on each criterion with people's levels, if people filled in
     the rubric."""
     unusable: dict[Rater, int]
-    repeats: dict[Rater, PointRepeats]
+    repeats: dict[Rater, score_distribution.PointRepeats]
 
     @property
     def rater(self) -> Rater | None:
@@ -56,7 +49,7 @@ class ScoreResults:
         return max(sizes, key=lambda rater: sizes[rater]) if sizes else None
 
     @property
-    def shown(self) -> ScoreDistribution | None:
+    def shown(self) -> score_distribution.ScoreDistribution | None:
         """Distribution of the scores of `rater`; None without scores."""
         return self.distributions[self.rater] if self.rater else None
 
@@ -69,7 +62,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
     labelled = {rater: one for rater, one in raters.items() if np.isfinite(one.label).any()}
     pairs = (machines["options"] == 2).to_numpy() | score_row_mask(machines)
     return ScoreResults(
-        score_distributions(rows),
+        score_distribution.score_distributions(rows),
         option_order_effects(rows),
         criteria_order_effects(rows),
         {
@@ -85,7 +78,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
         score_contradictions(machines.loc[pairs]),
         criterion_agreement(rows),
         {rater: int(np.isnan(one.score).sum()) for rater, one in raters.items()},
-        point_repeats(rows),
+        score_distribution.point_repeats(rows),
     )
 
 

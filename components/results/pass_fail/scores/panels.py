@@ -1,7 +1,5 @@
 """Panels of the view on scores: headline, key figures, arrangement heatmap, order effects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from operator import attrgetter, itemgetter

@@ -1,7 +1,5 @@
 """Panels on scores of single answers: arrangement heatmap, order effects, agreement with labels."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -14,20 +12,7 @@ from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import Body, Drawn, Panel, ReportPanel, View, folded
 
 MATRIX_TITLE: Final = "Scores by arrangement"
-ORDER_TITLE: Final = "Does the order matter?"
 LABELS_TITLE: Final = "Agreement of scores with labels"
-AGAINST_TITLE: Final = "Scores against comparisons"
-AGAINST_SUBTITLE: Final = (
-    "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "
-    "answer that it scored lower"
-)
-HOW_ORDER: Final = (
-    "Arrangements (orders of options and of criteria) are compared on the same answer. The "
-    "expected share of a position assumes no order effect: it is computed from each answer's "
-    "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
-    "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
-    "no score. Intervals: by item."
-)
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -96,19 +81,13 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
-def report_order(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_order(filtered)
-    return ReportPanel(ORDER_TITLE, "", made) if made else None
-
-
 def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
     made = draw_labels(filtered)
     return ReportPanel(LABELS_TITLE, "", made) if made else None
 
 
-def report_contradictions(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_contradictions(filtered) if load_scores(filtered).shown else None
-    return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, made) if made else None
+def report_contradictions(filtered: FilteredStudy) -> Markup | None:
+    return draw_contradictions(filtered) if load_scores(filtered).shown else None
 
 
 MATRIX: Final = Panel(
@@ -127,9 +106,13 @@ ORDER: Final = Panel(
     "score_order",
     draw_order,
     (Body("score_order", "eh-score-order"),),
-    ORDER_TITLE,
-    how=HOW_ORDER,
-    report=report_order,
+    "Does the order matter?",
+    how="Arrangements (orders of options and of criteria) are compared on the same answer. The "
+    "expected share of a position assumes no order effect: it is computed from each answer's "
+    "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
+    "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
+    "no score. Intervals: by item.",
+    report=lambda filtered: draw_order(filtered) or None,
     table=score_tables.score_order_table,
     json_keys=("option_order.*.*.changed", "criteria_order.*.*", "point_repeats.*.*.deviation"),
 )
@@ -148,8 +131,9 @@ AGAINST: Final = Panel(
     "score_contradictions",
     draw_contradictions,
     (Body("score_contradictions", "eh-score-contradictions", clickable=True),),
-    AGAINST_TITLE,
-    AGAINST_SUBTITLE,
+    "Scores against comparisons",
+    "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "
+    "answer that it scored lower",
     report=report_contradictions,
     json_keys=("score_contradictions.*.*",),
 )

@@ -1,8 +1,6 @@
 """Tables of scores and rubrics, on the page and for a paper: agreement with labels and people,
 contradictions with comparisons, effects of the orders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import attrgetter, itemgetter
 from typing import Final

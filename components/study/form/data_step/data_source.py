@@ -1,8 +1,6 @@
 """The source of the records in the Data step of the form: built-in, file, upload, Hub dataset or
 recorded verdicts."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.html.format import count, file_size

@@ -1,8 +1,6 @@
 """Report on the loaded records in the form: format, joined files, missing answers, the first
 comparisons as they will be read, one item."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath

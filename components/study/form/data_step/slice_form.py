@@ -1,7 +1,5 @@
 """Controls of the slice in the Data step: filters, models, sample, data format and answer files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

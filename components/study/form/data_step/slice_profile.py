@@ -1,8 +1,6 @@
 """Profile of a slice: categories, text lengths, first verbs of instructions, missing answers, and
 injection suspects, before the run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, number

@@ -1,8 +1,6 @@
 """The columns of a table as fields of the study: menus for their meaning and roles, and the first
 comparisons as they would be read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
