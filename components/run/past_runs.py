@@ -203,5 +203,5 @@ def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
         )
         for kind in failed
     )
-    head = Markup('<h3 class="eh-failed-head">Failures of this run that no later call replaced</h3>')
-    return panel.wrap(fill('{}<div class="eh-failed">{}</div>', head, rows))
+    told = '<h3 class="eh-failed-head">Failures of this run that no later call replaced</h3>'
+    return panel.wrap(fill('{}<div class="eh-failed">{}</div>', Markup(told), rows))
