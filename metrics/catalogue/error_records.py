@@ -75,11 +75,15 @@ declare_measures(
      "the jury is worth, from the probable better answers", "Errors that most judges share "
      "pass for right answers, so the number is rather too high.",
      f"{_UNLABELLED}.effective_judges"),
+    unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),
+)  # fmt: skip
+declare_measures(
+    "agreement", "study",
     ("unlabelled_correlation", "Error correlation without labels", "mean correlation of two "
      "judges' errors, from the probable better answers",
      "As *Effective judges without labels*.",
      f"{_UNLABELLED}.error_correlation"),
-    unit="judges", style="decimal", needs=(SEVERAL_JUDGES,),
+    unit="correlation", style="decimal", neutral=0.0, needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
 _ERRORS: Final = (
     "P(verdict for a) = p(1 − e_a) + (1 − p)e_b, with p from the strengths, e_a and e_b the error "
@@ -105,10 +109,14 @@ declare_measures(
     ("labelled_error", "Error rate by position", "labelled verdicts that are wrong (a tie is "
      "half an error), with the better answer shown first, and second", SHARE_INTERVAL,
      "corrected_ranking.errors.*.first corrected_ranking.errors.*.second"),
+    needs=(KNOWN_ANSWERS,),
+)  # fmt: skip
+declare_measures(
+    "ranking", "rater",
     ("error_slope", "Share of signal in the verdicts", "labelled verdicts, right minus "
      "wrong, mean of both positions: 1 − e(first) − e(second)",
      "Interval: jackknife over items. A judge whose lower limit is "
      "at most .06 is left out of the corrected ranking; without judges it is refused.",
      "corrected_ranking.errors.*.slope"),
-    needs=(KNOWN_ANSWERS,),
+    unit="difference of shares", neutral=0.0, needs=(KNOWN_ANSWERS,),
 )  # fmt: skip

@@ -185,8 +185,12 @@ declare_measures(
     ("pass_by_order.rate", "Pass rate by order", "answers that pass with pass, or fail, listed "
      "first", f"Answers judged in both orders; repeats are averaged. {T_INTERVAL}",
      "pass_by_order.**.pass_first pass_by_order.**.fail_first"),
-    ("pass_by_order.shift", "Shift of the pass rate", "answers that pass with pass listed "
-     "first, minus those that pass with fail listed first", T_INTERVAL,
-     "pass_by_order.**.shift"),
     needs=(SCORES,),
+)  # fmt: skip
+declare_measures(
+    "position", "rater",
+    ("pass_by_order.shift", "Shift of the pass rate", "share of answers that pass with pass "
+     "listed first, minus that with fail listed first", T_INTERVAL,
+     "pass_by_order.**.shift"),
+    unit="difference of shares", style="points", neutral=0.0, needs=(SCORES,),
 )  # fmt: skip

@@ -91,15 +91,23 @@ declare_measures(
     ("grade_corrected", "Grade above chance", "grade corrected for chance: (grade − "
      "g)/(1 − g), with g the grade of random choices", "For N options in N orders, N at most "
      f"10. {_MEAN}", "grade.*.*.corrected"),
-    ("grade_contradictions", "Contradictions", "share of choices for an option that the same "
+    unit="score", style="decimal", neutral=0.0, options="many", needs=(SEVERAL_OPTIONS,),
+)  # fmt: skip
+declare_measures(
+    "position", "rater",
+    ("grade_contradictions", "Contradictions", "choices for an option that the same "
      "reply graded lower than another one",
      f"Ties and replies without all grades are left out. {SHARE_INTERVAL}",
      "grade.*.*.contradictions"),
-    ("unrelated_share", "Choices of the unrelated option", "share of choices for an answer to "
+    ("unrelated_share", "Choices of the unrelated option", "choices for an answer to "
      "another item, where one was shown",
      f"Ties are left out. Chance level: 1/N. {SHARE_INTERVAL}", "grade.*.*.unrelated_share"),
+    options="many", needs=(SEVERAL_OPTIONS,),
+)  # fmt: skip
+declare_measures(
+    "position", "model",
     ("strength", "Strength among N options", "log-odds of a model's answers above the mean of "
      "all models, in the choice model", "The θ of *Position term among N options*. Interval: "
      "sandwich by items.", "strength.*"),
-    unit="score", style="decimal", options="many", needs=(SEVERAL_OPTIONS,),
+    unit="logit", style="logit", neutral=0.0, options="many", needs=(SEVERAL_OPTIONS,),
 )  # fmt: skip
