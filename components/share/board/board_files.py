@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import yaml
 
+from components.html.format import count
 from components.html.markup import ASSETS
-from components.share.board.board_page import board_page
+from components.share.board.board_page import all_equal_text, board_page
 from components.share.board.board_rows import Json, compute_board
 from components.share.board.check_records import CheckedCounts, check_record_structure, check_study
 from components.share.board.record_tree import (
@@ -126,7 +127,8 @@ def readme_text(board: Json) -> str:
     top = yaml.safe_dump(front, sort_keys=False, allow_unicode=True)
     return (
         f"---\n{top}---\n\n# {board['title']}\n\n"
-        f"Judges compared: {len(board['rows'])} rows, {board['verdicts']:,} verdicts. Open "
+        f"Judges compared: {count(len(board['rows']), 'row')}, "
+        f"{count(board['verdicts'], 'verdict')}. Open "
         f"`{PAGE_FILE}`; it needs no server. Every number is computed from the records in "
         f"`{RECORDS}/`:\n\n    python -m components board verify .\n\n"
         "To add a judge, run a study, then `python -m components board add . STUDY`, and send the "
@@ -167,20 +169,8 @@ def verify_board(board: Path, manifest: str = "") -> str:
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
         _compare_text(board / WORKFLOW_FILE, workflow, board)
     _compare_page(board, stored)
-    total, again = (
-        sum(getattr(one, part) for one in counts) for part in ("verdicts", "read_again")
-    )
-    numbers = sum(
-        one["value"] is not None for row in found["rows"] for one in _list_row_numbers(row)
-    )
-    return (
-        f"{total:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
-        f"{again:,} replies read again"
-    )
-
-
-def _list_row_numbers(row: Json) -> list[Json]:
-    return list(row["numbers"].values())
+    again = sum(one.read_again for one in counts)
+    return f"{all_equal_text(found)}; {count(again, 'reply')} read again"
 
 
 def _check_manifest(board: Path) -> None:
