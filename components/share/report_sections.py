@@ -23,7 +23,6 @@ from components.results.agreement.computed import load_agreement
 from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
-from components.results.bias.sentences import bias_finding
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.injection_effect import injection_section
 from components.results.overview import tab as summary_tab
@@ -71,10 +70,8 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
     elif filtered.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(filtered))
-    elif has_only_single_answers(filtered):
-        title, lead = bias_tab.single_answers_view(filtered).finding(filtered)
     else:
-        title, lead = bias_finding(load_bias(filtered))
+        title, lead = bias_tab.finding(filtered)
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
     return join([top, pieces.finding_html(title, lead), _title_kpis(filtered)])
 
@@ -217,7 +214,7 @@ def package_versions() -> dict[str, str]:
 
 def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
-    note = f"{len(filtered.frame):,} judgements of the study “{filtered.name}”."
+    note = f"{count(len(filtered.frame), 'judgement')} of the study “{filtered.name}”."
     return pieces.data_note(f"{note} {pieces.simulated_note(simulated)}" if simulated else note)
 
 

@@ -33,6 +33,7 @@ from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import estimate_html
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.measures import CellKey, GroupedFrame
+from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import Estimate
 
@@ -56,7 +57,7 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
 def describe_known_answers(filtered: FilteredStudy) -> str:
     """Words for the answers with which verdicts are compared: the majority of people, or the known
     better answers."""
-    by_people = load_remedy_study(filtered)[0].grid.source != "known answers"
+    by_people = load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
     return "the majority of people" if by_people else "the known better answers"
 
 
@@ -96,12 +97,13 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
     known = [*judges.values(), *([person] if person.value is not None else [])]
     axis = replace(fit_share_axis(known, holds=(EVEN,), bounds=(0, 1)), chance=EVEN)
     band = bar_mark("band", axis, person.low, person.high)
+    by_people = load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
     rows = []
     for name, one in judges.items():
         judge, prompt = data.raters.names[name]
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
         bar, dot = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
-        who = link(name, select if data.raters.has_people else None)
+        who = link(name, select if by_people else None)
         of = measure_attribute("agreement", judge, prompt)
         track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100, of=of)
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))

@@ -160,7 +160,7 @@ def _slot_bars(card: ReportCard) -> Any:
     below = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
     if card.compares_pairs:
         below += (
-            f"; {count(card.flips['toward_first'])} flips toward the answer shown first and "
+            f"; {count(card.flips['toward_first'], 'flip')} toward the answer shown first and "
             f"{count(card.flips['toward_second'])} toward the second, of "
             f"{count(card.flips['pairs'], 'pair')}"
         )

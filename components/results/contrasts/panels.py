@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import load_remedy_study
 from components.html.format import NARROW_SPACE, count, interval, number
 from components.html.markup import Markup
 from components.html.panel import Axis, axis_html, empty_state
@@ -18,6 +20,7 @@ from components.results.contrasts.sides import Side
 from metrics.catalogue.position_records import CONSISTENCY, LEAN
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.contrasts import Contrast
+from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from studies.domain import Estimate
 
 _CONTRASTS: Final = macros("results/contrasts/contrasts.html")
@@ -121,8 +124,8 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     rows = [
         _difference_row(axis, *line)
         | {
-            "left": _inspect_filters_of_side(pair.left, line[0]),
-            "right": _inspect_filters_of_side(pair.right, line[0]),
+            "left": _inspect_filters_of_side(pair.filtered, pair.left, line[0]),
+            "right": _inspect_filters_of_side(pair.filtered, pair.right, line[0]),
             "own": own.get(line[0].name) or _values_on_common_items(line[1]),
             "model": line[0].name if line[0].key == "win_rate" else "",
         }
@@ -137,7 +140,8 @@ def show_family(pair: PairedSides, family: str) -> Markup:
 def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
     """The measure and its difference, with its plot and hover card."""
     adjusted = interval(line.adjusted, 1, scale=100)
-    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {record.name.lower()}"
+    name = record.name if record.key == "win_rate" else record.name.lower()
+    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {name}"
     raw = f"CI {interval(line.raw, 1, scale=100)}, adjusted {adjusted}"
     ends = (number(100 * (end or 0.0), 1) for end in (line.left_value, line.right_value))
     where = f"{' − '.join(ends)} on {count(line.raw.items, 'common item')}, n {count(line.raw.n)}"
@@ -156,10 +160,18 @@ def _values_on_common_items(line: Contrast) -> tuple[Estimate, Estimate]:
     return Estimate(line.left_value), Estimate(line.right_value)
 
 
-def _inspect_filters_of_side(side: Side, record: MeasureRecord) -> dict[str, object] | None:
-    """Filters of Inspect for one side's value; None for a side in another study."""
+def _inspect_filters_of_side(
+    filtered: FilteredStudy, side: Side, record: MeasureRecord
+) -> dict[str, object] | None:
+    """Filters of Inspect for one side's value; None for a side in another study, and for the
+    agreement with known answers, for which Inspect has no filter."""
     own = {"judge": side.judge, "prompt": side.prompt}
-    return None if side.study else {k: v for k, v in own.items() if v} | dict(record.selection)
+    by_people = "unlike" not in record.selection or (
+        load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
+    )
+    if side.study or not by_people:
+        return None
+    return {k: v for k, v in own.items() if v} | dict(record.selection)
 
 
 def _missing_measures_text(lines: Sequence[MeasureContrast]) -> str:

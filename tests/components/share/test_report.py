@@ -15,7 +15,10 @@ import pytest
 
 from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
+from components.html.markup import escape
+from components.results.bias import tab as bias_tab
 from components.share import report, report_sections
+from components.study.plan.demo_studies import OPTIONS_STUDY
 from metrics.__main__ import main as metrics_main
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
@@ -154,3 +157,17 @@ def test_what_most_people_say_is_not_called_right(store: Store) -> None:
     people, known = (sections(store, name) for name in ("by people", "by design"))
     assert says(people, "Agreement", "majority", "people") and "<dt>Accuracy<" not in people
     assert says(known, "Accuracy", "known")
+
+
+def test_its_headline_on_several_options_is_that_of_the_page(demo_store: Store) -> None:
+    """Both state the result of the test for a position preference."""
+    whole = FilteredStudy(demo_store, OPTIONS_STUDY)
+    title = bias_tab.finding(whole)[0].split(" (p")[0]
+    assert escape(title) in report_sections._title_section(whole, report_sections.ReportFigures())
+
+
+def test_times_in_milliseconds_are_no_dates(store: Store) -> None:
+    name = Sheet("old").both("q0", "ada", "xx").save(store)
+    with closing(sqlite3.connect(store.path)) as file, file:
+        file.execute("UPDATE judgements SET time = 1.7e12")
+    assert report_sections.reply_dates(store, name) == ("", "")

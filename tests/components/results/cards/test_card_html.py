@@ -156,3 +156,13 @@ def judged_options(store):
     rows = [(f"q{k}", "last", "p", shown, shown[2], 3) for k in range(25) for shown in turned]
     save(store, "options", rows)
     return store, "options"
+
+
+def test_agreement_with_known_answers_opens_no_list_of_votes(store, voted):
+    sheet = Sheet("known")
+    for k in range(6):
+        sheet.both(f"q{k}", "ada", "xx")
+    sheet.save(store, design={f"q{k}": "x" for k in range(6)})
+    rows = {one.record.key: one for one in card_measures(card(store, "known", "ada"))}
+    assert rows[AGREEMENT.key].estimate.value == 1 and rows[AGREEMENT.key].link is None
+    assert rows["consistency"].link

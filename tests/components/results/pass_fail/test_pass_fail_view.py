@@ -25,6 +25,7 @@ from components.results.pass_fail.panels import (
     is_significant_shift,
     option_order_panel,
 )
+from components.results.pass_fail.rate_tables import rates_table
 from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
 from metrics.labels.pass_by_order import pass_by_order
@@ -199,3 +200,14 @@ def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
     table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
     results = SimpleNamespace(shown=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
     assert says(describe_box_sizes(results), "small", "enlarged") is enlarged
+
+
+def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
+    """Youden's J is −0.6 here: its mark is left of that of chance, 0."""
+    counts = {("pass", "pass"): 2, ("fail", "pass"): 8, ("pass", "fail"): 8, ("fail", "fail"): 2}
+    import_table(store, "reversed", counts)
+    results = load_pass_fail(FilteredStudy(store, "reversed"))
+    assert results.shown is not None and results.shown.rates.youden.value == pytest.approx(-0.6)
+    row = str(rates_table(results)).split("Youden")[1]
+    at = {kind: float(re.search(rf'"{kind}" style="left:([\d.]+)%', row)[1]) for kind in "cp"}
+    assert 0 < at["p"] < at["c"]
