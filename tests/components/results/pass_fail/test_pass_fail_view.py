@@ -208,6 +208,6 @@ def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
     import_table(store, "reversed", counts)
     results = load_pass_fail(FilteredStudy(store, "reversed"))
     assert results.shown is not None and results.shown.rates.youden.value == pytest.approx(-0.6)
-    row = str(rates_table(results)).split("Youden")[1]
+    row = str(rates_table(results)).partition("Youden")[2]
     at = {kind: float(re.search(rf'"{kind}" style="left:([\d.]+)%', row)[1]) for kind in "cp"}
     assert 0 < at["p"] < at["c"]
