@@ -69,8 +69,8 @@ def form_updates(
 
 def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
     """Preview of a study file, and forecast of its calls (None without a plan). If the calls cannot
-    be listed, because of an item that the settings do not fit or of a judge without its weights, the
-    preview has this error and no plan."""
+    be listed, because the settings do not fit an item or a judge has no weights, the preview has
+    this error and no plan."""
     look = build_preview(text, store.folder)
     if look.plan is None:
         return look, None
