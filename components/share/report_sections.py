@@ -189,11 +189,14 @@ def _injection_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
     store, study = filtered.store, filtered.name
-    for name in store.study(study).prompts:
-        text, title = store.prompt_of(study, name) or store.recorded_prompt(study, name), name
+    sent = [(study, text) for text in store.planned_prompts(study)]  # a study file may name paths
+    for name, text in sent or [
+        (n, store.recorded_prompt(study, n)) for n in filtered.study.prompts
+    ]:
+        title = name
         if text:
             prompt = parse_prompt(text, name)
-            title = f"{name}, version {prompt.version}, sha {prompt.sha[:12]}"
+            title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
         drawers.append(_text_drawer(title, text or "The text of this prompt was not recorded."))
     drawers.append(_text_drawer("Versions", ", ".join(map(" ".join, package_versions().items()))))
     return panel_html(

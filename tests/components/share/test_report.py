@@ -19,11 +19,13 @@ from components.html.markup import escape
 from components.results.bias import tab as bias_tab
 from components.share import report, report_sections
 from components.study.plan.demo_studies import OPTIONS_STUDY
+from judges.rendering.prompt import load_prompt
 from metrics.__main__ import main as metrics_main
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
 from studies.store.queries import cost_queries
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.voted_studies import Sheet
 
@@ -171,3 +173,19 @@ def test_times_in_milliseconds_are_no_dates(store: Store) -> None:
     with closing(sqlite3.connect(store.path)) as file, file:
         file.execute("UPDATE judgements SET time = 1.7e12")
     assert report_sections.reply_dates(store, name) == ("", "")
+
+
+def test_a_prompt_that_the_study_file_names_by_its_path_is_in_the_report(
+    store: Store, tmp_path: Path
+) -> None:
+    own = load_prompt("brief-letters").yaml.replace("brief-letters", "my-own")
+    (tmp_path / "my-own-v1.yaml").write_text(own, encoding="utf-8")
+    judge = "{name: ada, model: simulated, seed: 1}"
+    run_text(
+        store,
+        "name: paths\ndata: {source: probe, count: 2}\ncontestants: [precise, flawed]\n"
+        f"judges: [{judge}]\nprompts: [my-own-v1.yaml]\n",
+        tmp_path,
+    )
+    html = sections(store, "paths")
+    assert "my-own, version 1, sha" in html and "was not recorded" not in html
