@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE, STUDY_RULE, Filter
 from components.filtering.raters import Raters
 from components.html import format as formats
 from components.html import panel
@@ -29,7 +31,6 @@ from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.catalogue import records
-from metrics.estimation import row_selection
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
 
 SLOT_COLOURS: Final = ("first", "second")
@@ -249,8 +250,10 @@ def _published_accuracy_table(card: ReportCard) -> Markup:
 def _cost_html(card: ReportCard) -> Any:
     """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
     the reason."""
-    spent = card.spending
-    failed = len(card.planned_rows) - int(row_selection.usable_status_mask(card.planned_rows).sum())
+    spent, chosen = card.spending, card.raters.filtered.filter
+    failed = f"{count(spent.unusable)} without a verdict"
+    if replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE, rule=STUDY_RULE) != Filter():
+        failed += "; the filters do not apply"
     tokens = (DASH, "not recorded")
     if spent.prompt_tokens is not None:
         parts = (spent.prompt_tokens, spent.completion_tokens)
@@ -264,7 +267,7 @@ def _cost_html(card: ReportCard) -> Any:
     timing = "median" if spent.timed else "not recorded"
     return _CARD.spent(
         [
-            ("Replies", count(spent.replies), f"{count(failed)} without a verdict"),
+            ("Replies", count(spent.replies), failed),
             ("Tokens, in and out", *tokens),
             ("Time per reply", formats.duration(spent.median_seconds), timing),
             ("Dollars", *dollars),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Final
 
+from components.filtering.filters import short_rater_names
 from components.html.format import (
     NARROW_SPACE,
     count,
@@ -53,13 +54,17 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
             "This view is for judges that give a score to a single answer.",
         )
     order, agreement = results.order.get(rater), results.agreement.get(rater)
-    title = f"The mean score of {rater[0]} is {number(found.mean.value, 2)}."
+    who = short_rater_names(list(results.distributions))[rater]
+    by = f", by {who}" if len(results.distributions) > 1 else ""
+    title = f"The mean score of {who if by else rater[0]} is {number(found.mean.value, 2)}."
     if order is not None and order.changed.value is not None:
         changed = share(order.changed.value, 0)
-        title = f"{changed} of answers get different scores in different orders of the options."
+        title = f"{changed} of answers get different scores in different orders of the options{by}."
     elif rater in results.criteria and results.criteria[rater].overall.changed.value is not None:
         changed = share(results.criteria[rater].overall.changed.value, 0)
-        title = f"{changed} of answers get different scores in different orders of the criteria."
+        title = (
+            f"{changed} of answers get different scores in different orders of the criteria{by}."
+        )
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
     if noise is not None and noise.value is not None:

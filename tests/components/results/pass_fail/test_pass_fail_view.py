@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_inspect_page
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
@@ -26,6 +27,7 @@ from components.results.pass_fail.panels import (
     option_order_panel,
 )
 from components.results.pass_fail.rate_tables import rates_table
+from components.results.pass_fail.scores import score_panels
 from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
 from metrics.labels.pass_by_order import pass_by_order
@@ -211,3 +213,17 @@ def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
     row = str(rates_table(results)).partition("Youden")[2]
     at = {kind: float(re.search(rf'"{kind}" style="left:([\d.]+)%', row)[1]) for kind in "cp"}
     assert 0 < at["p"] < at["c"]
+
+
+def test_a_headline_names_its_judge_if_there_are_several(store: Store) -> None:
+    judges = ", ".join(f"{{name: {one}, model: simulated, seed: 1}}" for one in ("ada", "bob"))
+    run_text(
+        store,
+        "name: two judges pass\ndata: {source: probe, count: 4}\ncontestants: [precise]\n"
+        f"judges: [{judges}]\nprompts: [pass-fail, score-scale]\n",
+    )
+    whole = FilteredStudy(store, "two judges pass")
+    assert pass_fail_tab.finding(whole)[0].startswith(("ada passes", "bob passes"))
+    assert any(f"of {name} is" in score_panels.finding(whole)[0] for name in ("ada", "bob"))
+    alone = FilteredStudy(store, "two judges pass", Filter(judge="ada"))
+    assert pass_fail_tab.finding(alone)[0].startswith("The judge passes")
