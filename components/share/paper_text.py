@@ -132,10 +132,9 @@ def _simulated_text(study: Study, judges: Sequence[str]) -> str:
 def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     """Methods paragraph on a study with people's votes only, without model judges."""
     people = filtered.filter.apply(filtered.stored_frame)["judge"].nunique()
-    who = "One person" if people == 1 else f"{count(people)} people"
     items = count(filtered.frame["item"].nunique(), "item")
     return (
-        f"{who} cast {count(votes, 'vote')} on the answers to {items} of "
+        f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "
         f"{source_name(filtered.study.data.source)}{_sample_text(filtered)}. Only the first "
         "vote of a "
         "person on a pair enters the agreement. Intervals are 95 % and treat items as clusters: "

@@ -189,13 +189,13 @@ def _injection_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
     store, study = filtered.store, filtered.name
-    sent = [(study, text) for text in store.planned_prompts(study)]  # a study file may name paths
-    for name, text in sent or [
-        (n, store.recorded_prompt(study, n)) for n in filtered.study.prompts
-    ]:
+    # A study file may name a prompt by its path, so the prompts of the calls are listed.
+    found: dict[str, str | None] = {text: text for text in store.planned_prompts(study)}
+    found = found or {one: store.recorded_prompt(study, one) for one in filtered.study.prompts}
+    for name, text in found.items():
         title = name
         if text:
-            prompt = parse_prompt(text, name)
+            prompt = parse_prompt(text, study)
             title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
         drawers.append(_text_drawer(title, text or "The text of this prompt was not recorded."))
     drawers.append(_text_drawer("Versions", ", ".join(map(" ".join, package_versions().items()))))

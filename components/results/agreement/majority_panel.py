@@ -10,6 +10,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import (
     Raters,
+    is_agreement_with_people,
     load_call_agreement,
     load_remedy_study,
     rows_with_call_credits,
@@ -33,7 +34,6 @@ from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import estimate_html
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.measures import CellKey, GroupedFrame
-from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import Estimate
 
@@ -57,7 +57,7 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
 def describe_known_answers(filtered: FilteredStudy) -> str:
     """Words for the answers with which verdicts are compared: the majority of people, or the known
     better answers."""
-    by_people = load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
+    by_people = is_agreement_with_people(filtered)
     return "the majority of people" if by_people else "the known better answers"
 
 
@@ -97,8 +97,7 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
     known = [*judges.values(), *([person] if person.value is not None else [])]
     axis = replace(fit_share_axis(known, holds=(EVEN,), bounds=(0, 1)), chance=EVEN)
     band = bar_mark("band", axis, person.low, person.high)
-    by_people = load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
-    rows = []
+    by_people, rows = is_agreement_with_people(filtered), []
     for name, one in judges.items():
         judge, prompt = data.raters.names[name]
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}

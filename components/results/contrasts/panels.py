@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import load_remedy_study
+from components.filtering.raters import is_agreement_with_people
 from components.html.format import NARROW_SPACE, count, interval, number
 from components.html.markup import Markup
 from components.html.panel import Axis, axis_html, empty_state
@@ -20,7 +20,6 @@ from components.results.contrasts.sides import Side
 from metrics.catalogue.position_records import CONSISTENCY, LEAN
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.contrasts import Contrast
-from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from studies.domain import Estimate
 
 _CONTRASTS: Final = macros("results/contrasts/contrasts.html")
@@ -166,10 +165,7 @@ def _inspect_filters_of_side(
     """Filters of Inspect for one side's value; None for a side in another study, and for the
     agreement with known answers, for which Inspect has no filter."""
     own = {"judge": side.judge, "prompt": side.prompt}
-    by_people = "unlike" not in record.selection or (
-        load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
-    )
-    if side.study or not by_people:
+    if side.study or ("unlike" in record.selection and not is_agreement_with_people(filtered)):
         return None
     return {k: v for k, v in own.items() if v} | dict(record.selection)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import Raters, load_call_agreement, load_remedy_study
+from components.filtering.raters import Raters, is_agreement_with_people, load_call_agreement
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import LegendMark
@@ -16,7 +16,6 @@ from components.results.agreement.computed import load_agreement
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from metrics.position.position_measures import flip_share_from_consistency
-from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from studies.domain import Estimate
 
 MAX_ROWS: Final = 12
@@ -87,10 +86,9 @@ def judges_html(filtered: FilteredStudy) -> Markup:
     most = max(max(row.lean.first, row.lean.second) for row in shown) or 1
     pairs = {row.lean.pairs for row in shown}
     each = f", {count(pairs.pop())} each" if len(pairs) == 1 else ""
-    by_people = load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
     known = any(row.agreement and row.agreement.value is not None for row in shown)
-    agreement = f"Agreement with {'people' if by_people else 'known answers'}"
-    heads = (f"Flips{each}", agreement if known else "")
+    words = "people" if is_agreement_with_people(filtered) else "known answers"
+    heads = (f"Flips{each}", f"Agreement with {words}" if known else "")
     person = person if person is not None and person.value is not None and known else None
     return OVERVIEW.judges(shown, heads, most, person, len(rows) - len(shown))
 

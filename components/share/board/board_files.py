@@ -18,7 +18,7 @@ from components.html.format import count
 from components.html.markup import ASSETS
 from components.share.board.board_page import all_equal_text, board_page
 from components.share.board.board_rows import Json, compute_board
-from components.share.board.check_records import CheckedCounts, check_record_structure, check_study
+from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import (
     MANIFEST_FILE,
     PAGE_FILE,
@@ -147,7 +147,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
         raise BoardError(f"{MANIFEST_FILE}: its SHA-256 is {manifest_hash(board)}")
     _check_manifest(board)
     stored = read_json(board / BOARD_FILE)
-    counts: list[CheckedCounts] = []
+    counts: list[int] = []
     files: list[str] = []
 
     def checked() -> Iterator[StudyRecords]:
@@ -169,8 +169,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
         _compare_text(board / WORKFLOW_FILE, workflow, board)
     _compare_page(board, stored)
-    again = sum(one.read_again for one in counts)
-    return f"{all_equal_text(found)}; {count(again, 'reply')} read again"
+    return f"{all_equal_text(found)}; {count(sum(counts), 'reply')} read again"
 
 
 def _check_manifest(board: Path) -> None:

@@ -310,22 +310,17 @@ def _flipped_comparisons(judgements: Sequence[Judgement]) -> set[tuple[str, froz
     """Comparisons that flip: all their orders have a verdict, and these differ. Repeats of an order
     count by their most frequent choice (a tie if several are), noise-floor repeats do not count."""
     chosen: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
-    orders: Counter[tuple[str, frozenset[str]]] = Counter()
     planned = {(one.ask.item, frozenset(one.ask.shown)): one.ask.orders for one in judgements}
     for one in judgements:
         if one.readable and one.verdict and not one.ask.noise and one.verdict.pick is not None:
             pick, shown = one.verdict.pick, one.ask.shown
             chosen[one.ask.item, shown]["tie" if pick == "tie" else shown[pick]] += 1
-    by_comparison: dict[tuple[str, frozenset[str]], set[str]] = defaultdict(set)
+    by_comparison: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
     for (item, shown), names in chosen.items():
         most = [name for name, times in names.items() if times == max(names.values())]
-        by_comparison[item, frozenset(shown)].add(most[0] if len(most) == 1 else "tie")
-        orders[item, frozenset(shown)] += 1
-    return {
-        key
-        for key, names in by_comparison.items()
-        if len(names) > 1 and orders[key] >= planned[key]
-    }
+        by_comparison[item, frozenset(shown)].append(most[0] if len(most) == 1 else "tie")
+    found = by_comparison.items()
+    return {key for key, names in found if len(set(names)) > 1 and len(names) >= planned[key]}
 
 
 # ---- places --------------------------------------------------------------------------------------

@@ -262,6 +262,6 @@ def test_a_cell_that_starts_a_row_is_no_option_of_the_line_break_before_it() -> 
 
 def test_only_the_judges_of_the_text_are_called_simulated() -> None:
     study = Study("s", judges=tuple(JudgeSpec(name, "simulated") for name in ("ada", "bob")))
-    assert says(paper_text._simulated_text(study, ["ada", "bob"]), "2 judges (ada, bob) are")
-    assert says(paper_text._simulated_text(study, ["bob"]), "1 judge (bob) is simulated")
+    assert says(paper_text._simulated_text(study, ["ada", "bob"]), "2 judges", "ada, bob")
+    assert says(paper_text._simulated_text(study, ["bob"]), "1 judge", "bob", "simulated")
     assert paper_text._simulated_text(study, ["cyd"]) == ""

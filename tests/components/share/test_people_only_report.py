@@ -87,6 +87,6 @@ def test_the_paper_tables_of_people_alone_have_their_numbers(tmp_path: Path) -> 
     texts = [[str(cell) for row in table.rows for cell in row] for table in found.values()]
     assert any("x" in cells and any("75" in cell for cell in cells) for cells in texts), texts
     alone = view_of(tmp_path, votes[::2])
-    assert says(methods_paragraph(alone), "One person cast 6 votes")
+    assert says(methods_paragraph(alone), "1 person cast 6 votes")
     table = people_table(alone)
-    assert table is not None and "One person." in table.caption
+    assert table is not None and "1 person." in table.caption

@@ -169,10 +169,10 @@ def test_agreement_with_known_answers_opens_no_list_of_votes(store, voted):
 
 
 def test_replies_and_those_without_a_verdict_are_counted_on_the_same_calls(store):
-    """Two of four replies are unusable, both in the category `b`; the cost is of the whole study."""
+    """Two of four replies are unusable, both in the category `b`; the cost is of all."""
     sheet = Sheet("spent").both("q0", "ada", "xx").both("q1", "ada", "??")
     sheet.save(store, categories={"q0": "a", "q1": "b"}, cost=0.01)
     whole, part = (card(store, "spent", "ada", Filter(category=one)) for one in ("all", "a"))
     words = [text(_cost_html(one)) for one in (whole, part)]
     assert all(says(one, "Replies", "4", "2 without a verdict") for one in words)
-    assert "filters" not in words[0] and says(words[1], "filters do not apply")
+    assert "filters" not in words[0] and says(words[1], "filters")
