@@ -54,9 +54,10 @@
     const cells = [element('th', { scope: 'col' }, 'Place'), element('th', { scope: 'col' }, 'Judge and prompt')];
     for (const column of visible()) {
       const sorted = column.key === state.sort;
-      const button = element('button', { type: 'button', title: column.about, onclick: () => sortBy(column.key) }, column.head + unit(column) + (sorted ? (state.up ? ' \u25b4' : ' \u25be') : ''));
+      const rises = (column.better === 'low') !== state.up;  // the best value comes first
+      const button = element('button', { type: 'button', title: column.about, onclick: () => sortBy(column.key) }, column.head + unit(column) + (sorted ? (rises ? ' \u25b4' : ' \u25be') : ''));
       if (sorted) cells.push(element('th', { class: 'plot', scope: 'col' }, element('span', {}, 'Interval')));
-      cells.push(element('th', { scope: 'col', class: sorted ? 'num' : 'num other', 'aria-sort': sorted ? (state.up ? 'ascending' : 'descending') : null }, button));
+      cells.push(element('th', { scope: 'col', class: sorted ? 'num' : 'num other', 'aria-sort': sorted ? (rises ? 'ascending' : 'descending') : null }, button));
     }
     cells.push(element('th', { scope: 'col', class: 'num other' }, costHead), element('th', { scope: 'col', class: 'num other' }, 'Verdicts'));
     return element('tr', {}, ...cells);
@@ -65,8 +66,7 @@
 
   function scale(found) {
     const ends = found.map((row) => row.numbers[state.sort]).filter((one) => one.value !== null).flatMap((one) => [one.low ?? one.value, one.high ?? one.value]);
-    const neutral = columns.get(state.sort).neutral;
-    if (neutral !== null) ends.push(neutral);
+    ends.push(...found.map((row) => row.numbers[state.sort].neutral).filter((one) => one !== null));
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     return (value) => 4 + 92 * (high > low ? (value - low) / (high - low) : 0.5);
   }
@@ -74,7 +74,7 @@
   function interval(one, x) {
     const drawn = element('svg', { viewBox: '0 0 100 24', height: 24, preserveAspectRatio: 'none', 'aria-hidden': 'true' });
     const line = (values) => drawn.append(element('line', { 'vector-effect': 'non-scaling-stroke', ...values }));
-    const neutral = columns.get(state.sort).neutral;
+    const { neutral } = one;
     if (neutral !== null) line({ x1: x(neutral), x2: x(neutral), y1: 0, y2: 24, stroke: 'var(--line-2)', 'stroke-dasharray': '4 3' });
     if (one.value === null) return drawn;
     if (one.low !== null && one.high !== null) line({ x1: x(one.low), x2: x(one.high), y1: 12, y2: 12, stroke: 'var(--win)', 'stroke-width': 2.4 });

@@ -14,6 +14,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, rater_names
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
+from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.remedies.remedy_study import (
     RemedyStudy,
     add_call_credits,
@@ -158,6 +159,12 @@ def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estima
     """(judge, prompt) -> agreement of one call with the majority of people, or with the known
     better answers; an undecided verdict counts half. All views quote this number."""
     return estimate_call_agreement(rows_with_call_credits(filtered))
+
+
+def is_agreement_with_people(filtered: FilteredStudy) -> bool:
+    """Whether `load_call_agreement` compares with the majority of people, not with answers that are
+    known by design."""
+    return load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
 
 
 @memoise_by_study

@@ -44,6 +44,8 @@ def count(value: int | None, noun: str = "") -> str:
 
 
 def _plural(noun: str) -> str:
+    if noun == "person":
+        return "people"
     return noun[:-1] + "ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else noun + "s"
 
 

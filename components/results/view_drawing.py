@@ -8,6 +8,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, counting_rule_text
 from components.filtering.related_studies import studies_with_same_data_source
+from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import data_note, finding_html, how_computed, simulated_note
 from components.html.templates import macros
@@ -160,7 +161,7 @@ def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Ma
     `python -m metrics --json` has the same numbers)."""
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
-    parts = [f"{load_bias(filtered).calls:,} judgements of the study “{filtered.name}”."]
+    parts = [f"{count(load_bias(filtered).calls, 'judgement')} of the study “{filtered.name}”."]
     if twins := len(filtered.store.frame(filtered.name, "only")):
         parts.append(f"{twins:,} more are on twins of answers (Nudges).")
     if real:

@@ -35,7 +35,7 @@ def retry_button_text(facts: RunFacts) -> str:
     asks, price = facts.failed
     if facts.retry_includes_unreadable:
         return f"Ask {count(asks, 'call')} again, {dollars(price)}"
-    return f"Retry {count(asks)} failed calls, {dollars(price)}"
+    return f"Retry {count(asks, 'failed call')}, {dollars(price)}"
 
 
 def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:

@@ -17,6 +17,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import PaperTable
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
+from studies.spec.study import Study
 
 _LATEX_ESCAPES: Final = str.maketrans(
     {
@@ -80,7 +81,9 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(_escape_latex(cell) for cell in cells) + r" \\"
+    text = " & ".join(_escape_latex(cell) for cell in cells)
+    start = "{}" if text.startswith(("[", "*")) else ""  # else an option of the \\ before it
+    return f"{start}{text} " + r"\\"
 
 
 def _escape_latex(text: str) -> str:
@@ -113,19 +116,23 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         "size for shares, a sandwich variance over items for Bradley–Terry ratings and the "
         "position term.",
     ]
-    simulated = [judge.name for judge in study.judges if judge.kind == "simulated"]
-    if simulated:
-        verb = "is" if len(simulated) == 1 else "are"
-        parts.append(f"{_list_names(simulated, 'judge')} {verb} simulated, with known parameters.")
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in (*parts, _simulated_text(study, judges)) if part)
+
+
+def _simulated_text(study: Study, judges: Sequence[str]) -> str:
+    """Sentence on those of the judges that are simulated; empty if none is."""
+    found = [one.name for one in study.judges if one.kind == "simulated" and one.name in judges]
+    verb = "is" if len(found) == 1 else "are"
+    told = f"{_list_names(found, 'judge')} {verb} simulated, with known parameters."
+    return told if found else ""
 
 
 def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     """Methods paragraph on a study with people's votes only, without model judges."""
-    people = count(filtered.filter.apply(filtered.stored_frame)["judge"].nunique())
+    people = filtered.filter.apply(filtered.stored_frame)["judge"].nunique()
     items = count(filtered.frame["item"].nunique(), "item")
     return (
-        f"{people} people cast {count(votes, 'vote')} on the answers to {items} of "
+        f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "
         f"{source_name(filtered.study.data.source)}{_sample_text(filtered)}. Only the first "
         "vote of a "
         "person on a pair enters the agreement. Intervals are 95 % and treat items as clusters: "
@@ -143,8 +150,9 @@ def _single_answers_paragraph(
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, single "
         f"answers to {count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
         f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
-        f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters."
-    )
+        f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters. "
+        f"{_simulated_text(filtered.study, judges)}"
+    ).rstrip()
     if not has_pass_fail(filtered):
         return (
             f"{start} Arrangements (orders of options and criteria) are compared on the same "

@@ -21,7 +21,6 @@ from components.results.agreement.computed import load_agreement
 from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
-from components.results.bias.sentences import bias_finding
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.injection_effect import injection_section
 from components.results.overview import tab as summary_tab
@@ -69,10 +68,8 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
     elif filtered.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(filtered))
-    elif has_only_single_answers(filtered):
-        title, lead = bias_tab.single_answers_view(filtered).finding(filtered)
     else:
-        title, lead = bias_finding(load_bias(filtered))
+        title, lead = bias_tab.finding(filtered)
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
     return join([top, pieces.finding_html(title, lead), _title_kpis(filtered)])
 
@@ -188,11 +185,14 @@ def _format_if_recorded(value: float, words: Callable[[float], str]) -> str:
 def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
     store, study = filtered.store, filtered.name
-    for name in store.study(study).prompts:
-        text, title = store.prompt_of(study, name) or store.recorded_prompt(study, name), name
+    # A study file may name a prompt by its path, so the prompts of the calls are listed.
+    found: dict[str, str | None] = {text: text for text in store.planned_prompts(study)}
+    found = found or {one: store.recorded_prompt(study, one) for one in filtered.study.prompts}
+    for name, text in found.items():
+        title = name
         if text:
-            prompt = parse_prompt(text, name)
-            title = f"{name}, version {prompt.version}, sha {prompt.sha[:12]}"
+            prompt = parse_prompt(text, study)
+            title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
         drawers.append(_text_drawer(title, text or "The text of this prompt was not recorded."))
     drawers.append(_text_drawer("Versions", ", ".join(map(" ".join, package_versions().items()))))
     return panel_html(
@@ -213,7 +213,7 @@ def package_versions() -> dict[str, str]:
 
 def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
-    note = f"{len(filtered.frame):,} judgements of the study “{filtered.name}”."
+    note = f"{count(len(filtered.frame), 'judgement')} of the study “{filtered.name}”."
     return pieces.data_note(f"{note} {pieces.simulated_note(simulated)}" if simulated else note)
 
 

@@ -211,8 +211,16 @@ def _text_with_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
     the field, such as "0.model"."""
     place, _, key = rest.partition(".")
     judges = study.editable_judges()
-    judges[int(place)] = judge_entries.edit_judge(judges[int(place)], key, raw)
+    at = _parse_place(place, judges)
+    judges[at] = judge_entries.edit_judge(judges[at], key, raw)
     return put_value(study.text, STUDY.judges.path, judges)
+
+
+def _parse_place(place: Any, judges: Sequence[Any]) -> int:
+    """Index of a judge; ValueError if the judge was removed in the meantime."""
+    if not 0 <= int(place) < len(judges):
+        raise ValueError("this judge is no longer in the study; open another one")
+    return int(place)
 
 
 def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
@@ -294,7 +302,7 @@ def _replace_judge(study: LenientStudy, state: FormState, entry: FormChange) -> 
 
 def _remove_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     judges = study.editable_judges()
-    judges.pop(int(entry["judge"]))
+    judges.pop(_parse_place(entry["judge"], judges))
     made = put_value(study.text, STUDY.judges.path, judges or None)
     return made, replace(state, judge="", panel="")
 

@@ -13,13 +13,13 @@ from components.server.limits import temp_files
 from components.study import form_html
 from components.study.file.lenient_study import FormState
 from components.study.form_layout_tab import StudyTab
+from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import cost_preview
 from components.study.plan.cost_preview import ForecastByJudge, forecast_by_judge
 from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps import blockers, power_panel, run_strip
 from components.study.steps.planned_study import planned_study
 from judges.planning.plan import assign_owner
-from studies.errors import EvenhandError
 from studies.spec.keys import STUDY
 from studies.store.store import Store
 
@@ -67,14 +67,14 @@ def form_updates(
 
 def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
     """Preview of a study file, and forecast of its calls (None without a plan). If the calls cannot
-    be listed, because of an item that the settings do not fit, the preview has this error and no
-    plan."""
+    be listed, because the settings do not fit an item or a judge has no weights, the preview has
+    this error and no plan."""
     look = build_preview(text, store.folder)
     if look.plan is None:
         return look, None
     try:
         return look, forecast_by_judge(assign_owner(look.plan, store), store)
-    except EvenhandError as error:
+    except REPORTED_ERRORS as error:
         return replace(look, plan=None, plan_error=str(error)), None
 
 

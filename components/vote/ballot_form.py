@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -197,13 +198,12 @@ def _form_from_verdicts(store: Store, study: str) -> BallotForm:
 
 
 def _load_prompts(store: Store, study: str) -> list[Prompt]:
+    if sent := store.planned_prompts(study):  # the study file may name them by their paths
+        return [parse_prompt(text, study) for text in sent]
     found = []
     for name in store.study(study).prompts:
-        try:
-            text = store.prompt_of(study, name)
-            found.append(parse_prompt(text, name) if text else load_prompt(name))
-        except EvenhandError:  # the prompt file is missing
-            continue
+        with contextlib.suppress(EvenhandError):  # the prompt file is missing
+            found.append(load_prompt(name))
     return found
 
 

@@ -8,6 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import (
     Raters,
+    is_agreement_with_people,
     load_call_agreement,
     load_remedy_study,
     rows_with_call_credits,
@@ -54,7 +55,7 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
 def describe_known_answers(filtered: FilteredStudy) -> str:
     """Words for the answers with which verdicts are compared: the majority of people, or the known
     better answers."""
-    by_people = load_remedy_study(filtered)[0].grid.source != "known answers"
+    by_people = is_agreement_with_people(filtered)
     return "the majority of people" if by_people else "the known better answers"
 
 
@@ -94,12 +95,12 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
     known = [*judges.values(), *([person] if person.value is not None else [])]
     axis = replace(fit_share_axis(known, holds=(EVEN,), bounds=(0, 1)), chance=EVEN)
     band = bar_mark("band", axis, person.low, person.high)
-    rows = []
+    by_people, rows = is_agreement_with_people(filtered), []
     for name, one in judges.items():
         judge, prompt = data.raters.names[name]
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
         bar, dot = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
-        who = link(name, select if data.raters.has_people else None)
+        who = link(name, select if by_people else None)
         of = measure_attribute("agreement", judge, prompt)
         track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100, of=of)
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))

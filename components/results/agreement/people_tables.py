@@ -364,8 +364,9 @@ def people_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
         )
     caption = (
         f"Agreement among people on {filtered.name}: how often, in %, two votes on the same two "
-        f"answers are equal; Krippendorff's α is corrected for chance. {count(found.voters)} "
-        f"people. {paper_table.describe_items_and_filters(filtered)} 95 % intervals over items."
+        f"answers are equal; Krippendorff's α is corrected for chance. "
+        f"{count(found.voters, 'person')}. {paper_table.describe_items_and_filters(filtered)} "
+        "95 % intervals over items."
     )
     return paper_table.PaperTable(
         "Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows)

@@ -88,9 +88,8 @@ def verification_subtitle(verification: VerificationData) -> str:
     if not verification.has_checks:
         return ""
     got = verification.verified.verifiers
-    who = "1 person" if got.people == 1 else f"{count(got.people)} people"
     checked = count(len(verification.verified), "verification")
-    return f"{checked} of {count(got.answers, 'answer')} by {who}"
+    return f"{checked} of {count(got.answers, 'answer')} by {count(got.people, 'person')}"
 
 
 def show_verification(verification: VerificationData) -> Markup:

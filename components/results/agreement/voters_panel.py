@@ -44,18 +44,14 @@ def voters_subtitle(data: Agreement) -> str:
     if not people:
         return ""
     flagged = sum(bool(one.flags) for one in people)
-    who = f"{_format_people_count(flagged)} {'is' if flagged == 1 else 'are'}"
+    who = f"{count(flagged, 'person')} {'is' if flagged == 1 else 'are'}"
     flags = (
         f"{who} flagged for the reasons below, but all votes count"
         if flagged
         else "none is flagged"
     )
     cast = sum(one.votes for one in people)
-    return f"{_format_people_count(len(people))} cast {count(cast, 'vote')}; {flags}"
-
-
-def _format_people_count(number_of: int) -> str:
-    return "1 person" if number_of == 1 else f"{count(number_of)} people"
+    return f"{count(len(people), 'person')} cast {count(cast, 'vote')}; {flags}"
 
 
 def show_voters(data: Agreement) -> Markup:

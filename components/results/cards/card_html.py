@@ -1,10 +1,12 @@
 """HTML of a judge's report card: summary, measures, positions, categories, flips, cost."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE, STUDY_RULE, Filter
 from components.filtering.raters import Raters
 from components.html import format as formats
 from components.html import panel
@@ -27,7 +29,6 @@ from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.catalogue import records
-from metrics.estimation import row_selection
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
 
 SLOT_COLOURS: Final = ("first", "second")
@@ -158,7 +159,7 @@ def _slot_bars(card: ReportCard) -> Any:
     below = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
     if card.compares_pairs:
         below += (
-            f"; {count(card.flips['toward_first'])} flips toward the answer shown first and "
+            f"; {count(card.flips['toward_first'], 'flip')} toward the answer shown first and "
             f"{count(card.flips['toward_second'])} toward the second, of "
             f"{count(card.flips['pairs'], 'pair')}"
         )
@@ -247,8 +248,10 @@ def _published_accuracy_table(card: ReportCard) -> Markup:
 def _cost_html(card: ReportCard) -> Any:
     """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
     the reason."""
-    spent = card.spending
-    failed = len(card.planned_rows) - int(row_selection.usable_status_mask(card.planned_rows).sum())
+    spent, chosen = card.spending, card.raters.filtered.filter
+    failed = f"{count(spent.unusable)} without a verdict"
+    if replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE, rule=STUDY_RULE) != Filter():
+        failed += "; the filters do not apply"
     tokens = (DASH, "not recorded")
     if spent.prompt_tokens is not None:
         parts = (spent.prompt_tokens, spent.completion_tokens)
@@ -262,7 +265,7 @@ def _cost_html(card: ReportCard) -> Any:
     timing = "median" if spent.timed else "not recorded"
     return _CARD.spent(
         [
-            ("Replies", count(spent.replies), f"{count(failed)} without a verdict"),
+            ("Replies", count(spent.replies), failed),
             ("Tokens, in and out", *tokens),
             ("Time per reply", formats.duration(spent.median_seconds), timing),
             ("Dollars", *dollars),

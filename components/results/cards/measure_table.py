@@ -117,7 +117,8 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
         "others": [one.value for one in by_rater.values() if one.value is not None],
         **_card_fields_for_measure(card, record.key, estimate),
     }
-    link = {**card.selection, **record.selection} if record.selection else None
+    by_people = "unlike" not in record.selection or card.people_agreement.value is not None
+    link = {**card.selection, **record.selection} if record.selection and by_people else None
     return CardMeasure(record, link=link, **facts)
 
 

@@ -171,7 +171,7 @@ class PointCard:
             )
         if self._label_count < FEW_LABELS:
             return (
-                f"Label more answers: with {count(self._label_count)} labels, intervals are wide."
+                f"Label more answers: with {count(self._label_count, 'label')}, intervals are wide."
             )
         if self.pass_fail_result is not None:
             return (

@@ -78,6 +78,9 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
         for name, value in (("judge", chosen.judge), ("prompt", chosen.prompt))
     }
     known = sides.list_sides(filtered)
+    for name in wanted:  # no side names the only judge, or the only prompt, of a study
+        if not any(getattr(one, name) for one in known.values()):
+            wanted[name] = ""
     left = next((name for name, one in known.items() if _is_selected_by_filters(one, wanted)), "")
     return pair_sides(filtered, left, other)
 

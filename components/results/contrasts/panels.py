@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import is_agreement_with_people
 from components.html.format import NARROW_SPACE, count, interval, number
 from components.html.markup import Markup
 from components.html.panel import Axis, axis_html, empty_state
@@ -119,8 +121,8 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     rows = [
         _difference_row(axis, *line)
         | {
-            "left": _inspect_filters_of_side(pair.left, line[0]),
-            "right": _inspect_filters_of_side(pair.right, line[0]),
+            "left": _inspect_filters_of_side(pair.filtered, pair.left, line[0]),
+            "right": _inspect_filters_of_side(pair.filtered, pair.right, line[0]),
             "own": own.get(line[0].name) or _values_on_common_items(line[1]),
             "model": line[0].name if line[0].key == "win_rate" else "",
         }
@@ -135,7 +137,8 @@ def show_family(pair: PairedSides, family: str) -> Markup:
 def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
     """The measure and its difference, with its plot and hover card."""
     adjusted = interval(line.adjusted, 1, scale=100)
-    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {record.name.lower()}"
+    name = record.name if record.key == "win_rate" else record.name.lower()
+    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {name}"
     raw = f"CI {interval(line.raw, 1, scale=100)}, adjusted {adjusted}"
     ends = (number(100 * (end or 0.0), 1) for end in (line.left_value, line.right_value))
     where = f"{' − '.join(ends)} on {count(line.raw.items, 'common item')}, n {count(line.raw.n)}"
@@ -154,10 +157,15 @@ def _values_on_common_items(line: Contrast) -> tuple[Estimate, Estimate]:
     return Estimate(line.left_value), Estimate(line.right_value)
 
 
-def _inspect_filters_of_side(side: Side, record: MeasureRecord) -> dict[str, object] | None:
-    """Filters of Inspect for one side's value; None for a side in another study."""
+def _inspect_filters_of_side(
+    filtered: FilteredStudy, side: Side, record: MeasureRecord
+) -> dict[str, object] | None:
+    """Filters of Inspect for one side's value; None for a side in another study, and for the
+    agreement with known answers, for which Inspect has no filter."""
     own = {"judge": side.judge, "prompt": side.prompt}
-    return None if side.study else {k: v for k, v in own.items() if v} | dict(record.selection)
+    if side.study or ("unlike" in record.selection and not is_agreement_with_people(filtered)):
+        return None
+    return {k: v for k, v in own.items() if v} | dict(record.selection)
 
 
 def _missing_measures_text(lines: Sequence[MeasureContrast]) -> str:

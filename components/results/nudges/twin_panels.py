@@ -109,21 +109,27 @@ def _effect_forest(effects: Sequence[TwinEffect], rater_number: int) -> Markup:
     return made
 
 
-def _floor_band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
-    """CSS place and width of the interval of an effect's floor (effect of a change that cannot
-    matter), drawn around 0; None if the interval is unknown."""
+def _floor_ends(effect: TwinEffect) -> tuple[float, float] | None:
+    """Ends of the interval of an effect's floor (effect of a change that cannot matter), around 0;
+    None if the interval is unknown."""
     floor = effect.floor
     if floor.value is None or floor.low is None or floor.high is None:
         return None
-    low, high = floor.low - floor.value, floor.high - floor.value
-    return axis.css_position(low), axis.css_width(low, high)
+    return floor.low - floor.value, floor.high - floor.value
+
+
+def _floor_band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
+    """CSS place and width of the band between `_floor_ends`; None if they are unknown."""
+    ends = _floor_ends(effect)
+    return None if ends is None else (axis.css_position(ends[0]), axis.css_width(*ends))
 
 
 def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
     estimates = [one.adjusted for one in effects]
+    holds = [0.0, *(end for one in effects for end in _floor_ends(one) or ())]
     if any(one.adjusted.unit == "score" for one in effects):
-        return fit_axis(estimates, tick_steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
-    return fit_share_axis(estimates, signed=True, holds=(0.0,))
+        return fit_axis(estimates, tick_steps_from(0.1), lambda tick: number(tick, 1), holds=holds)
+    return fit_share_axis(estimates, signed=True, holds=holds)
 
 
 def _forest_row(effect: TwinEffect, axis: Axis, rater_number: int, floor: str) -> dict[str, object]:
@@ -227,14 +233,15 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
         rows += [(judge, name, known[name], part) for name in STYLE_FEATURES if name in known]
     if not rows:
         return None
-    axis = fit_axis(
-        [one for _, _, one, _ in rows], tick_steps_from(0.1), lambda t: number(t, 1), holds=(0.0,)
-    )
     several = len(found) > 1
     lines = [
         (judge if several else "", name, one, _people_style_weight(part, name))
         for judge, name, one, part in rows
     ]
+    holds = [0.0, *(people for *_, people in lines if people is not None)]
+    axis = fit_axis(
+        [one for _, _, one, _ in lines], tick_steps_from(0.1), lambda t: number(t, 1), holds=holds
+    )
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
     sentences = [_length_weight_sentence(judge, part, several) for judge, part in found.items()]

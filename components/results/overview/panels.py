@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import Raters, load_call_agreement
+from components.filtering.raters import Raters, is_agreement_with_people, load_call_agreement
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import LegendMark
@@ -84,10 +84,9 @@ def judges_html(filtered: FilteredStudy) -> Markup:
     most = max(max(row.lean.first, row.lean.second) for row in shown) or 1
     pairs = {row.lean.pairs for row in shown}
     each = f", {count(pairs.pop())} each" if len(pairs) == 1 else ""
-    by_people = raters.known_answer_source == "people" or raters.has_people
     known = any(row.agreement and row.agreement.value is not None for row in shown)
-    agreement = f"Agreement with {'people' if by_people else 'known answers'}"
-    heads = (f"Flips{each}", agreement if known else "")
+    words = "people" if is_agreement_with_people(filtered) else "known answers"
+    heads = (f"Flips{each}", f"Agreement with {words}" if known else "")
     person = person if person is not None and person.value is not None and known else None
     return OVERVIEW.judges(shown, heads, most, person, len(rows) - len(shown))
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import short_rater_names
 from components.html.format import (
     CLICK_HINT,
     MIN_COLOURED_ITEMS,
@@ -72,7 +73,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     """Headline and the sentence below it: pass rates among good and bad answers, true and observed
     pass rate."""
     found = results.shown
-    if found is None:
+    if found is None or results.rater is None:
         return (
             "This study has no pass/fail verdicts.",
             "This view is for judges whose verdict on a single answer is pass or fail.",
@@ -80,8 +81,11 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
     errors = format_pass_shares(rates.sensitivity.value, rates.specificity.value)
+    several = len(results.results) > 1  # then the headline names the judge that it is about
+    who = short_rater_names(list(results.results))[results.rater] if several else "The judge"
+    errors = errors.replace("The judge", who, 1)
     if not errors:
-        return f"The judge passes {observed} of the answers.", NO_LABELS
+        return f"{who} passes {observed} of the answers.", NO_LABELS
     title = f"{errors}."
     if true.value is None:
         return title, f"The observed pass rate is {observed}. {as_sentence(true.note)}"

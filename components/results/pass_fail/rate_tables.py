@@ -10,6 +10,7 @@ from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis, notice_html, wrap
 from components.html.tables import typed_columns
+from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
@@ -121,9 +122,12 @@ def _estimates_with_plots_table(
     """HTML table of estimates and their plots; values of a row: estimate, number format, chance.
     `first` and `head`: heads of the names and of the estimates; `label` and `named` as in
     `page_table`."""
+    found = [row.values[0] for row in rows]
+    below = any(end is not None and end < 0 for one in found for end in (one.low, one.value))
+    axis = fit_share_axis(found, holds=(0.0, 1.0)) if below else Axis()  # J may be negative
     columns = [
         TypedColumn(head, itemgetter(0), itemgetter(1), n=True),
-        TypedColumn("", itemgetter(0), itemgetter(1), axis=Axis(), chance=itemgetter(2)),
+        TypedColumn("", itemgetter(0), itemgetter(1), axis=axis, chance=itemgetter(2)),
     ]
     return page_table(first, columns, rows, label, named)
 

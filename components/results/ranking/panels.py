@@ -264,8 +264,8 @@ def battles_per_cell(ranking: Ranking) -> str:
     if not sizes:
         return ""
     low, high = min(sizes), max(sizes)
-    cells = count(low) if low == high else f"{count(low)} to {count(high)}"
-    return f"{cells} battles a cell"
+    cells = count(high, "battle")
+    return f"{cells} a cell" if low == high else f"{count(low)} to {cells} a cell"
 
 
 def _expected_share_lines(ranking: Ranking) -> dict[tuple[str, str], list[str]]:

@@ -249,8 +249,9 @@ def _cost_axis(
 ) -> tuple[Scale, list[tuple[float, str]]]:
     """The scale of the cost axis (from a cost to its x coordinate), and its tick labels as (x
     coordinate, text); logarithmic on narrow screens."""
-    known = sorted({round(cost, 2) for cost in costs if cost > 0} or {1.0})
-    if canvas.narrow and known[0] > 0:
+    known = sorted({cost for cost in costs if cost > 0} or {1.0})
+    decimals = 2 if known[-1] >= 0.1 else 4  # dollars of cheap judges
+    if canvas.narrow:
         log = canvas.horizontal_scale(math.log(known[0]), math.log(known[-1]), pad=26)
         place: Scale = lambda cost: log(math.log(max(cost, known[0])))  # noqa: E731
     else:
@@ -258,7 +259,8 @@ def _cost_axis(
     labelled: list[tuple[float, str]] = []
     for cost in known:
         if not labelled or place(cost) - labelled[-1][0] > 34:
-            labelled.append((place(cost), number(cost, 2) if by_dollars else f"{cost:g}"))
+            text = number(cost, decimals) if by_dollars else f"{round(cost, 2):g}"
+            labelled.append((place(cost), text))
     return place, labelled
 
 

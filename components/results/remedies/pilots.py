@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE
 from components.html.format import count, dollars
 from components.results.remedies.computed import RemedyResults, load_remedies
 from judges.money.costs import MILLION, price_of
@@ -201,7 +202,8 @@ def _judge_spec(results: RemedyResults) -> JudgeSpec:
 
 def _most_compared_pair(results: RemedyResults) -> tuple[str, ...]:
     """The pair of models compared most often, so that the pilot has one comparison per item."""
-    frame = results.filtered.stored_frame
+    chosen = replace(results.filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    frame = chosen.apply(results.filtered.stored_frame)  # the frame of the compared rules
     pairs = frame["comparison"].iloc[results.study.grid.row]
     (most, _), *_ = Counter(map(str, pairs)).most_common(1)
     return tuple(most.split(SEP))

@@ -58,15 +58,13 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table by model: win rate, wins, ties, losses; if verdicts are missing, also the win rate
-    if the model had lost all of them, and if it had won all."""
+    """HTML table by model: win rate, wins, ties, losses; if verdicts are missing and each order
+    counts, also the win rate if the model had lost all of them, and if it had won all."""
     rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
-    counts, bounds = (
-        win_rates.win_loss_record(filtered.outcomes),
-        win_rates.win_rate_bounds(filtered.measured_judge_rows),
-    )
+    counts, pooled = win_rates.win_loss_record(filtered.outcomes), filtered.rule[0] == "pooled"
+    bounds = win_rates.win_rate_bounds(filtered.measured_judge_rows) if pooled else {}
     axis = Axis(chance=chance_win_rate(filtered.outcomes))
     spans = {who: _possible_range(bounds.get(who)) for who in rates}
     missing = any(span and span[0] != span[1] for span in spans.values())
@@ -85,7 +83,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
             tables.name_cell(who, select),
             *cells,
             tables.count_cell(own["wins"]),
-            tables.count_cell(own["ties"], tied, {**select, "slot": -1}),
+            tables.count_cell(own["ties"], tied, {**select, "slot": -1} if pooled else None),
             tables.count_cell(own["losses"]),
         ]
         if missing:
@@ -110,6 +108,7 @@ def _missing_notice(
     first in `rates`) if they were all lost or all won (`span`), or counted otherwise (as ties if
     they are left out now, or the reverse). Empty if none is missing."""
     rows = filtered.measured_judge_rows
+    rows = row_selection.select_rows(rows, rows["options"] > 1)
     failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]
     missing, total = int(failed.sum()), int((~rows["noise"]).sum())
     if not missing:

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import yaml
 
+from components.html.format import count
 from components.html.markup import ASSETS
-from components.share.board.board_page import board_page
+from components.share.board.board_page import all_equal_text, board_page
 from components.share.board.board_rows import Json, compute_board
-from components.share.board.check_records import CheckedCounts, check_record_structure, check_study
+from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import (
     MANIFEST_FILE,
     PAGE_FILE,
@@ -124,7 +125,8 @@ def readme_text(board: Json) -> str:
     top = yaml.safe_dump(front, sort_keys=False, allow_unicode=True)
     return (
         f"---\n{top}---\n\n# {board['title']}\n\n"
-        f"Judges compared: {len(board['rows'])} rows, {board['verdicts']:,} verdicts. Open "
+        f"Judges compared: {count(len(board['rows']), 'row')}, "
+        f"{count(board['verdicts'], 'verdict')}. Open "
         f"`{PAGE_FILE}`; it needs no server. Every number is computed from the records in "
         f"`{RECORDS}/`:\n\n    python -m components board verify .\n\n"
         "To add a judge, run a study, then `python -m components board add . STUDY`, and send the "
@@ -143,7 +145,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
         raise BoardError(f"{MANIFEST_FILE}: its SHA-256 is {manifest_hash(board)}")
     _check_manifest(board)
     stored = read_json(board / BOARD_FILE)
-    counts: list[CheckedCounts] = []
+    counts: list[int] = []
     files: list[str] = []
 
     def checked() -> Iterator[StudyRecords]:
@@ -165,16 +167,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
         _compare_text(board / WORKFLOW_FILE, workflow, board)
     _compare_page(board, stored)
-    total, again = (
-        sum(getattr(one, part) for one in counts) for part in ("verdicts", "read_again")
-    )
-    numbers = sum(
-        one["value"] is not None for row in found["rows"] for one in list(row["numbers"].values())
-    )
-    return (
-        f"{total:,} verdicts, {len(found['rows'])} rows, {numbers:,} numbers: all equal; "
-        f"{again:,} replies read again"
-    )
+    return f"{all_equal_text(found)}; {count(sum(counts), 'reply')} read again"
 
 
 def _check_manifest(board: Path) -> None:

@@ -23,18 +23,22 @@ def board_page(board: Json, manifest: str) -> Markup:
         "style": program_file(ASSETS / "board" / "board.css"),
         "script": program_file(ASSETS / "board" / "board.js"),
     }
-    numbers = sum(
-        one["value"] is not None for row in board["rows"] for one in row["numbers"].values()
-    )
-    answer = (
-        f"{count(board['verdicts'], 'verdict')}, {count(len(board['rows']), 'row')}, "
-        f"{count(numbers, 'number')}: all equal"
-    )
     data = json_script("board-data", board)
     return macros(TEMPLATE).page(
         board, *board_headline(board), files, page_fonts(), data, manifest, logo_html(),
-        "python -m components board verify board/", answer,
+        "python -m components board verify board/", all_equal_text(board),
     )  # fmt: skip
+
+
+def all_equal_text(board: Json) -> str:
+    """The line that `board verify` prints if it finds no difference."""
+    numbers = sum(
+        one["value"] is not None for row in board["rows"] for one in row["numbers"].values()
+    )
+    return (
+        f"{count(board['verdicts'], 'verdict')}, {count(len(board['rows']), 'row')}, "
+        f"{count(numbers, 'number')}: all equal"
+    )
 
 
 def board_headline(board: Json) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from components.share.board.record_tree import StudyRecords
@@ -25,7 +26,8 @@ from metrics.twins.twin_sentence import irrelevant_effects_by_size, points_with_
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
-from studies.frames.frame_codes import NO_PICK, TIE
+from studies.frames.frame import RIGHT_COLUMN
+from studies.frames.frame_codes import NO_PICK
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import is_twin
 
@@ -44,6 +46,8 @@ UNPLACED: Final = frozenset({"decisiveness", "longer", TWINS})
 """Columns in which no direction is better, so that they have no places."""
 DECIMALS: Final = 6
 """Decimals of the numbers of a board: beyond them, processors may round differently."""
+LAST_TIME: Final = 1e11
+"""Times of replies from here on (after the year 5000) are no seconds since 1970: unknown dates."""
 FORMAT: Final = 1
 
 
@@ -87,7 +91,6 @@ def describe_column(key: str) -> Json:
         "about": f"{one.description}. {one.how}".strip(),
         "style": one.style,
         "better": one.better,
-        "neutral": one.chance(),
         "placed": key not in UNPLACED,
     }
 
@@ -106,7 +109,7 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
     found = estimate_all(measures, compared, by)
     estimates = {key: found[one.name] for key, one in zip(TALLIED, measures, strict=True)}
     content = {item.id: _item_hash(dump_item(replace(item, twins={}))) for item in records.items}
-    known_answer = frame["known_answer"].to_numpy()
+    right = _right_verdicts(frame)
     groups = _group_judgements(records.judgements)
     study, effects = RankedStudy.from_frame(own), twin_effects(twins, own)
     for judge, prompt in sorted(groups):
@@ -125,10 +128,23 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
         numbers[TWINS] = largest_twin_effect(
             [e for e in effects if (e.judge, e.prompt) == (judge, prompt)]
         )
+        for key, one in numbers.items():
+            chances = {RECORDS[key].chance(n) for n in {*rows["options"].tolist()} or {2}}
+            one["neutral"] = chances.pop() if len(chances) == 1 else None
         judged = _describe_judged_set(mine, content, records.source)
         facts = _row_description(records, judge, prompt, mine)
         row = {**facts, "set": judged.pop("hash"), "numbers": numbers}
-        yield row, _verdict_rows(mine, places, known_answer), judged
+        yield row, _verdict_rows(mine, places, right), judged
+
+
+def _right_verdicts(frame: pd.DataFrame) -> np.ndarray:
+    """For each row 1 if its verdict is right, 0 if it is wrong, −1 if that is unknown or there is
+    no verdict; as the accuracy counts it."""
+    pick, answer = frame["pick"].to_numpy(), frame["known_answer"].to_numpy()
+    found = np.where(answer >= 0, pick == answer, -1)
+    if RIGHT_COLUMN in frame:  # of three options or more, several may be right
+        found = frame[RIGHT_COLUMN].to_numpy()
+    return np.where(pick == NO_PICK, -1, found)
 
 
 def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[int]]:
@@ -217,7 +233,7 @@ def _row_description(
     costs = [one.cost for one in counted]
     dollars = None if None in costs else sum(cost or 0.0 for cost in costs)
     tokens = [(one.usage.prompt or 0) + (one.usage.completion or 0) for one in counted]
-    last = max((one.time for one in judgements), default=0.0)
+    last = max((one.time for one in judgements if one.time < LAST_TIME), default=0.0)
     reading = [records.study.reading, spec.read if spec else "", repr(text.format) if text else ""]
     return {
         "study": records.name,
@@ -264,27 +280,23 @@ def _per_comparison(total: float | None, comparisons: int, scale: int) -> float 
     return None if total is None or not comparisons else _round_or_none(scale * total / comparisons)
 
 
-def _verdict_rows(
-    judgements: Sequence[Judgement], places: Sequence[int], known_answer: Any
-) -> Json:
+def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right: Any) -> Json:
     """Models of a row, and its verdicts as lists: line of the record file, item, models as shown
     (indices), position chosen (−1: tie, None: no verdict), right (1), wrong (0) or unknown (−1),
     whether the comparison flips, and whether the call is a noise-floor repeat."""
     flips = _flipped_comparisons(judgements)
-    right = known_answer[places].tolist()
     models = sorted({name for one in judgements for name in one.ask.shown})
     code = {name: place for place, name in enumerate(models)}
     rows = []
-    for one, place, answer in zip(judgements, places, right, strict=True):
+    for one, place in zip(judgements, places, strict=True):
         pick = one.verdict.pick if one.verdict and one.readable else None
-        known = answer not in (NO_PICK, TIE) and pick is not None
         rows.append(
             [
                 place + 1,
                 one.ask.item,
                 [code[name] for name in one.ask.shown],
                 -1 if pick == "tie" else pick,
-                int(pick == answer) if known else -1,
+                int(right[place]),
                 int((one.ask.item, frozenset(one.ask.shown)) in flips),
                 int(one.ask.noise),
             ]
@@ -293,18 +305,20 @@ def _verdict_rows(
 
 
 def _flipped_comparisons(judgements: Sequence[Judgement]) -> set[tuple[str, frozenset[str]]]:
-    """Comparisons that flip: their orders have different verdicts. Repeats of an order count by
-    their most frequent choice (a tie if several are), noise-floor repeats do not count."""
+    """Comparisons that flip: all their orders have a verdict, and these differ. Repeats of an order
+    count by their most frequent choice (a tie if several are), noise-floor repeats do not count."""
     chosen: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
+    planned = {(one.ask.item, frozenset(one.ask.shown)): one.ask.orders for one in judgements}
     for one in judgements:
         if one.readable and one.verdict and not one.ask.noise and one.verdict.pick is not None:
             pick, shown = one.verdict.pick, one.ask.shown
             chosen[one.ask.item, shown]["tie" if pick == "tie" else shown[pick]] += 1
-    by_comparison: dict[tuple[str, frozenset[str]], set[str]] = defaultdict(set)
+    by_comparison: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
     for (item, shown), names in chosen.items():
         most = [name for name, times in names.items() if times == max(names.values())]
-        by_comparison[item, frozenset(shown)].add(most[0] if len(most) == 1 else "tie")
-    return {key for key, names in by_comparison.items() if len(names) > 1}
+        by_comparison[item, frozenset(shown)].append(most[0] if len(most) == 1 else "tie")
+    found = by_comparison.items()
+    return {key for key, names in found if len(set(names)) > 1 and len(names) >= planned[key]}
 
 
 # ---- places --------------------------------------------------------------------------------------
@@ -341,7 +355,9 @@ def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
         return low, high
     if one.better == "low":
         return -high, -low
-    neutral = one.chance() or 0.0
+    neutral = number.get("neutral", one.chance())
+    if neutral is None:
+        return None
     far = max(abs(low - neutral), abs(high - neutral))
     near = 0.0 if low <= neutral <= high else min(abs(low - neutral), abs(high - neutral))
     return -far, -near

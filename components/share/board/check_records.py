@@ -8,7 +8,7 @@ verdicts of another judge are therefore found even if all file hashes were writt
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Final
 
@@ -41,29 +41,18 @@ AskPlace = tuple[object, ...]
 """Facts that tell the calls of a study apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedCounts:
-    """Numbers of verdicts checked in each way."""
-
-    verdicts: int
-    read_again: int
-    extracted: int
-    """Verdicts that an extraction judge read; its replies are not part of the records."""
-    imported: int
-
-
-def check_study(records: StudyRecords) -> CheckedCounts:
-    """Check the records of one study and return the numbers of verdicts checked; raise BoardError
-    at the first fault, with the file and, where one line is at fault, the line."""
+def check_study(records: StudyRecords) -> int:
+    """Check the records of one study and return the number of replies that were read again; raise
+    BoardError at the first fault, with the file and, where one line is at fault, the line. Imported
+    verdicts have no replies; those of an extraction judge are not part of the records."""
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
     check_record_structure(records)
     if records.identities:  # imported verdicts have no requests
         _check_sources(records)
     planned = _planned_asks(records)
-    again = extracted = imported = 0
+    again = 0
     for line, one in enumerate(records.judgements, 1):
         if records.is_imported(one.ask.judge):
-            imported += 1
             continue
         request = planned.get(_identify_ask(one.ask))
         if request is None:
@@ -80,9 +69,8 @@ def check_study(records: StudyRecords) -> CheckedCounts:
             raise BoardError(
                 f"{where}, line {line}: the call differs from the plan: {_describe_ask(one.ask)}"
             )
-        if one.status == "extracted" and records.study.extraction is not None:
-            extracted += 1
-        elif one.status in REREADABLE_STATUSES or _should_have_verdict(one):
+        extracted = one.status == "extracted" and records.study.extraction is not None
+        if not extracted and (one.status in REREADABLE_STATUSES or _should_have_verdict(one)):
             again += _check_verdict(records, one, request, f"{where}, line {line}")
     missing = planned.keys() - {_identify_ask(one.ask) for one in records.judgements}
     if missing:
@@ -90,7 +78,7 @@ def check_study(records: StudyRecords) -> CheckedCounts:
         raise BoardError(
             f"{where}: {len(missing):,} calls are missing; the first: {_describe_ask(first)}"
         )
-    return CheckedCounts(len(records.judgements), again, extracted, imported)
+    return again
 
 
 def check_record_structure(records: StudyRecords) -> None:

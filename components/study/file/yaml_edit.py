@@ -127,8 +127,11 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
     column = block.start_mark.column
     entries = [(str(key.value), key.start_mark.line, _last_line(node)) for key, node in block.value]
     new = [] if value is None else _entry_lines(path[-1], value, column)
-    for name, first, last in entries:
+    for (name, first, last), (_, node) in zip(entries, block.value, strict=True):
         if name == path[-1]:
+            comment = lines[last][node.end_mark.column :].strip() if first == last else ""
+            if comment.startswith("#") and len(new) == 1:
+                new = [f"{new[0]}  {comment}"]
             return _join_lines(lines[:first], new, lines[last + 1 :])
     after = _entry_before(entries, path)
     line = entries[0][1] if after is None else entries[after][2] + 1

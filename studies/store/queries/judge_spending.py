@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from statistics import median
 
+from studies.domain import USABLE_STATUSES
 from studies.store.store_file import StoreFile
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
     """Totals and median time of one judge's replies to one prompt or all prompts; a value is None
-    if no reply reports it. `unpriced` counts replies without a price, `timed` those with a time."""
+    if no reply reports it. `unpriced` counts replies without a price, `timed` those with a time,
+    `unusable` those without a verdict."""
 
     replies: int
     prompt_tokens: int | None
@@ -19,13 +21,14 @@ class JudgeSpending:
     unpriced: int
     median_seconds: float | None
     timed: int
+    unusable: int = 0
 
 
 def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -> JudgeSpending:
     """Sum tokens and dollars, and compute the median seconds, over all replies of a judge (to one
     prompt, if `prompt` is given), readable or not, repeats included."""
     rows = store.read(
-        "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds "
+        "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds, j.status "
         "FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge=? AND ? IN ('', p.prompt)",
         (study, judge, prompt),
@@ -41,6 +44,7 @@ def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -
         unpriced=len(rows) - len(priced),
         median_seconds=median(timed) if timed else None,
         timed=len(timed),
+        unusable=sum(row[4] not in USABLE_STATUSES for row in rows),
     )
 
 

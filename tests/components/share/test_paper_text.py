@@ -12,9 +12,11 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.ranking.computed import load_ranking
+from components.results.view.paper_table import PaperTable
 from components.share import paper_text
 from components.share.citations import bibtex
 from metrics.catalogue.records import rater_profile
+from studies.domain import JudgeSpec
 from studies.spec.study import Study
 from studies.store.store import Store
 from tests.page_words import says
@@ -250,3 +252,16 @@ def test_greek_letters_are_written_as_latex_knows_them() -> None:
     made = paper_text.latex_table(table)
     assert r"Judge & $\kappa$ \\" in made and r"$\alpha$ $\le$ 1 & 0.5 \\" in made
     assert r"\caption{Kendall's $\tau$-b}" in made and made.isascii()
+
+
+def test_a_cell_that_starts_a_row_is_no_option_of_the_line_break_before_it() -> None:
+    table = PaperTable("t", "c", ("Model", "n"), (("[a]", "1"), ("*b", "2"), ("c", "[3]")))
+    lines = paper_text.latex_table(table).splitlines()
+    assert lines[6:9] == [r"{}[a] & 1 \\", r"{}*b & 2 \\", r"c & [3] \\"]
+
+
+def test_only_the_judges_of_the_text_are_called_simulated() -> None:
+    study = Study("s", judges=tuple(JudgeSpec(name, "simulated") for name in ("ada", "bob")))
+    assert says(paper_text._simulated_text(study, ["ada", "bob"]), "2 judges", "ada, bob")
+    assert says(paper_text._simulated_text(study, ["bob"]), "1 judge", "bob", "simulated")
+    assert paper_text._simulated_text(study, ["cyd"]) == ""

@@ -11,7 +11,7 @@ from components.results.bias import panels
 from components.results.bias.bias_matrix import position_table
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
-from components.share.paper_text import latex_table, paper_tables
+from components.share.paper_text import latex_table, methods_paragraph, paper_tables
 from components.share.report import ReportFigures, report_sections
 from metrics.position.position_measures import consistency, noise_floor
 from studies.exchange.recorded_studies import import_verdicts
@@ -86,3 +86,7 @@ def test_the_paper_tables_of_people_alone_have_their_numbers(tmp_path: Path) -> 
     assert found and all(table.rows for table in found.values())
     texts = [[str(cell) for row in table.rows for cell in row] for table in found.values()]
     assert any("x" in cells and any("75" in cell for cell in cells) for cells in texts), texts
+    alone = view_of(tmp_path, votes[::2])
+    assert says(methods_paragraph(alone), "1 person cast 6 votes")
+    table = people_table(alone)
+    assert table is not None and "1 person." in table.caption

@@ -150,6 +150,7 @@ def test_the_methods_paragraph_is_on_single_answers(store: Store) -> None:
     assert "Rogan and Gladen" in text and "pair" not in text
     scores = paper_text.methods_paragraph(FilteredStudy(store, "scored"))
     assert "Arrangements" in scores and "Rogan" not in scores
+    assert "are simulated" in text and "simulated" in scores
 
 
 def test_the_report_has_the_tables_with_their_latex(store: Store) -> None:

@@ -15,12 +15,17 @@ import pytest
 
 from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
+from components.html.markup import escape
+from components.results.bias import tab as bias_tab
 from components.share import report, report_sections
+from components.study.plan.demo_studies import OPTIONS_STUDY
+from judges.rendering.prompt import load_prompt
 from metrics.__main__ import main as metrics_main
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
 from studies.store.queries import cost_queries
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.voted_studies import Sheet
 
@@ -154,3 +159,33 @@ def test_what_most_people_say_is_not_called_right(store: Store) -> None:
     people, known = (sections(store, name) for name in ("by people", "by design"))
     assert says(people, "Agreement", "majority", "people") and "<dt>Accuracy<" not in people
     assert says(known, "Accuracy", "known")
+
+
+def test_its_headline_on_several_options_is_that_of_the_page(demo_store: Store) -> None:
+    """Both state the result of the test for a position preference."""
+    whole = FilteredStudy(demo_store, OPTIONS_STUDY)
+    title = bias_tab.finding(whole)[0].split(" (p")[0]
+    assert escape(title) in report_sections._title_section(whole, report_sections.ReportFigures())
+
+
+def test_times_in_milliseconds_are_no_dates(store: Store) -> None:
+    name = Sheet("old").both("q0", "ada", "xx").save(store)
+    with closing(sqlite3.connect(store.path)) as file, file:
+        file.execute("UPDATE judgements SET time = 1.7e12")
+    assert report_sections.reply_dates(store, name) == ("", "")
+
+
+def test_a_prompt_that_the_study_file_names_by_its_path_is_in_the_report(
+    store: Store, tmp_path: Path
+) -> None:
+    own = load_prompt("brief-letters").yaml.replace("brief-letters", "my-own")
+    (tmp_path / "my-own-v1.yaml").write_text(own, encoding="utf-8")
+    judge = "{name: ada, model: simulated, seed: 1}"
+    run_text(
+        store,
+        "name: paths\ndata: {source: probe, count: 2}\ncontestants: [precise, flawed]\n"
+        f"judges: [{judge}]\nprompts: [my-own-v1.yaml]\n",
+        tmp_path,
+    )
+    html = sections(store, "paths")
+    assert "my-own, version 1, sha" in html and "was not recorded" not in html

@@ -10,6 +10,7 @@ import pytest
 
 from components.vote.ballot_actions import handle_action
 from components.vote.ballot_form import load_ballot_form
+from judges.rendering.prompt import load_prompt
 from metrics.labels.criterion_agreement import criterion_agreement
 from metrics.labels.label_sections import pass_fail_results, scores_section
 from metrics.summary.summary import summarise_frame
@@ -22,6 +23,7 @@ from studies.frames.arrangement import Arrangement
 from studies.spec.study import Study
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import press
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 
 CRITERIA = "It names the animal."
@@ -197,3 +199,17 @@ def test_a_gold_rubric_counts_before_people(store: Store, tmp_path: Path) -> Non
     assert own.loc["q0", columns].tolist() == [1.0, 2.0, 3.0]
     assert own.loc["q1", columns].tolist() == [3.0, 1.0, 1.0]
     assert own.loc["q0", "gold"] == 2.0
+
+
+def test_the_form_follows_a_prompt_that_the_study_file_names_by_its_path(
+    store: Store, tmp_path: Path
+) -> None:
+    own = load_prompt("pass-fail").yaml.replace("pass-fail", "my-check", 1)
+    (tmp_path / "my-check-v1.yaml").write_text(own, encoding="utf-8")
+    run_text(
+        store,
+        "name: own prompt\ndata: {source: probe, count: 2}\ncontestants: [precise]\n"
+        "judges: [{name: ada, model: simulated, seed: 1}]\nprompts: [my-check-v1.yaml]\n",
+        tmp_path,
+    )
+    assert load_ballot_form(store, "own prompt").mode == "pass"

@@ -38,7 +38,7 @@ def test_what_nobody_recorded_is_not_zero(store):
     )  # fmt: skip
     got = judge_spending(store, "s", "j", "p")
     assert (got.prompt_tokens, got.dollars, got.median_seconds) == (None, None, None)
-    assert judge_spending(store, "s", "nobody").replies == 0
+    assert judge_spending(store, "s", "nobody").replies == 0 and got.unusable == 0
     assert mean_call_tokens(store, "s") == {}
 
 

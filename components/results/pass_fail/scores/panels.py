@@ -5,6 +5,7 @@ from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Final
 
+from components.filtering.filters import short_rater_names
 from components.html.format import (
     NARROW_SPACE,
     count,
@@ -36,6 +37,7 @@ SHARE_SCALE: Final = ColourScale(
 )
 MAX_ROWS: Final = 30
 """Maximum number of arrangements that the heatmap shows; it states how many are left out."""
+_DIFFERENT: Final = "of answers get different scores in different orders of the"
 ONE_ORDER: Final = (
     "Options and criteria were listed in one order only. To measure the effect of their order, "
     "set `options: rotations` or `criteria_order: rotations` in the study file."
@@ -51,13 +53,15 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
             "This view is for judges that give a score to a single answer.",
         )
     order, agreement = results.order.get(rater), results.agreement.get(rater)
-    title = f"The mean score of {rater[0]} is {number(found.mean.value, 2)}."
+    who = short_rater_names(list(results.distributions))[rater]
+    by = f", by {who}" if len(results.distributions) > 1 else ""
+    title = f"The mean score of {who} is {number(found.mean.value, 2)}."
     if order is not None and order.changed.value is not None:
         changed = share(order.changed.value, 0)
-        title = f"{changed} of answers get different scores in different orders of the options."
+        title = f"{changed} {_DIFFERENT} options{by}."
     elif rater in results.criteria and results.criteria[rater].overall.changed.value is not None:
         changed = share(results.criteria[rater].overall.changed.value, 0)
-        title = f"{changed} of answers get different scores in different orders of the criteria."
+        title = f"{changed} {_DIFFERENT} criteria{by}."
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
     if noise is not None and noise.value is not None:
@@ -259,12 +263,11 @@ def _criterion_place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Mark
 
 def score_report_sentence(rater: Rater, results: ScoreResults) -> str:
     """Text on one judge's scores, for the report."""
-    different = "of answers get different scores in different orders of the"
     parts = [f"mean score {decimal(results.distributions[rater].mean, 2)}"]
     if order := results.order.get(rater):
-        parts.append(f"{percent(order.changed)} {different} options")
+        parts.append(f"{percent(order.changed)} {_DIFFERENT} options")
     if criteria := results.criteria.get(rater):
-        parts.append(f"{percent(criteria.overall.changed)} {different} criteria")
+        parts.append(f"{percent(criteria.overall.changed)} {_DIFFERENT} criteria")
     if found := results.agreement.get(rater):
         parts.append(
             f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean of "

@@ -9,7 +9,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.cards.card_html import show_card
+from components.results.cards.card_html import _cost_html, show_card
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
@@ -156,3 +156,23 @@ def judged_options(store):
     rows = [(f"q{k}", "last", "p", shown, shown[2], 3) for k in range(25) for shown in turned]
     save(store, "options", rows)
     return store, "options"
+
+
+def test_agreement_with_known_answers_opens_no_list_of_votes(store, voted):
+    sheet = Sheet("known")
+    for k in range(6):
+        sheet.both(f"q{k}", "ada", "xx")
+    sheet.save(store, design={f"q{k}": "x" for k in range(6)})
+    rows = {one.record.key: one for one in card_measures(card(store, "known", "ada"))}
+    assert rows[AGREEMENT.key].estimate.value == 1 and rows[AGREEMENT.key].link is None
+    assert rows["consistency"].link
+
+
+def test_replies_and_those_without_a_verdict_are_counted_on_the_same_calls(store):
+    """Two of four replies are unusable, both in the category `b`; the cost is of all."""
+    sheet = Sheet("spent").both("q0", "ada", "xx").both("q1", "ada", "??")
+    sheet.save(store, categories={"q0": "a", "q1": "b"}, cost=0.01)
+    whole, part = (card(store, "spent", "ada", Filter(category=one)) for one in ("all", "a"))
+    words = [text(_cost_html(one)) for one in (whole, part)]
+    assert all(says(one, "Replies", "4", "2 without a verdict") for one in words)
+    assert "filters" not in words[0] and says(words[1], "filters")

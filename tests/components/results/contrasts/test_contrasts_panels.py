@@ -246,3 +246,39 @@ def test_the_more_consistent_side_is_named_for_small_differences_too(value, more
     pair = SimpleNamespace(left=SimpleNamespace(name="left"), right=SimpleNamespace(name="right"))
     line = Contrast("consistency", ("left",), ("right",), one, one, 0.5, 0.5)
     assert panels._consistency_sentence(pair, line, {}).startswith(f"{more} is ")
+
+
+def test_the_filtered_judge_is_compared_also_if_its_only_prompt_is_chosen_too(store):
+    """Of three judges the filter selects the middle one, and the study's only prompt."""
+    sheet = steady_and_not("three")
+    for k in range(20):
+        sheet.both(f"q{k:02}", "middle", "xy" if k < 5 else "xx")
+    sheet.save(store)
+    for chosen in (Filter(judge="middle"), Filter(judge="middle", prompt="p")):
+        pair = comparison.pair_with_filtered_side(FilteredStudy(store, "three", chosen), "shaky")
+        assert (pair.left.name, pair.right.name) == ("middle", "shaky")
+
+
+def test_one_judges_prompt_is_compared_also_if_the_judge_is_chosen_too(store):
+    sheet = Sheet("prompts")
+    for k in range(20):
+        for number, prompt in enumerate("pqr"):
+            sheet.both(f"q{k:02}", "ada", "xy" if k < 5 * number else "xx", prompt)
+    sheet.save(store)
+    chosen = Filter(judge="ada", prompt="q")
+    pair = comparison.pair_with_filtered_side(FilteredStudy(store, "prompts", chosen), "r")
+    assert (pair.left.name, pair.right.name) == ("q", "r")
+
+
+def test_a_models_name_keeps_its_capitals_and_known_answers_open_no_votes(store):
+    rows = []
+    for k in range(6):
+        for judge in ("ada", "bob"):
+            for shown in (("GPT", "LLaMA"), ("LLaMA", "GPT")):
+                rows.append((f"q{k}", judge, "p", shown, "GPT" if judge == "ada" else "LLaMA", 2))
+    save(store, "names", rows, design={f"q{k}": "GPT" for k in range(6)})
+    pair = pair_with_filtered_side(FilteredStudy(store, "names"), "ada", "bob")
+    html = show_family(pair, "Win rates")
+    assert "points, LLaMA" in html and "points, llama" not in html
+    assert AGREEMENT.name in show_family(pair, "Quality")
+    assert "unlike" not in show_family(pair, "Quality")

@@ -122,3 +122,23 @@ def test_the_weight_of_people_is_that_of_the_judge_minus_the_difference() -> Non
     assert weight(weights(Estimate(0.5)), "length") is None
     assert weight(weights(Estimate(0.5), Estimate(None)), "length") is None
     assert weight(weights(Estimate(None), Estimate(0.3)), "length") is None
+
+
+def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Judge 0.1 without an interval, people 0.4: an axis from 0 to 0.4 has them at 25 and 100 %."""
+    found = {"j": weights(Estimate(0.1), Estimate(-0.3))}
+    shown = SimpleNamespace(store=None, name="", filter=Filter(), memoised=lambda *_: found)
+    monkeypatch.setattr(twin_panels, "stored_styles", lambda *_: {})
+    made = twin_panels.draw_style(shown)  # type: ignore[arg-type]
+    assert made is not None
+    html = made.bodies["style"]
+    assert 'class="w"' not in html and 'class="p control" style="left:25.00%"' in html
+    assert 'class="q" style="left:100.00%"' in html and "+0.10" in html
+
+
+def test_the_axis_of_effects_holds_the_floor() -> None:
+    wide = effect(floor=Estimate(0.1, -0.5, 0.7))
+    axis = twin_panels._fit_effect_axis([wide])
+    assert axis.low <= -0.6 and axis.high >= 0.6

@@ -12,6 +12,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results import results_tab
+from components.results.agreement import majority_panel
 from components.results.agreement.computed import load_agreement
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
@@ -23,7 +24,7 @@ from components.results.view_drawing import VIEWS, study_finding
 from components.study.plan.demo_studies import OPTIONS_STUDY
 from studies.store.store import Store
 from tests.page_words import says
-from tests.voted_studies import six_items
+from tests.voted_studies import Sheet, six_items
 
 NAME = "two judges"
 
@@ -70,6 +71,21 @@ def test_a_person_is_the_last_row_of_the_judges(store):
     html_text = summary_tab.draw_judges(shown)
     person = load_agreement(shown).among_voters.one_person
     assert ("one person" in html_text) == (person.value is not None)
+
+
+def test_the_agreement_is_named_after_the_answers_it_compares_with(store):
+    """Known answers come before votes: the judge says x, as is known, and people say y."""
+    sheet = Sheet("Both")
+    for k in range(6):
+        sheet.both(f"q{k}", "ada", "xx").votes(f"q{k}", ann="y", bob="y", cyd="y")
+    known = FilteredStudy(store, sheet.save(store, design={f"q{k}": "x" for k in range(6)}))
+    sheet.name = "Voted"
+    voted = FilteredStudy(store, sheet.save(store))
+    for shown, words, other in ((known, "known answers", "people"), (voted, "people", "known")):
+        html_text = panels.judges_html(shown)
+        assert f"Agreement with {words}" in html_text and f"Agreement with {other}" not in html_text
+        table = majority_panel.majority_agreement_table(shown, load_agreement(shown))
+        assert ("unlike" in table) == (shown is voted), "only votes can be opened in Inspect"
 
 
 def test_the_headline_is_that_of_position_bias(judged):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection
 from components.results.controls.mark_selection import inspect_filters_for_mark
@@ -26,6 +27,8 @@ from components.results.pass_fail.panels import (
     is_significant_shift,
     option_order_panel,
 )
+from components.results.pass_fail.rate_tables import rates_table
+from components.results.pass_fail.scores import score_panels
 from components.results.view_drawing import VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
 from metrics.labels.pass_by_order import pass_by_order
@@ -206,3 +209,28 @@ def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
     table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
     results = SimpleNamespace(shown=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
     assert says(describe_box_sizes(results), "small", "enlarged") is enlarged
+
+
+def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
+    """Youden's J is −0.6 here: its mark is left of that of chance, 0."""
+    counts = {("pass", "pass"): 2, ("fail", "pass"): 8, ("pass", "fail"): 8, ("fail", "fail"): 2}
+    import_table(store, "reversed", counts)
+    results = load_pass_fail(FilteredStudy(store, "reversed"))
+    assert results.shown is not None and results.shown.rates.youden.value == pytest.approx(-0.6)
+    row = str(rates_table(results)).partition("Youden")[2]
+    at = {kind: float(re.search(rf'"{kind}" style="left:([\d.]+)%', row)[1]) for kind in "cp"}
+    assert 0 < at["p"] < at["c"]
+
+
+def test_a_headline_names_its_judge_if_there_are_several(store: Store) -> None:
+    judges = ", ".join(f"{{name: {one}, model: simulated, seed: 1}}" for one in ("ada", "bob"))
+    run_text(
+        store,
+        "name: two judges pass\ndata: {source: probe, count: 4}\ncontestants: [precise]\n"
+        f"judges: [{judges}]\nprompts: [pass-fail, score-scale]\n",
+    )
+    whole = FilteredStudy(store, "two judges pass")
+    assert pass_fail_tab.finding(whole)[0].startswith(("ada passes", "bob passes"))
+    assert any(f"of {name} is" in score_panels.finding(whole)[0] for name in ("ada", "bob"))
+    alone = FilteredStudy(store, "two judges pass", Filter(judge="ada"))
+    assert pass_fail_tab.finding(alone)[0].startswith("The judge passes")

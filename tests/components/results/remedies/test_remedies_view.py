@@ -58,6 +58,7 @@ from studies.store.store import Store
 from tests.judges.small_studies import run_text
 from tests.metrics.frames import records
 from tests.page_words import says
+from tests.voted_studies import save
 
 STUDY = """
 name: one judge
@@ -243,6 +244,19 @@ def test_pilots_are_runnable_and_make_the_calls_they_announce(simulated):
     for kind in ("repeats", "examples", "warning", "reference", "describe"):
         plan = make_plan(parse_study(found[kind].yaml, "pilot", Path()))
         assert sum(1 for _ in asks_of(plan)) == found[kind].calls
+
+
+def test_a_pilot_compares_the_models_that_the_filter_leaves(store):
+    """Items of the category `late` compare a and c; those of `early`, which come first, a and b."""
+    rows, kinds = [], {}
+    for k in range(12):
+        other, kinds[f"q{k:02}"] = ("b", "early") if k < 8 else ("c", "late")
+        for shown in (("a", other), (other, "a")):
+            rows.append((f"q{k:02}", "ada", "p", shown, "a", 2))
+    save(store, "models", rows, categories=kinds, design=dict.fromkeys(kinds, "a"))
+    for category, models in (("late", ("a", "c")), ("early", ("a", "b")), ("all", ("a", "b"))):
+        results = load_remedies(FilteredStudy(store, "models", Filter(category=category)))
+        assert {one.study.contestants for one in offered_pilots(results)} == {models}
 
 
 def test_the_rules_of_a_finished_pilot_join_the_table(simulated):

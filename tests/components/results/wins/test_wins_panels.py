@@ -84,6 +84,33 @@ def test_a_study_with_nothing_missing_has_no_notice(won):
     assert "missing" not in html and "100.0</b>" in html
 
 
+def test_a_possible_range_holds_the_rate_that_it_is_shown_with(store):
+    """One verdict for x lacks its second order. Counted by orders x has 1 of 3, at most 2 of 4. By
+    the strict rule the pair is left out, x has 0 of 1, and nothing is known about a range."""
+    name = Sheet("halves").both("q0", "ada", "x?").both("q1", "ada", "yy").save(store)
+    html = wins_view.show_win_rates(FilteredStudy(store, name))
+    assert says(html, "Range of", "win rate") and "25.0–50.0" in html
+    strict = FilteredStudy(store, name, Filter(rule="win only if both orders agree"))
+    assert wins_view.study_win_rates(strict)["x"].value == 0
+    html = wins_view.show_win_rates(strict)
+    assert "Range of" not in html and "–50.0" not in html and "1 of 4 verdicts" in html
+
+
+def test_the_ties_of_merged_orders_open_no_list_of_tied_verdicts(store):
+    name = Sheet("merged").both("q0", "ada", "xy").both("q1", "ada", "==").save(store)
+    sent = "&quot;slot&quot;: -1"
+    assert sent in wins_view.show_win_rates(FilteredStudy(store, name))
+    strict = FilteredStudy(store, name, Filter(rule="win only if both orders agree"))
+    assert sent not in wins_view.show_win_rates(strict)
+
+
+def test_missing_verdicts_on_single_answers_are_not_missing_in_win_rates(store):
+    rows = [("q0", "ada", "p", shown, "x", 2) for shown in (("x", "y"), ("y", "x"))]
+    rows += [(f"q{k}", "ada", "points", ("x",), None, 1) for k in range(3)]
+    save(store, "kinds", rows)
+    assert "missing" not in wins_view.show_win_rates(FilteredStudy(store, "kinds"))
+
+
 def test_the_matrix_splits_by_category_judge_and_prompt(won):
     scene = FilteredStudy(won, NAME)
     for by, names in (("Category", "ab"), ("Judge", ("fair", "fan")), ("Prompt", ("mt-bench",))):

@@ -24,6 +24,7 @@ from judges.rendering.prompt import parse_prompt
 from metrics.catalogue.records import RECORDS, rater_profile
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.exchange.export import write_export
+from studies.people.item_votes import votes_as_judgements
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
@@ -324,7 +325,7 @@ def test_twins_have_their_own_column_and_change_no_other(store: Store, tmp_path:
     )
     write_export(store, "With twins", "jsonl", tmp_path / "twins.jsonl")
     from_file = record_tree.records_of_file(tmp_path / "twins.yaml")
-    assert check_study(from_file).read_again == check_study(records).read_again
+    assert check_study(from_file) == check_study(records)
 
 
 def test_a_study_whose_judges_see_images_is_refused(store: Store, tmp_path: Path) -> None:
@@ -364,7 +365,7 @@ def imported(orders: int = 2) -> StudyRecords:
 
 def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
     records = imported()
-    assert check_study(records).imported == 12
+    assert check_study(records) == 0, "no imported verdict has a reply"
     rows = {row["judge"]: row for row, _, _ in study_rows(records)}
     assert rows["one"]["imported"] and rows["one"]["not_read_again"] == 6
     assert rows["one"]["numbers"]["consistency"]["value"] == 1.0
@@ -375,6 +376,17 @@ def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
     twice = replace(records, judgements=(*records.judgements, records.judgements[0]))
     with pytest.raises(BoardError, match="duplicate of line 1"):
         check_record_structure(twice)
+
+
+def test_the_page_promises_the_line_that_verify_prints_also_with_votes(tmp_path: Path) -> None:
+    """Votes of people are records, but no verdicts of the board's judges."""
+    records = imported()
+    votes = votes_as_judgements(records.items, "By hand", [one.ask for one in records.judgements])
+    records = replace(records, judgements=(*records.judgements, *votes))
+    board_files.write_board([records], tmp_path / "board")
+    words = board_files.verify_board(tmp_path / "board").split(";")[0]
+    assert votes and words.startswith("12 verdicts, 2 rows")
+    assert words in (tmp_path / "board" / "index.html").read_text()
 
 
 def test_places_are_the_ranges_that_intervals_allow() -> None:

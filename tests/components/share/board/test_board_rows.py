@@ -12,8 +12,7 @@ import pytest
 from components.share.board import board_rows
 from components.share.board.board_page import board_page
 from components.share.board.record_tree import StudyRecords
-from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage, Verdict
-from studies.frames.frame_codes import NO_PICK, TIE
+from studies.domain import Ask, Item, Judgement, JudgeSpec, Preference, Usage, Verdict
 from studies.spec.study import Study
 from tests.page_words import says
 
@@ -167,8 +166,8 @@ def test_each_verdict_has_its_line_models_choice_truth_and_flip() -> None:
         record("b", "zx", "tie"), record("c", "xy", None, status="unreadable"),
         record("c", "yx", 1, noise=True), record("d", "yx", 1),
     ]  # fmt: skip
-    known_answer = np.array([9, 0, 1, TIE, NO_PICK, 0, 1, 1])
-    found = board_rows._verdict_rows(mine, [1, 2, 3, 4, 5, 6, 7], known_answer)
+    right = np.array([9, 1, 0, -1, -1, -1, 1, 1])
+    found = board_rows._verdict_rows(mine, [1, 2, 3, 4, 5, 6, 7], right)
     assert found["models"] == ["x", "y", "z"]
     assert found["rows"] == [
         [2, "a", [0, 1], 0, 1, 1, 0],
@@ -179,6 +178,35 @@ def test_each_verdict_has_its_line_models_choice_truth_and_flip() -> None:
         [7, "c", [1, 0], 1, 1, 0, 1],
         [8, "d", [1, 0], 1, 1, 0, 0],
     ]
+
+
+def test_the_verdicts_called_wrong_are_those_that_the_accuracy_counts() -> None:
+    """Of x, y and z only z is beaten: x and y are right, so that z alone is a wrong choice."""
+    orders = ("xyz", "yzx", "zxy")
+    found = [record("a", shown, shown.index("xyz"[k])) for k, shown in enumerate(orders)]
+    records = records_of(*found)
+    known = [Preference("by-design", (one, "z"), one) for one in "xy"]
+    known.append(Preference("by-design", ("x", "y"), "tie"))
+    records = replace(records, items=tuple(replace(i, human=tuple(known)) for i in records.items))
+    ((row, verdicts, _),) = board_rows.study_rows(records)
+    assert [line[4] for line in verdicts["rows"]] == [1, 1, 0]
+    assert row["numbers"]["accuracy"]["value"] == pytest.approx(2 / 3, abs=1e-5)
+    assert row["numbers"]["first_share"]["neutral"] == pytest.approx(1 / 3)
+
+
+def test_a_comparison_with_a_missing_order_does_not_flip() -> None:
+    found = [record("a", shown, 0) for shown in ("xyz", "yzx", "zxy")]
+    found = [replace(one, ask=replace(one.ask, orders=3)) for one in found]
+    assert board_rows._flipped_comparisons(found)
+    found[2] = replace(found[2], status="unreadable", verdict=None)
+    assert board_rows._flipped_comparisons(found) == set(), "consistency does not count it either"
+
+
+def test_a_time_in_milliseconds_is_no_date() -> None:
+    found = [record("a", shown, time=1.7e12) for shown in ("xy", "yx")]
+    assert rows_of(records_of(*found))[0]["date"] == ""
+    found.append(record("b", "xy", time=DAY))
+    assert rows_of(records_of(*found))[0]["date"] == "1970-01-02"
 
 
 @pytest.mark.parametrize(
@@ -300,3 +328,13 @@ def test_equal_intervals_that_touch_share_their_places() -> None:
     places = [row["numbers"]["accuracy"]["place"] for row in rows]
     assert places == [[1, 3], [1, 3], [1, 3], None]
     assert all(row["numbers"]["longer"]["place"] is None for row in rows)
+
+
+def test_among_four_options_the_best_first_share_is_nearest_to_a_quarter() -> None:
+    rows: list[dict[str, Any]] = []
+    for one in (number(0.22, 0.28, 0.25), number(0.45, 0.55)):
+        numbers = {key: number(None, None, None) for key in board_rows.COLUMNS}
+        rows.append({"numbers": {**numbers, "first_share": {**one, "neutral": 0.25}}})
+    board_rows.add_places(rows)
+    assert [row["numbers"]["first_share"]["place"] for row in rows] == [[1, 1], [2, 2]]
+    assert board_rows._merit_interval("first_share", {**number(0.2, 0.3), "neutral": None}) is None

@@ -36,6 +36,17 @@ def test_a_nested_value_is_replaced_and_every_comment_stays():
     assert made == FILE.replace("count: 12", "count: 40")
 
 
+def test_a_comment_behind_the_changed_value_stays():
+    text = "name: a\nrepeats: 2  # noisy judges\ndata:\n  count: 12   # few\n"
+    assert "repeats: 3  # noisy judges\n" in put_value(text, ("repeats",), 3)
+    assert "  count: 20  # few\n" in put_value(text, ("data", "count"), 20)
+    assert put_value("prompts: [a]  # one\n", ("prompts",), ["a", "b#c"]) == (
+        "prompts: [a, b#c]  # one\n"
+    )
+    assert "noisy" not in put_value(text, ("repeats",), None), "it goes with its key"
+    assert put_value("name: 'a # b'\n", ("name",), "c") == "name: c\n"
+
+
 def test_a_new_key_stands_where_people_look_for_it():
     lines = put_value(FILE, ("data", "seed"), 7).splitlines()
     assert lines[lines.index("  count: 12") + 1] == "  seed: 7"
