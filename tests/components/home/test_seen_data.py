@@ -57,6 +57,7 @@ def see(folder: Path, text: str, name: str = "table.csv"):
 def test_each_kind_is_recognised_with_its_size_and_its_next_step(tmp_path, text, kind, fact, opens):
     seen = see(tmp_path, text)
     assert (seen.kind, seen.facts[kind]) == (kind, fact)
+    assert seen.rows == (2 if kind == ANSWERS else 3)
     html = uploads_html(seen)
     assert opens in html and html.count('aria-pressed="true"') == 1
     assert says(html, "No call") == (kind != ANSWERS)

@@ -14,7 +14,13 @@ import yaml
 from judges.__main__ import main
 from judges.judge_errors import PlanError, PromptError
 from judges.operations.align_prompt import AlignTask, build_candidates, candidate_plan, prepare_task
-from judges.operations.learn_cases import LearnCase, choose_examples, example_messages
+from judges.operations.learn_cases import (
+    LabelledVerdicts,
+    LearnCase,
+    choose_examples,
+    describe_cases,
+    example_messages,
+)
 from judges.operations.prompt_candidates import disable_variables, read_candidate, read_rules
 from judges.planning.plan import asks_of, load_stored_plan, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
@@ -340,6 +346,15 @@ def test_examples_of_comparisons_have_the_criteria_of_the_study_and_no_simulated
     turns = example_messages(parse_prompt(text), [case], study=study)
     assert turns[0] == ("user", "Only brevity counts. 1 2")
     assert turns[1] == ("assistant", "Selection: Option 1")
+
+
+@pytest.mark.parametrize(("winner", "right"), [("x", 1), ("y", 2)])
+def test_the_writer_reads_which_answer_of_a_comparison_is_better(winner: str, right: int) -> None:
+    label = LabelledComparison("i", "x", "y", winner)
+    case = LearnCase(Item("i", "?", {"x": "one", "y": "two"}), label, LabelledVerdicts(4, 3, 0.0))
+    lines = describe_cases([case], "pair").splitlines()
+    assert lines[:4] == ["Case 1", "Question: ?", "Answer 1: one", "Answer 2: two"]
+    assert says(lines[4], f"answer {right} is better", "3 of 4 calls")
 
 
 def test_labels_against_the_reference_are_asked_on_the_hold_out(tmp_path: Path) -> None:

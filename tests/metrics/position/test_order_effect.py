@@ -122,6 +122,12 @@ def test_an_item_votes_once_by_its_first_complete_pair_that_leans():
     assert count_items_leaning_first(build(rows)) == (2, 3)  # a and d toward first, b toward second
 
 
+def test_an_item_votes_by_the_pair_that_was_complete_first_not_by_the_one_begun_first():
+    early, late = pair("a", 0, 0, judge="j1"), pair("a", 1, 1, judge="j2")
+    rows = [late[0], *early, late[1]]
+    assert count_items_leaning_first(build(rows)) == (1, 1)
+
+
 def test_later_verdicts_do_not_change_a_vote():
     rows = pair("a", 0, 0) + pair("a", 1, 1, judge="k")
     assert count_items_leaning_first(build(rows)) == (1, 1)

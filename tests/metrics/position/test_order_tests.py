@@ -21,6 +21,12 @@ def test_sixteen_flips_against_eight():
     assert got["mcnemar_corrected"].p == pytest.approx(0.153042, abs=1e-6)
 
 
+def test_a_flip_between_an_answer_and_a_tie_has_a_side_too():
+    got = t.flip_tests(patterns({"AC": 6, "CB": 1}))
+    assert got["sign"].n == 7
+    assert got["sign"].p == pytest.approx(stats.binomtest(6, 7).pvalue)
+
+
 def test_symmetry_of_a_three_by_three_table():
     table = [[40, 4, 12], [2, 6, 3], [5, 1, 27]]
     stuart, bowker = t.stuart_maxwell_test(table), t.bowker_test(table)
