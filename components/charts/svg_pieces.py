@@ -44,9 +44,10 @@ class Canvas:
 def wrap_wide_and_narrow(wide: Markup, narrow: Markup, label: str) -> Markup:
     return fill(
         '<div class="eh-svg eh-only-wide" role="img" aria-label="{}">{}</div>'
-        '<div class="eh-svg eh-only-narrow" aria-hidden="true">{}</div>',
+        '<div class="eh-svg eh-only-narrow" role="img" aria-label="{}">{}</div>',
         label,
         wide,
+        label,
         narrow,
     )
 

@@ -102,8 +102,7 @@ def _failed_attempts_html(failures: tuple[FailureSummary, ...]) -> Markup:
         for f in failures
     )
     head = Markup('<h3 class="eh-failed-head">Failed attempts in this run</h3>')
-    told = Markup('<p class="eh-small eh-mute">Most succeed when retried.</p>')
-    return panel.wrap(fill('{}{}<div class="eh-failed">{}</div>', head, told, rows))
+    return panel.wrap(fill('{}<div class="eh-failed">{}</div>', head, rows))
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:

@@ -203,5 +203,6 @@ def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
         )
         for kind in failed
     )
-    told = '<h3 class="eh-failed-head">Failures of this run that no later call replaced</h3>'
-    return panel.wrap(fill('{}<div class="eh-failed">{}</div>', Markup(told), rows))
+    head = "Failures of this run that no later call replaced"
+    listed = fill('<h3 class="eh-failed-head">{}</h3><div class="eh-failed">{}</div>', head, rows)
+    return panel.wrap(listed)

@@ -128,7 +128,7 @@ def show_voters(store: Store, study: str) -> Markup:
                 TableCell(line.voter.removeprefix(HUMAN_PREFIX), "nm", is_name=False),
                 count(line.voted),
                 count(line.skipped),
-                _vote_time(line.last),
+                _vote_time(line.last if line.voted else 0),
             ]
             for line in lines[:MAX_LISTED_VOTERS]
         ]

@@ -239,7 +239,7 @@ class CardMeasures:
             name for name in self.grid.raters if name not in (pairwise_agreement.PEOPLE, self.rater)
         ]
         if self.rater not in self.grid.raters or not names:
-            return unknown_estimate("the study has no other judge or prompt", "share")
+            return unknown_estimate("no other judge or prompt with these filters", "share")
         mine = self.grid.picks[self.grid.raters.index(self.rater)]
         theirs = self.grid.picks[[self.grid.raters.index(name) for name in names]]
         both = (mine >= -1) & (theirs >= -1)

@@ -38,6 +38,8 @@ VERDICT_COLUMNS: Final = (
     ("verdict", "human_label"),
     ("score", "human_score"),
     ("rating", "human_rating"),
+    ("judge_score", "human_score"),
+    ("judge_rating", "human_rating"),
 )
 """Names of the columns of verdicts and of labels."""
 _OF_TWO_ANSWERS: Final = re.compile(r"(response|answer|output|model|assistant)[_ ]?[ab12]")
@@ -51,8 +53,9 @@ MAX_NAMED_WORDS: Final = 5
 
 
 def _columns_by_lower_case_name(table: SourceTable) -> dict[str, str]:
-    """Return column name in lower case -> column name as in the file."""
-    return {column.casefold().strip(): column for column in reversed(table.columns)}
+    """Return column name in lower case, with _ for blanks -> column name as in the file."""
+    names = reversed(table.columns)
+    return {"_".join(column.casefold().split()): column for column in names}
 
 
 def _why_matches_verdict_table(table: SourceTable) -> str:

@@ -41,6 +41,15 @@ def test_two_columns_of_known_words_are_pass_and_fail(good: str, bad: str, tmp_p
     assert asks == {("judge", "recorded", ("fail", "pass"))}
 
 
+@pytest.mark.parametrize("head", ["judge_score,human_score", "Judge score,Human Score"])
+def test_scores_of_the_judge_and_of_people_are_known_by_their_columns(
+    head: str, tmp_path: Path
+) -> None:
+    loaded = load(tmp_path, f"{head}\n4,5\n1,2\n")
+    assert [j.verdict.scores for j in loaded.judgements if j.verdict] == [(4.0,), (1.0,)]
+    assert [one.value for item in loaded.items for one in item.labels] == [5.0, 2.0]
+
+
 def test_numbers_on_one_scale_are_scores(tmp_path: Path) -> None:
     loaded = load(tmp_path, "verdict,label\n4,5\n1,2\n3,\n")
     assert [j.verdict.scores for j in loaded.judgements if j.verdict] == [(4.0,), (1.0,), (3.0,)]
