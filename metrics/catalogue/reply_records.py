@@ -22,7 +22,7 @@ SELF_CONTRADICTION = declare(
     better="low",
     measure=Measure(
         "self_contradiction", "share", fact_tally(CONTRADICTS_ITSELF),
-        empty="no replies with reasons",
+        empty="no replies whose reasons can be read",
     ),
     outlets=frozenset({"matrix", "card", "library", "paper"}),
 )  # fmt: skip

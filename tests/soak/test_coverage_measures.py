@@ -81,6 +81,9 @@ EXCEPTIONS: dict[tuple[str, int], set[str]] = {
     ("two contestants, no item effects", 8): {CONSISTENCY.name},
 }
 """Lines that may cover more than 97 %: docs/coverage.md, "Summary"."""
+WIDENED = {f"Δ {one.name}" for one in MEASURES if one.kind == "share"}
+"""Differences that may cover more with eight items: where few verdicts differ, their interval is at
+least as wide as Tango's score interval."""
 
 
 @pytest.mark.parametrize("items", ITEMS)
@@ -89,14 +92,14 @@ def test_intervals_cover_the_limit_of_the_estimator(setting, items, capsys):
     got = coverage(setting, items, STUDIES)
     with capsys.disabled():
         print(f"\n{_row(setting, items, got)}", flush=True)
-    excused = EXCEPTIONS.get((setting.name, items), set())
+    excused = EXCEPTIONS.get((setting.name, items), set()) | (WIDENED if items == 8 else set())
     outside = {
         name: got[name].share
         for name in LINES
         if name not in excused and not within(got[name].share, STUDIES)
     }
     assert outside == {}
-    assert all(0.93 <= got[name].share <= 0.99 for name in excused)  # wide, never narrow
+    assert all(0.93 <= got[name].share <= 0.998 for name in excused)  # wide, never narrow
     assert max(got[name].withheld for name in LINES) <= 0.05
 
 
