@@ -54,7 +54,10 @@ def comparison_html(
         replies_html(opened),
         *(_prompt_drawer(order, i, len(opened.orders)) for i, order in enumerate(opened.orders, 1)),
         _details_section(opened),
-        fill('<nav class="eh-ends">{}</nav>', _navigation_buttons(previous, following, words=True)),
+        fill(
+            '<nav class="eh-ends" aria-label="Neighbours">{}</nav>',
+            _navigation_buttons(previous, following, words=True),
+        ),
     )
     key = opened.orders[0].reply.judgement.ask.key if opened.orders else ""
     made = attributes({"class": "eh-panel eh-open", "data-key": key})
@@ -75,7 +78,7 @@ def _comparison_heading(
     return fill(
         '<header class="eh-open-head"><div class="eh-row"><b>{}</b>'
         '<span class="eh-mute">judges item {} with {}</span>{}</div>'
-        '<nav class="eh-row"><span class="at" aria-live="polite">{}</span>'
+        '<nav class="eh-row" aria-label="Comparisons"><span class="at" aria-live="polite">{}</span>'
         "{}</nav></header>",
         line.judge,
         where,

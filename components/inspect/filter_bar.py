@@ -37,7 +37,7 @@ def filter_bar(inspected: InspectedStudy) -> Markup:
     menus = join(_filter_menus(inspected.selection, inspected.choices)) + _verified_menu(inspected)
     return wrap(
         fill(
-            '<div class="eh-filters">{}{}{}{}</div>',
+            '<h1 class="eh-vh">Inspect replies</h1><div class="eh-filters">{}{}{}{}</div>',
             pills,
             _MORE_FILTERS,
             menus,
