@@ -186,8 +186,12 @@ $(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
 bench: $(VENV)/.bench $(VENV)/.weights
 	@$(BIN)/python -m tests.bench
 
+# Simulations on both cores; what measures memory and waits comes after them, alone.
+TIMED := tests/soak/test_engine.py tests/soak/test_load.py
+soak: export OPENBLAS_NUM_THREADS := 1
 soak: $(VENV)/.dev $(VENV)/.weights browser
-	@$(BIN)/python -m pytest tests/soak -p no:cacheprovider -rA
+	@$(BIN)/python -m pytest tests/soak $(addprefix --ignore ,$(TIMED)) --workers 2 --test-seconds 3600 -p no:cacheprovider -rA
+	@$(BIN)/python -m pytest $(TIMED) -p no:cacheprovider -rA
 	@$(BIN)/python -m pytest tests -m long
 
 demo: $(VENV)/.run $(VENV)/.weights

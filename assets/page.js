@@ -795,11 +795,12 @@
   });
 
   // The form is that of the study in the header: opened late where it is not seen.
-  let followedStudy = null;
+  let followedStudy = null, changesAtFollow = 0;
   const tabInView = () => document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]")?.textContent.trim().toLowerCase();
   evenhand.followStudy = (study) => {
     if ((study || "") === followedStudy || tabInView() !== "study") return;   // "": the form of a new study
     document.body.classList.add("eh-following");
+    changesAtFollow = waiting.length ? -1 : number;
     document.querySelector("#eh-follow")?.click();
   };
   // Once hidden, the loading screen must not come back, as it would when Home is opened.
@@ -810,7 +811,8 @@
   evenhand.showHome = () => { if (!evenhand.blind && !document.querySelector("#eh-loading:is(.other-tab, .with-content:not(.at-home))")) document.querySelector("#eh-show-studies")?.click(); };
   // Inspect lists the comparisons of a study when its tab is opened.
   evenhand.listComparisons = () => { if (!evenhand.blind) document.querySelector("#eh-show-inspect")?.click(); };
-  evenhand.followed = (study) => { followedStudy = study || ""; document.body.classList.remove("eh-following"); };
+  // What was drawn for the study knows nothing of changes on their way or made meanwhile: they are drawn once more.
+  evenhand.followed = (study) => { followedStudy = study || ""; document.body.classList.remove("eh-following"); if (number !== changesAtFollow) send(); };
 
   // A run opens the Run tab when that shows its study, not the one before.
   let shownStudy = null, arriving = "", patience = 0;

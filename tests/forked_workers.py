@@ -2,7 +2,8 @@
 
 The tests are collected once; then the process is forked. Workers that are started anew would import
 all modules and collect all tests each: 9 s of CPU per worker. Each file is run by one worker, which
-takes the next file when it is done.
+takes the next file when it is done. The simulations of tests/soak take minutes each and share
+nothing: they are taken one by one.
 
 A test that takes longer than `--test-seconds` fails and its worker is killed. Beside other work a
 second counts for less: half if twice as many processes want to run as there are workers. The tests
@@ -29,7 +30,7 @@ import pytest
 
 from tests.samples import ALL
 
-BROWSER_TESTS = "tests/ui/"
+BROWSER_TESTS, SIMULATIONS = "tests/ui/", "tests/soak/"
 STACKS_FILE, STACKS_SIGNAL, STACKS_SECONDS = "stacks.txt", signal.SIGUSR2, 1.0
 _FORK = multiprocessing.get_context("fork")
 
@@ -120,12 +121,15 @@ class _Worker:
 
 def _group_by_file(items: list[pytest.Item]) -> list[list[pytest.Item]]:
     """Tests by file, in the order of collection. In `make test` all browser tests are one group,
-    which shares one app."""
+    which shares one app; each simulation of `make soak` is a group."""
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
         file = item.nodeid.split("::", 1)[0]
-        together = file.startswith(BROWSER_TESTS) and not ALL
-        groups.setdefault(BROWSER_TESTS if together else file, []).append(item)
+        if file.startswith(BROWSER_TESTS) and not ALL:
+            file = BROWSER_TESTS
+        elif file.startswith(SIMULATIONS):
+            file = item.nodeid
+        groups.setdefault(file, []).append(item)
     return list(groups.values())
 
 

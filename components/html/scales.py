@@ -45,14 +45,15 @@ class ColourScale:
     def css_class(self, value: float) -> str:
         """CSS class of a value: `kind` and a step from 0 to 20. b0 and w0 have no colour, b20 and
         w20 the strongest; f0 is the second position, f20 the first; r0 is worse, r20 better."""
-        strength = self._strength(value)
+        strength = self.strength(value)
         if self.is_two_sided:
             strength = abs(strength)
         if self.kind in ("f", "r"):
             strength = (strength + 1) / 2
         return f"{self.kind}{round(COLOUR_BINS * min(max(strength, 0.0), 1.0))}"
 
-    def _strength(self, value: float) -> float:
+    def strength(self, value: float) -> float:
+        """Colour strength of a value: 0 at `blank`, 1 at `full`, outside of these also beyond."""
         if self.middle is None or self.middle in (self.blank, self.full):
             return (value - self.blank) / (self.full - self.blank)
         near = (value - self.blank) / (self.middle - self.blank)
@@ -90,14 +91,6 @@ CONSISTENCY_SCALE: Final = ColourScale(
     "Consistency", "b", 1, 0.25, ("no colour: 100 % consistent", "full colour: 25 % or less")
 )
 ENTROPY_SCALE: Final = score_scale("Entropy", 0.4, "1, even", "0.40 or less")
-ENTROPY_BAND_SCALE: Final = score_scale(
-    "Entropy",
-    0.4,
-    "the difference from 1 (even) can be random variation",
-    "10 times the largest difference expected from random variation, or more",
-)
-"""Scale for an entropy whose colour shows how far it lies below 1, compared with the distance that
-random variation explains."""
 GRADE_SCALE: Final = score_scale("Grade", 0.4, "1, even-handed", "0.40 or less")
 KAPPA_SCALE: Final = score_scale("Kappa", 0, "1, full agreement", "0 (chance level) or less", "")
 CHOICE_SCALE: Final = score_scale(

@@ -268,7 +268,7 @@ def _order_table(opened: ComparisonDetail) -> Markup:
     rows = [_call_details(order.reply.judgement, opened.recorded) for order in opened.orders]
     if not rows:
         return EMPTY
-    heads = ["", *(f"Order {i}" for i in range(1, len(rows) + 1))]
+    heads = ["Call", *(f"Order {i}" for i in range(1, len(rows) + 1))]
     lines: list[Cells] = [[row_name_cell(name), *(row[name] for row in rows)] for name in rows[0]]
     return Table(heads, lines, box="eh-orders", data={"style": f"--orders: {len(rows)}"}).html()
 

@@ -195,9 +195,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
         )
         yield notice_html("calm", "Another process is running this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
-        text = (
-            f"The process of the run ended. {kept} {count(facts.missing.asks)} calls are missing."
-        )
+        text = f"The process of the run ended. {kept} Missing: {count(facts.missing.asks, 'call')}."
         yield notice_html("warn", "The last run was interrupted.", text, start)
     elif "budget reached" in last.reason and facts.missing.asks:
         why = _end_with_full_stop(last.reason.removeprefix("budget reached: "))
@@ -205,12 +203,12 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     elif last.state == "failed":
         needs_key = any(words in last.reason for words in KEY_REASONS)
         text = f"{_end_with_full_stop(last.reason)} {kept}"
-        yield notice_html("bad", "The last run was stopped.", text, None if needs_key else start)
+        yield notice_html("bad", "The last run failed.", text, None if needs_key else start)
     elif last.state == "stopped" and facts.missing.asks:
         mine = last.reason == "stopped by you"
         title = "Stopped by you." if mine else "Stopped."
         why = "" if mine else f"{_end_with_full_stop(last.reason)} "
-        text = f"{why}{kept} {count(facts.missing.asks)} calls are missing."
+        text = f"{why}{kept} Missing: {count(facts.missing.asks, 'call')}."
         yield notice_html("calm", title, text, start)
 
 
@@ -264,8 +262,8 @@ def key_notice(facts: RunFacts) -> Markup:
     in memory only."""
     who = " and ".join(facts.judges_without_key)
     text = (
-        f"Keys are held in memory only, so type the key again. {count(facts.missing.asks)} calls "
-        f"wait for it; the replies of {count(facts.done)} others are stored."
+        f"Keys are held in memory only, so type the key again. Waiting for "
+        f"it: {count(facts.missing.asks, 'call')}; stored: {count(facts.done, 'reply')}."
     )
     where = " and ".join(facts.key_origins)
     return notice_html("bad", f"A key is needed for {who}; the key is sent to {where} only.", text)

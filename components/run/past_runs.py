@@ -90,7 +90,7 @@ def _cost_text(spent: run_costs.RunSpending, run: PastRun) -> str:
     if spent.unknown == spent.calls:
         return "price unknown"
     if not spent.unknown:
-        return dollars(spent.cost)
+        return dollars(spent.cost) if spent.cost else "$0"
     known = f"{dollars(spent.cost)} and " if spent.cost else ""
     return f"{known}{count(spent.unknown)} of them at an unknown price"
 

@@ -213,7 +213,7 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
     if forecast is not None and forecast.dollars:
         notes.append(f"forecast {dollars(forecast.dollars)} for {count(forecast.asks, 'call')}")
     if made.calls:
-        notes.append(f"{count(made.calls, 'call')} made, {tokens(made.tokens)} tokens")
+        notes.append(f"{count(made.calls, 'attempt')}, {tokens(made.tokens)} tokens")
     if facts.last is not None and facts.last.ended is not None:
         notes.append(f"last run {duration(facts.last.ended - facts.last.started)}")
     if facts.unpriced:
@@ -229,17 +229,15 @@ def _cost_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Dollars spent. If that is 0: "unknown" if a price is unknown or, during a run, the expected
-    cost or the token counts of a call; "free" during a run, or if the missing calls cost nothing,
-    without a budget; else "$0"."""
-    unpriced = facts.unpriced or (facts.missing.asks and facts.missing.dollars is None)
-    if facts.running and facts.snapshot is not None:
-        snapshot = facts.snapshot
-        unpriced = unpriced or snapshot.expected_dollars is None or snapshot.unknown_usage
-    if unpriced and not facts.spent:
+    """Dollars spent. If that is 0: "unknown" if attempts may have been billed at an unknown price
+    or without token counts; "free" if the expected cost is 0, without a budget; else "$0"."""
+    snapshot = facts.snapshot if facts.running else None
+    if facts.spent:
+        return dollars(facts.spent)
+    if facts.unpriced or (snapshot and snapshot.unknown_usage):
         return "unknown"
-    free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
-    return dollars(facts.spent) if facts.spent or free else "$0"
+    expected = snapshot.expected_dollars if snapshot else facts.missing.dollars
+    return dollars(0) if expected == 0 and not facts.budget else "$0"
 
 
 def _expected_total(facts: RunFacts) -> float | None:
@@ -255,7 +253,7 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     kinds = [status for status in STATUSES if status not in USABLE_STATUSES and counts.get(status)]
     failures = sum(counts[status] for status in kinds)
     if not failures:
-        note = "every reply has a verdict" if facts.done else "no calls yet"
+        note = "every reply has a verdict" if facts.done else "no replies yet"
         return Kpi("Unusable replies", "0", f"of {count(facts.tried)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
     note = f"{share(failures / max(1, facts.tried))}: {told}"

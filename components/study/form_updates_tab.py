@@ -1,6 +1,7 @@
 """Gradio outputs of the Study tab for a study file: the form and the plan."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -61,7 +62,7 @@ def form_updates(
         gr.Column(visible=state.panel == "prompts"),
         gr.Column(visible=editing),
         gr.Code(words) if opened else gr.skip(),
-        *plan_updates(look, state, store, numbers),
+        *plan_updates(look, state, store, numbers, tested),
     ]
 
 
@@ -79,15 +80,19 @@ def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJu
 
 
 def plan_updates(
-    preview: StudyPreview, state: FormState, store: Store, numbers: ForecastByJudge | None
+    preview: StudyPreview,
+    state: FormState,
+    store: Store,
+    numbers: ForecastByJudge | None,
+    tested: Mapping[str, Any],
 ) -> list[Any]:
     """Values for `plan_components`, in their order: steps, run strip, two buttons, run bar, slice
     profile, download and precision. If the study cannot be run, the strip has the reasons, and
-    buttons, run bar and precision are hidden or empty."""
+    buttons, run bar and precision are hidden or empty. `tested`: see `judges.judge_drawer`."""
     saved = _write_download(preview.lenient_study.text)
     profile = form_html.render_slice_profile(preview, state)
     found = blockers.find_blockers(preview)
-    steps = run_strip.steps_html(preview, numbers, found)
+    steps = run_strip.steps_html(preview, numbers, found, tested)
     if preview.plan is None or numbers is None or found:
         hidden = [gr.Button(visible=False), gr.Button(visible=False)]
         reasons = [*found, *blockers.key_blockers(preview.lenient_study)]

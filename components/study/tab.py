@@ -8,6 +8,7 @@ import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import gradio as gr
@@ -18,6 +19,7 @@ from components.layout.header import Header
 from components.run import tab as run_tab
 from components.study import form_html, form_updates_tab, jobs
 from components.study.collect_tab import bind_collect
+from components.study.file.judge_entries import check_key, judge_name
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.files_tab import bind_files, bind_prompts, study_menu
@@ -33,6 +35,8 @@ from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
 from components.study.plan.draft_studies import save_draft_changes
 from components.study.plan.study_preview import build_preview
+from components.study.steps.blockers import find_blockers
+from components.study.steps.run_strip import steps_html
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
 from judges.security.key_consents import KeyDestination, TypedKeys, parse_typed_keys
@@ -41,6 +45,11 @@ from studies.spec.keys import STUDY
 from studies.store.store import Store
 
 LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
+TYPED_TEXT: Final = (
+    "(text, ...rest) => [document.querySelector('#eh-yaml .cm-focused') ? text : '', ...rest]"
+)
+"""Sends the study file if somebody types in it. A change that the form made is already drawn; drawn
+late, it would replace a later one."""
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
@@ -73,24 +82,38 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
     tab.edits.select(apply_form_edits, inputs, outputs, **LATEST_ONLY)
 
-    # Drawers and state stay as they are: a change of the form may be on its way meanwhile.
-    redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
+    def redraw_after_typing(text: str, state: FormState, tested: Any) -> list[Any]:
+        return _redraw_if_changed(tab, store, text, state, tested) if text else skipped
 
-    def redraw_after_text_edit(text: str, state: FormState, tested: Any) -> list[Any]:
-        # The form already shows its own changes; drawing them late would undo typing.
-        if state.shown.strip() == text.strip():
-            return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
-        save_draft_changes(store, state.study, text)
-        look, numbers = form_updates_tab.planned_preview(text, store)
-        form = form_html.render_form(look, state, tested)[: len(redrawn)]
-        return [*form, *form_updates_tab.plan_updates(look, state, store, numbers)]
-
+    skipped = [gr.skip()] * len(_redrawn_parts(tab))
     tab.yaml.change(
-        redraw_after_text_edit,
+        redraw_after_typing,
         [tab.yaml, tab.state, tab.tested],
-        [*redrawn, *tab.plan_components],
+        _redrawn_parts(tab),
+        js=TYPED_TEXT,
         **LATEST_ONLY,
     )
+
+
+def _redrawn_parts(tab: StudyTab) -> list[Any]:
+    """Components that `_redraw_if_changed` draws. Drawers and state stay as they are: a change of the
+    form may be on its way meanwhile."""
+    form = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
+    return [*form, *tab.plan_components]
+
+
+def _redraw_if_changed(
+    tab: StudyTab, store: Store, text: str, state: FormState, tested: Any
+) -> list[Any]:
+    """Values for `_redrawn_parts` after the study file was typed or changed by a job, and kept as a
+    draft; nothing is drawn if the form already shows this file."""
+    if state.shown.strip() == text.strip():
+        return [gr.skip()] * len(_redrawn_parts(tab))
+    save_draft_changes(store, state.study, text)
+    look, numbers = form_updates_tab.planned_preview(text, store)
+    title, said, source, records, judges, more, *_ = form_html.render_form(look, state, tested)
+    plan = form_updates_tab.plan_updates(look, state, store, numbers, tested)
+    return [title, said, source, records, judges, more, *plan]
 
 
 def save_form(
@@ -136,7 +159,7 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
             return [gr.skip()] * len(outputs)  # renamed while this request was on its way
         if name == state.study:  # calls may have been stored since the plan was drawn
             look, numbers = form_updates_tab.planned_preview(text, store)
-            plan = form_updates_tab.plan_updates(look, state, store, numbers)
+            plan = form_updates_tab.plan_updates(look, state, store, numbers, tested)
             fresh = dict(zip(tab.plan_components, plan, strict=True))
             return [fresh.get(part, gr.skip()) for part in outputs]
         return open_study(store, name, text, state, tested)
@@ -189,7 +212,9 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         if do == "test":
             name = str(asked["judge"])
             check = jobs.test_judge(text, folder, name, typed, consents, engine)
-            made[0] = {**tested, name: check}
+            judges = read_lenient_study(text, folder).judges
+            keys_of = [check_key(judge) for judge in judges if judge_name(judge) == name]
+            made[0] = {**tested, **dict.fromkeys(keys_of, check)}
         elif do == "find servers":
             made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
         elif do == "models":
@@ -215,15 +240,16 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         return made
 
     def redraw_judges(text: str, state: FormState, tested: Any) -> list[Markup]:
-        look = build_preview(text, store.folder)
+        look, numbers = form_updates_tab.planned_preview(text, store)
         drawer = judge_drawer(look.lenient_study, state, tested)
-        return [form_html.render_judges_and_prompts(look, state, tested), drawer]
+        steps = steps_html(look, numbers, find_blockers(look), tested)
+        return [form_html.render_judges_and_prompts(look, state, tested), drawer, steps]
 
     tab.errand.select(
         run_form_job, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
-    ).then(redraw_judges, state, [tab.judges, tab.drawer], **QUIET).then(
-        None, header.study, None, js="(study) => evenhand.idle(study)"
-    )
+    ).then(partial(_redraw_if_changed, tab, store), state, _redrawn_parts(tab), **QUIET).then(
+        redraw_judges, state, [tab.judges, tab.drawer, tab.steps], **QUIET
+    ).then(None, header.study, None, js="(study) => evenhand.idle(study)")
 
 
 def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:

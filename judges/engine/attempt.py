@@ -386,7 +386,7 @@ class AskAttempts:
             refusal = f"{fault.reason}: {fault.detail}"
             self.state.refusals[refusal] += 1
             if self.state.refusals[refusal] >= STOP_AFTER_FAILURES:
-                raise JudgeStopped(f"{fault.detail} ({STOP_AFTER_FAILURES} failures, no success)")
+                raise JudgeStopped(f"{fault.detail} (no attempt succeeded)")
 
     def _retry_delay(self, fault: CallFailure) -> float:
         """Return the seconds before the next attempt: what the endpoint demands, else a wait that

@@ -49,7 +49,7 @@ class CompletionStream:
         if self._size > MAX_STREAM_BYTES:
             raise BadReply(
                 f"the streamed reply exceeds {MAX_STREAM_BYTES // 2**20} MB, the size limit; "
-                "lower max_tokens or check base_url"
+                "lower max_tokens or check the address (base_url)"
             )
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:

@@ -231,7 +231,7 @@ async def _read_limited(response: httpx2.Response) -> bytes:
     if encoding not in ACCEPTED_ENCODINGS:
         raise BadReply(
             f"the reply is compressed as {encoding[:20]!r}, which was not requested; check "
-            "base_url, or the proxy in front of the endpoint"
+            "the address (base_url), or the proxy in front of the endpoint"
         )
     content = bytearray()
     async for chunk in response.aiter_bytes():
@@ -239,7 +239,7 @@ async def _read_limited(response: httpx2.Response) -> bytes:
         if len(content) > MAX_REPLY_BYTES:
             raise BadReply(
                 f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB, the size limit; lower "
-                "max_tokens or check base_url"
+                "max_tokens or check the address (base_url)"
             )
     return bytes(content)
 

@@ -109,7 +109,7 @@ def _classify_without_redaction(error: BaseException, endpoint: str) -> CallFail
         return _classify_connection(causes, endpoint)
     if isinstance(error, aiohttp.ClientResponseError):
         kind = error.message.partition(":")[0].strip()[:60]  # the rest quotes the response
-        detail = f"{endpoint} does not send valid HTTP ({kind}); check base_url"
+        detail = f"{endpoint} does not send valid HTTP ({kind}); check the address (base_url)"
         return _retry("bad reply", detail, maybe_billed=True)
     return _retry(type(error).__name__, str(error), maybe_billed=True)
 
@@ -126,13 +126,13 @@ def _classify_connection(causes: list[BaseException], endpoint: str) -> CallFail
 
     last = causes[-1]
     if caused_by(aiohttp.ConnectionTimeoutError):
-        why = "no connection within the judge's connect_s; check base_url and the network"
-        return _retry("unreachable", f"cannot reach {endpoint}: {why}")
+        why = "no connection within the judge's connect_s; check the address (base_url)"
+        return _retry("unreachable", f"cannot reach {endpoint}: {why} and the network")
     if caused_by(aiohttp.ClientConnectorError):
         # the system's text, without error number and address, such as "connection refused"
         number = last.errno if isinstance(last, OSError) else None
         why = os.strerror(number).lower() if number and number > 0 else str(last)
-        advice = "check base_url, and that the server is running"
+        advice = "check the address (base_url), and that the server is running"
         return _retry("unreachable", f"cannot reach {endpoint}: {why}; {advice}")
     if caused_by(StreamSilent):
         detail = "the reply stream sent nothing for longer than the judge's idle_s"
@@ -158,14 +158,18 @@ def _classify_status(error: openai.APIStatusError, endpoint: str) -> CallFailure
     if code == 403:
         return _stop("forbidden", f"{endpoint} forbids this call (403): {message}")
     if code == 404:
-        detail = f"{endpoint} has no such model or path (404); check model and base_url: {message}"
+        why = f"check the model and the address (base_url): {message}"
+        detail = f"{endpoint} has no such model or path (404); {why}"
         return _stop("not found", detail)
     if code == 402 or (code == 429 and _NO_QUOTA.search(f"{_error_codes(error)} {message}")):
         return _stop("no quota", f"the account at {endpoint} has no quota: {message}")
     if code in (400, 413, 422):
         return _classify_bad_request(error, message)
     if 300 <= code < 400:
-        return _stop("redirect", f"{endpoint} redirects ({code}); set base_url to its real address")
+        return _stop(
+            "redirect",
+            f"{endpoint} redirects ({code}); set the address (base_url) to where it leads",
+        )
     wait = parse_retry_after(error.response.headers)
     if code == 429:
         return _retry("rate limit", message, congestion=True, rate_limited=True, wait=wait)

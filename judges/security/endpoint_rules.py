@@ -267,7 +267,9 @@ class PinnedResolver(AbstractResolver):
         """Raise EndpointRefused if any address of the host is refused: a mixture of public and
         private addresses suggests an attack."""
         if not found:
-            raise EndpointRefused(f"the endpoint's host {host} has no address; check base_url")
+            raise EndpointRefused(
+                f"the host {host} has no IP address; check the address (base_url)"
+            )
         for result in found:
             if reason := self._refusal_reason(str(result["host"])):
                 raise EndpointRefused(

@@ -9,6 +9,7 @@ import pytest
 
 from components.results.protocol.tab import NAME as PAPER
 from components.results.view_drawing import VIEWS
+from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.ui.conftest import SUMMARY, address, open_fold, open_folds, open_view
 from tests.voted_studies import six_items
@@ -103,3 +104,30 @@ def test_all_views_fit_a_phone_with_everything_unfolded(visit, study):
         open_folds(page)
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+
+
+MAX_WORDS, MAX_HEIGHT = 350, 1_800
+
+
+@pytest.fixture(scope="module")
+def prd(app, records) -> str:
+    store = Store(app.store)
+    import_verdicts(store, records / "prd", "PRD")
+    store.close()
+    return "PRD"
+
+
+def test_every_view_of_prd_is_short(visit, prd):
+    """Visible words of the whole page, with navigation and filters, and pixels of the view, 1,440
+    pixels wide. A number is no word."""
+    page = view(visit, prd, "")
+    for name in VIEWS.keys() - {PAPER}:
+        open_view(page, name)
+        until(lambda name=name: name == "Summary" or f"view={name}" in address(page))
+        page.wait_for_selector(DRAWN)
+        page.wait_for_timeout(500)
+        text = page.locator(".gradio-container").inner_text()
+        words = [word for word in text.split() if any(one.isalpha() for one in word)]
+        assert 100 < len(words) <= MAX_WORDS, (name, len(words))
+        bottom = page.evaluate(f"document.querySelector('{DRAWN}').getBoundingClientRect().bottom")
+        assert bottom + page.evaluate("scrollY") <= MAX_HEIGHT, (name, bottom)

@@ -51,7 +51,9 @@ DISPUTE_KINDS: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return single_answers_view(filtered).finding(filtered)
+        passes = has_pass_or_fail_verdicts(filtered)
+        found = None if passes else score_panels.labels_finding(filtered)
+        return found or single_answers_view(filtered).finding(filtered)
     data = load_agreement(filtered)
     return majority_panel.majority_finding(filtered, data) or panels.agreement_finding(data)
 

@@ -21,7 +21,7 @@ from components.html.pieces import empty_state
 from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
 from components.html.tables.value_table import STYLES
 from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias
-from components.results.bias.option_tests import Evenness
+from components.results.bias.option_tests import LEAST_STRENGTH, Evenness
 from components.results.bias.sentences import random_consistency
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue import records
@@ -70,7 +70,7 @@ def bias_matrix_html(
     term.
 
     `evenness`: key (judge) or (judge, prompt) -> chance band of the entropy. If it is given, the
-    matrix of entropy by prompt has no colour inside the band, and marks cells below the band.
+    matrix of entropy by prompt colours only the cells whose positions are chosen unevenly.
     """
     if not bias.calls:
         return empty_state(
@@ -86,26 +86,33 @@ def bias_matrix_html(
         cells = grid.estimates_of(shown.key)
     consistency = grid.estimates_of("consistency")
     scale, chance = _choose_colour_scale(shown, bias.options), _chance_value(shown, bias)
-    if shown.better == "high":
-        found = (one for one in cells.values() if one.value is not None)
-        coloured = [one.value or 0.0 for one in found if one.items >= MIN_COLOURED_ITEMS]
-        even_top = [1.0] if shown.key == ENTROPY.key else []
-        scale = scales.fit_scale(scale, [*coloured, *even_top] if coloured else [], chance)
     banded = evenness if shown.key == "entropy" and layout == BY_PROMPT else None
     even = grid.arrange(banded or {})
+    if shown.better == "high":
+        coloured = [
+            one.value
+            for at, one in cells.items()
+            if one.value is not None and one.items >= MIN_COLOURED_ITEMS
+            if at not in even or even[at].is_uneven
+        ]
+        even_top = [1.0] if shown.key == ENTROPY.key else []
+        scale = scales.fit_scale(scale, [*coloured, *even_top] if coloured else [], chance)
     return heat.matrix_html(
         grid.rows,
         grid.columns,
         cells,
-        scales.ENTROPY_BAND_SCALE if even else scale,
+        scale,
         total=True,
         label_width=132 if layout == BY_PROMPT else 168,
         select=grid.selections,
         more=_hover_lines(grid, shown.key, cells),
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
-        strengths={place: one.strength for place, one in even.items()},
+        strengths={
+            at: max(scale.strength(one.entropy), LEAST_STRENGTH) if one.is_uneven else 0.0
+            for at, one in even.items()
+        },
         least=4 * bias.options if shown.counts_verdicts else 0,
-        aside="" if scale.marks and not even else _chance_note(shown, bias),
+        aside=_legend_note(scale, shown, bias, bool(even)),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
     )
@@ -311,6 +318,14 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
         ACCURACY.key: bias.accuracy_by_chance,
     }.get(shown.key)
     return chance if observed is None else observed
+
+
+def _legend_note(scale: scales.ColourScale, shown: MeasureRecord, bias: Bias, marked: bool) -> str:
+    """Text at the end of the colour scale. `marked`: cells say whether the test found them
+    uneven."""
+    if marked:
+        return "only cells “≠ even” are coloured"
+    return "" if scale.marks else _chance_note(shown, bias)
 
 
 def _chance_note(shown: MeasureRecord, bias: Bias) -> str:

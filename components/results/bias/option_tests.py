@@ -85,11 +85,11 @@ def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey,
 
 # ------------------------------------------------------- entropy of the chosen positions
 
-FULL_COLOUR_BANDS: Final = 10
-"""The colour is strongest if 1 − entropy is at least this many widths of the chance band."""
+LEAST_STRENGTH: Final = 0.1
+"""Colour strength of an uneven cell whose entropy is close to 1."""
 ENTROPY_BAND_SUBTITLE: Final = (
-    "entropy of the chosen position, 1 = all positions equally often; coloured if it is lower "
-    f"than random variation explains; 95{NARROW_SPACE}% CI"
+    "entropy of the chosen position, 1 = all positions equally often; coloured if “≠ even”; "
+    f"95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
     "Measure “Entropy” among N options: the band holds the entropies expected if positions had no "
@@ -97,9 +97,7 @@ EVENNESS_RULE: Final = (
     "reaches from the 2.5 % quantile of the resulting entropies to 1. “≠ even”: the permutation "
     "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides. "
     "With a larger p: “within chance” if the entropy lies in the band, “not significant” below it. "
-    "The colour of an entropy below the band shows its distance from 1 in widths of the band; the "
-    "colour is full at "
-    f"{FULL_COLOUR_BANDS} widths."
+    "Only cells “≠ even” have a colour; it is full at the lowest of them."
 )
 
 
@@ -123,14 +121,13 @@ class Evenness:
         return self.entropy >= self.band_low - 1e-9
 
     @property
-    def strength(self) -> float:
-        """Colour strength of the cell: 0 inside the chance band; 1 or more: strongest colour."""
-        width = max(1 - self.band_low, 1e-9)
-        return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
+    def is_uneven(self) -> bool:
+        """Whether the test finds that some positions are chosen more often than others."""
+        return self.p is not None and self.p < SIGNIFICANCE_LEVEL
 
     @property
     def text(self) -> str:
-        if self.p is None or self.p >= SIGNIFICANCE_LEVEL:
+        if not self.is_uneven:
             return "within chance" if self.is_within_chance else "not significant"
         return f"≠ even, {slot_name(self.top_slot)} {share(self.top_share, 0)}"
 

@@ -9,7 +9,6 @@ from components.filtering.raters import Raters
 from components.html.format import NARROW_SPACE
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_head, panel_heading, wrap
-from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
 from components.results.bias.bias_matrix import BY_PROMPT
 from components.results.bias.computed import load_bias
@@ -51,9 +50,7 @@ HOW_JUDGES: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of the study: that of Position, or of Agreement for single answers."""
-    if not has_comparisons(filtered):
-        return agreement_tab.finding(filtered)
+    """Headline of the study: that of Position."""
     return bias_tab.finding(filtered)
 
 

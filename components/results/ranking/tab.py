@@ -175,7 +175,7 @@ ELO: Final = Panel(
     draw_elo_curves,
     (Body("elo", "eh-elo", chart_height=230, clickable=True),),
     "Elo curves",
-    "rating after each battle",
+    "rating after each battle; depends on their order, the leaderboard does not",
     how="After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; "
     "start 1000, battles in the order of the plan. This order is arbitrary: the band shows the "
     "ratings if the items are shuffled. With more battles the curves approach the Bradley–Terry "

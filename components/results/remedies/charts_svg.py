@@ -62,9 +62,9 @@ def box_around(mark: Point, half: float = RADIUS) -> Box:
 
 
 def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) -> list[Point]:
-    """Move marks to the right (at the edge of the drawing, to the left) until neither circles nor
-    intervals cover each other, or to the widest gap if there is no such place; `kept`: whether each
-    mark stays in its place."""
+    """Move marks sideways to the nearest place where neither circles nor intervals cover each
+    other, or to the widest gap if there is no such place; `kept`: whether each mark stays in its
+    place."""
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):
@@ -79,7 +79,8 @@ def _find_free_place(mark: Point, taken: Sequence[Point], limit: float) -> Point
     x, y = mark
     right = [x + STEP * step for step in range(int((limit - x) / STEP) + 1)]
     left = [x - STEP * step for step in range(1, int((x - LEFT - RADIUS) / STEP) + 1)]
-    places = [(place, y) for place in (right or [x]) + left]
+    near = sorted((right or [x]) + left, key=lambda place: abs(place - x))
+    places = [(place, y) for place in near]
     for place in places:
         if not any(_do_marks_overlap(place, other) for other in taken):
             return place
@@ -232,12 +233,12 @@ def _frontier_svg(
     drawn = list(zip(spots, at, strict=True))
     joined = sorted((spot.cost, spot.agreement, where) for spot, where in drawn if spot.best)
     marks = []
-    for spot, (px, py) in drawn:
+    for (spot, (px, py)), (true_x, _) in zip(drawn, wanted, strict=True):
         got, rule = spot.line.agreement, rule_key(spot.line.rule)
         ends = None if got.low is None or got.high is None else (y(got.low), y(got.high))
         opens = spot.line.changed and not spot.pilot
         select = {"rule": rule, "judge": results.judge, "prompt": results.prompt}
-        marks.append((spot, px, py, ends, select if opens else None))
+        marks.append((spot, px, py, true_x, ends, select if opens else None))
     names = [] if canvas.narrow else list(_place_rule_names(canvas, drawn, y))
     name = "dollars per 1,000 comparisons" if by_dollars else "judge calls per comparison"
     chart = html.frontier(_svg_points_text(where for *_, where in joined), marks, names, RADIUS)

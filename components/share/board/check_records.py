@@ -76,7 +76,7 @@ def check_study(records: StudyRecords) -> int:
     if missing:
         first = next(one.ask for place, one in planned.items() if place in missing)
         raise BoardError(
-            f"{where}: {len(missing):,} calls are missing; the first: {_describe_ask(first)}"
+            f"{where}: calls missing: {len(missing):,}; the first: {_describe_ask(first)}"
         )
     return again
 

@@ -94,7 +94,7 @@ def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
     study, judgements = store.study(name), list(store.judgements(name))
     if pending := store.counts(name).get("pending", 0):
         raise BoardError(
-            f"{name}: {pending:,} calls have no reply yet; run the study to its end, or retry its "
+            f"{name}: calls without a reply: {pending:,}; run the study to its end, or retry its "
             "failed calls"
         )
     items = tuple(store.items(name).values())

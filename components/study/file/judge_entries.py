@@ -38,6 +38,12 @@ def judge_name(judge: Mapping[str, Any]) -> str:
     return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
 
 
+def check_key(judge: Mapping[str, Any]) -> str:
+    """Key under which the form keeps the result of a judge's test call. It contains the entry: a
+    changed judge has not been tested."""
+    return f"@test {json.dumps(judge, sort_keys=True, default=str)}"
+
+
 def judge_kind(judge: Mapping[str, Any]) -> str:
     model = judge.get(_MODEL)
     return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT

@@ -45,9 +45,9 @@ _SIMULATED_LABELS: Final = {
 
 
 def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
-    """HTML of the study's judges, one box each, and the button that adds a judge. `tested`: name of
-    a judge -> result of its test call."""
-    checks = [tested.get(str(judge.get(JUDGE.name.name, ""))) for judge in study.judges]
+    """HTML of the study's judges, one box each, and the button that adds a judge. `tested`: see
+    `judge_drawer`."""
+    checks = [tested.get(entries.check_key(judge)) for judge in study.judges]
     cards = [
         {
             "name": judge_name(judge),
@@ -148,14 +148,14 @@ def judge_drawer(
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
     """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
-    holds three kinds of results: of a judge's test call (under its name), the models at an address
-    (under `models_key(address)`), and this machine's model servers (under LOCAL_SERVERS).
+    holds three kinds of results: of a judge's test call (under `check_key(judge)`), the models at
+    an address (`models_key(address)`), and this machine's model servers (LOCAL_SERVERS).
     `numbers`: forecast of each judge's calls; None without a plan."""
     place = int(state.judge) if state.judge.isdigit() else -1
     if state.panel != "judge" or not 0 <= place < len(study.judges):
         return controls.form_part(seen=state.last_change)
     judge = study.judges[place]
-    name, check = judge_name(judge), tested.get(judge_name(judge))
+    name, check = judge_name(judge), tested.get(entries.check_key(judge))
     body = html.drawer(
         judge,
         place,

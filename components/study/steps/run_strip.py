@@ -1,15 +1,15 @@
 """The line of the three steps, and the strip with the Run button: the cost of a run, or why the
 study cannot be run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from components.html.format import count, dollars, tokens
 from components.html.markup import Markup
 from components.html.templates import macros
 from components.study.file.controls import controls
-from components.study.file.judge_entries import judge_name
+from components.study.file.judge_entries import check_key, judge_name
 from components.study.file.lenient_study import LenientStudy
 from components.study.form.data_step.records_report import planned_orders
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
@@ -37,20 +37,29 @@ class Step:
 
 
 def steps_html(
-    preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
+    preview: StudyPreview,
+    numbers: ForecastByJudge | None,
+    blockers: list[Blocker],
+    tested: Mapping[str, Any],
 ) -> Markup:
     """HTML of the steps. A step may contain two texts, one of them on a missing key: the browser
-    shows that one until all keys are typed. Only the browser has the typed keys."""
+    shows that one until all keys are typed. Only the browser has the typed keys. `tested`: see
+    `judges.judge_drawer`."""
     missing = key_blockers(preview.lenient_study)
-    usual = study_steps(preview, numbers, blockers)
-    keyless = study_steps(preview, numbers, [*blockers, *missing]) if missing else usual
+    usual = study_steps(preview, numbers, blockers, tested)
+    keyless = study_steps(preview, numbers, [*blockers, *missing], tested) if missing else usual
     pairs = list(zip(usual, keyless, strict=True))
     return controls.form_part(html.step_bar(pairs, [blocker.key_of for blocker in missing]))
 
 
 def study_steps(
-    preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
+    preview: StudyPreview,
+    numbers: ForecastByJudge | None,
+    blockers: list[Blocker],
+    tested: Mapping[str, Any],
 ) -> list[Step]:
+    """The three steps; one with a blocker, or with a judge whose test call failed, has a
+    warning."""
     last = "not possible yet"
     if numbers is not None and not blockers:
         last = f"{_format_new_calls(numbers)}, {dollars(numbers.dollars)}"
@@ -61,6 +70,10 @@ def study_steps(
         Step(3, "Check and run", last, "todo", "#eh-step-run"),
     ]
     faults = {blocker.step: blocker.text for blocker in reversed(blockers) if blocker.step < 3}
+    for judge in study.judges:
+        check = tested.get(check_key(judge))
+        if check is not None and check.read.status == "error":
+            faults.setdefault(2, f"the test of {judge_name(judge)} failed")
     return [
         replace(step, text=faults[step.number], mark="wrn") if step.number in faults else step
         for step in made

@@ -69,6 +69,7 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     if replies and "reply" not in guess.values():
         guess[replies[0]] = "reply"
     columns = [c for c in columns if c not in replies and (c in guess or c not in named)]
+    guess = _read_sides_as_answers(guess)
     fields = set(guess.values())
     if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
         # without columns of model names, the name of a column of answers is the contestant's
@@ -150,6 +151,18 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
         elif field == "person" and "instruction" not in guess.values():
             corrected[column] = "instruction"  # long texts of "user" are the user's messages
     return corrected
+
+
+def _read_sides_as_answers(guess: dict[str, str]) -> dict[str, str]:
+    """Take short texts in columns such as `a` and `b` for answers if no column has answers or a
+    verdict on them: names of models alone compare nothing. `guess`: column -> field."""
+    about = ("winner", "reply", "gold", "human", "response", "score")
+    if any(field.startswith(about) for field in guess.values()):
+        return guess
+    sides = {side for pair in _SIDE_FIELDS for side in pair}
+    return {
+        column: f"response_{field}" if field in sides else field for column, field in guess.items()
+    }
 
 
 _NUMBER_FIELDS: Final = (

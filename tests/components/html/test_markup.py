@@ -116,6 +116,14 @@ def unescaped_messages(tree: ast.Module) -> Iterator[str]:
                 yield f"{node.lineno}: {ast.unparse(message)}"
 
 
+def test_no_head_of_a_table_is_empty() -> None:
+    """Screen readers read the head of a column or row; one that nobody sees has the class eh-vh."""
+    empty = re.compile(r"<th\b[^>]*></th>")
+    templates = {path.name: path.read_text("utf-8") for path in COMPONENTS.rglob("*.html")}
+    assert len(templates) > 20
+    assert [name for name, text in templates.items() if empty.search(text)] == []
+
+
 def test_messages_on_the_page_are_escaped() -> None:
     """Gradio shows them as HTML: an image in one would be a request to a foreign server."""
     found = {

@@ -133,7 +133,7 @@ def test_the_end_of_a_run_splits_changes_into_swaps_and_repeats_and_names_the_fo
     assert picture.repeats == repeats and repeats.value is not None
     text = words(show_kpis(facts, picture)).replace("\u202f", " ")
     assert says(text, "on a repeat", f"{100 * repeats.value:.1f} %", f"n {repeats.n} ")
-    assert says(text, "forecast", "$0.07", "120", f"{facts.made.calls} calls")
+    assert says(text, "forecast", "$0.07", "120", f"{facts.made.calls} attempts")
     unknown = replace(facts, forecast=CostQuote(120, None))
     assert "forecast" not in words(show_kpis(unknown, picture))  # no price is known: none is named
     without = replace(picture, repeats=NO_VERDICT)
@@ -629,7 +629,7 @@ def test_a_broken_run_counts_its_calls_in_one_way():
     counts = {"planned": 71, "pending": 51, "ok": 16, "error": 4}
     known = RunFacts(
         name="s", counts=counts, snapshot=None, running=False, last=ended, spent=0.0,
-        budget=None, maybe_paid_twice=0, missing=CostQuote(55, None),
+        budget=None, maybe_paid_twice=0, missing=CostQuote(55, None), unpriced=16,
     )  # fmt: skip
     assert says(words(show_finding(known)), "16 of 71 calls done")
     bar = words(show_progress(known))
@@ -639,6 +639,8 @@ def test_a_broken_run_counts_its_calls_in_one_way():
     kpis = words(show_kpis(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
     assert says(kpis, "Spent", "unknown") and "free" not in kpis
     assert says(kpis, "Unusable replies", "4", "of 20")
+    refused = show_kpis(replace(known, unpriced=0), LiveFigures(0, NO_VERDICT, 2, None, None, None))
+    assert says(words(refused), "Spent", "$0")  # no attempt that could have been billed
     line = StudySummary("s", False, 1.0, lambda: Counter(pending=51, ok=16, error=4))
     assert study_state(line, [], 4, 4).text == "55 calls left"
 

@@ -400,4 +400,4 @@ def test_weights_that_cannot_be_used_are_a_reason_in_the_form_and_no_exception(s
     look, numbers = planned_preview(text, store)
     assert look.plan is None and numbers is None and "judge.bin" in look.plan_error
     assert study_draw.render_form(look, FormState(), {}, "", numbers)
-    assert "judge.bin" in str(plan_updates(look, FormState(), store, numbers))
+    assert "judge.bin" in str(plan_updates(look, FormState(), store, numbers, {}))

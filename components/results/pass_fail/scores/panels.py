@@ -45,7 +45,8 @@ ONE_ORDER: Final = (
 
 
 def scores_finding(results: ScoreResults) -> tuple[str, str]:
-    """Headline and the sentence below it: mean score, change with the order, distance to labels."""
+    """Headline and the sentence below it: change with the order; if only one order was used, the
+    agreement with labels, or the mean score without labels."""
     found, rater = results.shown, results.rater
     if found is None or rater is None:
         return (
@@ -62,6 +63,8 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
     elif rater in results.criteria and results.criteria[rater].overall.changed.value is not None:
         changed = share(results.criteria[rater].overall.changed.value, 0)
         title = f"{changed} {_DIFFERENT} criteria{by}."
+    elif about_labels := labels_finding(results):
+        return about_labels
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
     if noise is not None and noise.value is not None:
@@ -72,6 +75,22 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
             "points"
         )
     return title, f"{'; '.join(texts)}."
+
+
+def labels_finding(results: ScoreResults) -> tuple[str, str] | None:
+    """Headline on the agreement of scores with labels, and the sentence below it; None if the rank
+    correlation is unknown."""
+    rater = results.rater or ("", "")
+    found = results.agreement.get(rater)
+    if found is None or found.spearman.value is None:
+        return None
+    who = short_rater_names(list(results.distributions))[rater]
+    rank = f"{number(found.spearman.value, 2)} {interval(found.spearman, 2)}".strip()
+    title = f"Spearman's ρ between the scores of {who} and the labels is {rank}."
+    return title, (
+        f"{share(found.within_one.value, 0)} of scores are at most one step from the label; the "
+        f"mean of score − label is {number(found.bias.value, 2, signed=True)} scale points."
+    )
 
 
 def scores_kpis(results: ScoreResults) -> Markup:

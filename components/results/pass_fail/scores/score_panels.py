@@ -19,6 +19,10 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return panels.scores_finding(load_scores(filtered))
 
 
+def labels_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
+    return panels.labels_finding(load_scores(filtered))
+
+
 def kpis(filtered: FilteredStudy) -> Markup:
     return panels.scores_kpis(load_scores(filtered))
 

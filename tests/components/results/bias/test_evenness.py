@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,32 +48,44 @@ def test_a_judge_of_one_position_is_marked_and_a_random_one_is_not(found):
     }  # fmt: skip
     for cell, one in found.items():
         if cell[0] == "first":
-            assert one.text.startswith("≠ even, 1st 9") and one.strength >= 1
+            assert one.text.startswith("≠ even, 1st 9") and one.is_uneven
         else:
-            assert one.text in ("within chance", "not significant")
-            assert one.strength < 0.2
+            assert one.text in ("within chance", "not significant") and not one.is_uneven
 
 
-def test_the_matrix_says_it_in_words_and_colours_by_the_band(frame, found):
+def test_the_matrix_says_it_in_words_and_colours_what_it_calls_uneven(frame, found):
     html = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT, evenness=found)
     assert html.count("≠ even, 1st") >= 3 and "within chance" in html
-    assert says(html, "10 times", "random") and 'class="b20"' in html
+    assert says(html, "only", "≠ even", "coloured") and 'class="b20"' in html
     plain = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT)
-    assert "≠ even" not in plain and "10 times" not in plain
+    assert "≠ even" not in plain
+
+
+def test_a_lower_entropy_is_never_paler_and_only_uneven_cells_have_a_colour(frame):
+    """Also where the band is narrower, and where the entropy is close to 1."""
+    even = {
+        ("first",): Evenness(0.50, 0.80, 0.01, 0, 0.4),
+        ("first", "simple"): Evenness(0.60, 0.99, 0.01, 0, 0.4),
+        ("first", "debias"): Evenness(0.999, 0.99, 0.01, 0, 0.4),
+        ("random", "simple"): Evenness(0.50, 0.99, 0.2, 0, 0.4),
+    }
+    html = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT, evenness=even)
+    (data,) = re.findall(r'data-heat="([^"]*)"', html)
+    inks = {(row, name): ink for row, name, *_, ink, _, _ in json.loads(unescape(data))["cells"]}
+    lowest, low, close = inks["first", "All"], inks["first", "simple"], inks["first", "debias"]
+    assert lowest > low > close > 0 == inks["random", "simple"]
 
 
 @pytest.mark.parametrize(
-    ("entropy", "p", "text", "strength"),
+    ("entropy", "p", "text"),
     [
-        (0.98, 0.9, "within chance", 0.0),
-        (0.90, 0.2, "not significant", 0.4),
-        (0.90, 0.01, "≠ even, 4th 44\u202f%", 0.4),
+        (0.98, 0.9, "within chance"),
+        (0.90, 0.2, "not significant"),
+        (0.90, 0.01, "≠ even, 4th 44\u202f%"),
     ],
 )
-def test_the_mark_needs_the_band_and_the_adjusted_test(entropy, p, text, strength):
-    one = Evenness(entropy, 0.975, p, 3, 0.44)
-    assert one.text == text
-    assert one.strength == pytest.approx(strength)
+def test_the_mark_needs_the_band_and_the_adjusted_test(entropy, p, text):
+    assert Evenness(entropy, 0.975, p, 3, 0.44).text == text
 
 
 def test_entropy_is_the_first_measure_among_several_options():
@@ -98,5 +114,5 @@ def test_a_click_on_a_bar_opens_the_verdicts_for_its_position():
 def test_a_significant_test_is_named_also_inside_the_band():
     """The headline rests on the same test: it must not stand above “within chance”."""
     inside = Evenness(entropy=0.993, band_low=0.991, p=0.016, top_slot=0, top_share=0.3)
-    assert inside.text.startswith("≠ even, 1st 30") and inside.strength == 0
+    assert inside.text.startswith("≠ even, 1st 30") and inside.is_uneven
     assert Evenness(0.993, 0.991, 0.3, 0, 0.3).text == "within chance"

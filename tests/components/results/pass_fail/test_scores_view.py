@@ -112,6 +112,19 @@ def test_pairs_and_scores_in_one_study(store: Store) -> None:
     assert "Nudges" not in offered_views(FilteredStudy(store, "rubrics"))
 
 
+def test_the_headline_of_agreement_is_the_agreement_with_labels(store: Store) -> None:
+    """Also that of Position if only one order was used; else that says what the order changes."""
+    for name in ("rubrics", "repeated"):
+        filtered = FilteredStudy(store, name)
+        (found,) = load_scores(filtered).agreement.values()
+        title, lead = VIEWS["Agreement"].finding(filtered)
+        assert says(title, "ρ", "labels", f"{found.spearman.value:.2f}".lstrip("0"))
+        assert says(lead, f"{100 * found.within_one.value:.0f}", "one step")
+        same = VIEWS["Position"].finding(filtered)[0] == title
+        assert same is (name == "repeated")
+    assert VIEWS["Summary"].finding(FilteredStudy(store, "repeated"))[0] == title
+
+
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
     for name in ("rubrics", "mixed"):
         filtered = FilteredStudy(store, name)

@@ -20,7 +20,7 @@ from components.inspect.comparison_index import filter_comparisons, index_compar
 from components.inspect.url_selection import Selection
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
-from components.results.remedies import tab
+from components.results.remedies import charts_svg, tab
 from components.results.remedies.charts_svg import (
     RADIUS,
     Box,
@@ -151,6 +151,19 @@ def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
     rules = [line for line in results.table if line.complete and not line.rule.votes]
     assert frontier_chart(results, by_dollars=False).count("<circle") == 2 * len(rules)
     assert risk_chart(results).count('class="d"') == 2 * 6
+
+
+def test_a_line_leads_from_a_mark_that_was_moved_to_its_price(prd):
+    results = load_remedies(shown(prd, "gpt-4"))
+    costs = [mark.cost for mark in charts_svg._list_rule_marks(results, False)]
+    wide, narrow = frontier_chart(results, False).split("</svg>")[:2]
+    for drawing, canvas in ((wide, Canvas(820, 290)), (narrow, Canvas(340, 300, narrow=True))):
+        place, _ = charts_svg._cost_axis(canvas, costs, False)
+        prices = {f"{place(cost):.1f}" for cost in costs}
+        moved = [x for x in re.findall(r'<circle cx="([\d.]+)"', drawing) if x not in prices]
+        lines = re.findall(r'class="moved" x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)"', drawing)
+        assert moved and sorted(end for _, end in lines) == sorted(moved)
+        assert all(start in prices for start, _ in lines)
 
 
 @pytest.mark.parametrize("narrow", [False, True])

@@ -158,7 +158,7 @@ FORGERIES: list[tuple[str, Callable[[list[dict[str, Any]]], object], str]] = [
     ("missing order", lambda rows: rows.remove(next(r for r in rows if not r["ask"]["noise"])),
      "an order is missing"),
     ("missing repeat", lambda rows: rows.remove(next(r for r in rows if r["ask"]["noise"])),
-     "1 calls are missing"),
+     "calls missing: 1"),
     ("renamed judge", lambda rows: [r["ask"].update(judge="new") for r in rows
                                     if r["ask"]["judge"] == "fair"], "judge 'new'"),
     ("verdicts of another judge", lambda rows: [r["ask"].update(

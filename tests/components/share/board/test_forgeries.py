@@ -213,7 +213,7 @@ HARDER: dict[str, tuple[str, str, Callable[[Rows], object], str]] = {
         status="error", verdict=None), "line 6: read again"),
     "a verdict of a judge that reads replies": (RECORDED, LOG, lambda rows: (
         swap_pick(of_row(rows)), of_row(rows).update(status="extracted")), "line 6: read again"),
-    "both orders missing": (EMBEDDED, LOG, choose_items, "calls are missing"),
+    "both orders missing": (EMBEDDED, LOG, choose_items, "calls missing"),
     "an unknown status": (EMBEDDED, LOG, lambda rows: rows[5].update(status="fine"), "line 6: not"),
     "other known answers": (EMBEDDED, ITEMS, flip_known, "not as in the probe set: human"),
     "another text": (EMBEDDED, ITEMS, lambda rows: rows[3].update(instruction="?"), "instruction"),

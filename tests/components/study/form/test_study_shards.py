@@ -52,7 +52,7 @@ def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     assert says(html, "run", "calls the judges")
     assert look.plan is not None and look.contestants == ["flawed", "offtopic", "padded", "precise"]
     store = Store(shards.parent / "evenhand.db")
-    _, strip, run, *_ = plan_updates(look, FormState(), store, forecast_by_judge(look.plan))
+    _, strip, run, *_ = plan_updates(look, FormState(), store, forecast_by_judge(look.plan), {})
     assert "Nothing to run yet" not in strip and run.visible
     asked = prepare_run(text, store)
     assert store.counts(asked.study.name)["pending"] > 0 and not asked.recorded
@@ -80,7 +80,7 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     assert look.plan is None and look.data_error == ""
     assert says(look.plan_error, "put", "items.jsonl beside", "files")
     store = Store(shards.parent / "evenhand.db")
-    _, strip, run, *_ = plan_updates(look, FormState(), store, None)
+    _, strip, run, *_ = plan_updates(look, FormState(), store, None, {})
     assert says(strip, "contain verdicts, but no", "questions") and not run.visible
     assert "Open the verdicts" in strip
     assert OFFERED in records_html(look, FormState())

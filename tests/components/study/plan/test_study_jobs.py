@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from components.share.paper_text import source_name
+from components.study.file.judge_entries import check_key
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import HUB_URL
@@ -61,7 +62,9 @@ def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
         typed = {"gpt": TypedKey("canary-key", origin_of(server.base_url))}
         told = test_judge(text, Path(), "gpt", typed, NO_CONSENTS)
     assert told.read.status == "ok" and told.read.verdict is not None
-    html = render_judges_and_prompts(build_preview(text, Path()), FormState(), {"gpt": told})
+    look = build_preview(text, Path())
+    (judge,) = look.lenient_study.judges
+    html = render_judges_and_prompts(look, FormState(), {check_key(judge): told})
     assert says(html, "Overall, Response", "better") and "Test again" in html
     assert "canary-key" not in html
 
@@ -70,9 +73,10 @@ def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
     text = endpoint_study("http://127.0.0.1:9/v1")
     told = test_judge(text, Path(), "gpt", {}, NO_CONSENTS)
     assert told.read.status == "error"
-    assert "cannot reach http://127.0.0.1:9/v1" in render_judges_and_prompts(
-        build_preview(text, Path()), FormState(), {"gpt": told}
-    )
+    look = build_preview(text, Path())
+    (judge,) = look.lenient_study.judges
+    html = render_judges_and_prompts(look, FormState(), {check_key(judge): told})
+    assert "cannot reach http://127.0.0.1:9/v1" in html
 
 
 def test_a_test_of_a_study_that_cannot_be_run_says_why():

@@ -10,6 +10,7 @@ import pytest
 
 from components.inspect.explanation import human_verdict_text
 from components.results.bias.computed import bias_from_frame
+from components.study.file.judge_entries import check_key
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form import form_rows
@@ -28,6 +29,8 @@ from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers, key_blockers, met_conditions
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip, steps_html, study_steps
+from judges.engine.outcome import ReplyOutcome
+from judges.operations.check_judge import JudgeCheck
 from studies.domain import BY_DESIGN
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
@@ -45,11 +48,25 @@ def test_a_study_that_can_be_run_has_no_blocker_and_three_steps():
     look = build_preview(START_YAML, HERE)
     numbers = forecast_by_judge(look.plan)
     assert find_blockers(look) == []
-    steps = study_steps(look, numbers, [])
+    steps = study_steps(look, numbers, [], {})
     assert [step.mark for step in steps] == ["done", "done", "todo"]
     assert [step.text for step in steps] == [
         "12 questions, flawed against precise", "embedded, brief-letters", "30 calls, free",
     ]  # fmt: skip
+
+
+def test_a_failed_test_of_a_judge_is_a_warning_until_the_judge_is_changed_or_succeeds():
+    look = build_preview(START_YAML, HERE)
+    (judge,) = look.lenient_study.judges
+    for status, mark in (("error", "wrn"), ("ok", "done")):
+        check = JudgeCheck("embedded", "", ReplyOutcome(status, None, "", "dead"), 0.0, "")
+        tested = {check_key(judge): check}
+        step = study_steps(look, forecast_by_judge(look.plan), [], tested)[1]
+        assert step.mark == mark and ("failed" in step.text) is (mark == "wrn")
+    other = build_preview(put_value(START_YAML, ("judges",), [{**judge, "seed": 5}]), HERE)
+    assert study_steps(other, None, [], {check_key(judge): check})[1].mark == "done"
+    assert "dead" in judge_cards(look.lenient_study, tested)
+    assert "dead" not in judge_cards(other.lenient_study, tested)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +87,7 @@ def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step
     assert (first.step, first.button) == (step, button) and sentence in first.sentence
     html = blocked_strip([first], [])
     assert says(html, "Nothing", "run yet") and f">{button}</button>" in html
-    assert study_steps(look, None, [first])[2].text == "not possible yet"
+    assert study_steps(look, None, [first], {})[2].text == "not possible yet"
 
 
 def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
@@ -204,7 +221,7 @@ def test_a_judge_of_a_provider_without_a_key_is_named_until_the_key_is_there(mon
     html = cost_strip(look, look.plan, numbers, "")
     assert 'data-needs-key="gpt-4o-mini"' in html and 'data-key-draft="gpt-4o-mini"' in html
     assert "https://api.openai.com only" in html  # where the key goes stands beside its field
-    assert says(steps_html(look, numbers, []), "gpt-4o-mini", "no key")
+    assert says(steps_html(look, numbers, [], {}), "gpt-4o-mini", "no key")
     assert "No key typed" in judge_cards(study, {})
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     assert key_blockers(study) == [] and "data-reasons" not in cost_strip(
@@ -256,7 +273,7 @@ def test_an_unknown_price_is_never_free_and_can_be_set_from_the_strip():
     html = cost_strip(look, look.plan, numbers, "")
     assert "price unknown" in html and "free" not in html
     assert says(html, "open judge", "set the price", "mine")
-    assert "price unknown" in study_steps(look, numbers, [])[2].text
+    assert "price unknown" in study_steps(look, numbers, [], {})[2].text
     known = build_preview(START_YAML, HERE)
     free = cost_strip(known, known.plan, forecast_by_judge(known.plan), "")
     assert "free" in free and "set the price" not in free

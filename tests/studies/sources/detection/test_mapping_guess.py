@@ -11,6 +11,7 @@ from studies.sources.detection.mapping_guess import (
     _is_nested,
     _mean_length,
     describe_guess,
+    guess_mapping,
 )
 
 
@@ -49,3 +50,11 @@ def test_objects_in_cells_are_nested_and_lists_of_texts_are_not():
     assert _is_nested("c", [{"c": [{"a": 1}]}]) and _is_nested("c", [{"c": [["a"]]}])
     assert not _is_nested("c", [{"c": ["a.png", "b.png"]}, {}])
     assert not _is_nested("c", [{"c": "x"}] * 50 + [{"c": {}}])
+
+
+def test_short_texts_of_two_sides_are_answers_unless_something_says_what_they_are():
+    rows = [{"question": "Capital of France?", "a": "Paris", "b": "Lyon", "winner": "a"}]
+    answers = {"question": "instruction", "a": "responses.a", "b": "responses.b"}
+    assert guess_mapping(["question", "a", "b"], rows) == answers
+    with_verdicts = guess_mapping(["question", "a", "b", "winner"], rows)
+    assert (with_verdicts["a"], with_verdicts["b"]) == ("a", "b")
