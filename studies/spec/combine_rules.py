@@ -22,7 +22,7 @@ JUDGE_SEPARATOR: Final = "|"
 JURY_RULES: Final = ("jury", "jury-both", "opposite", "round-robin")
 REMEDY_PATTERN: Final = re.compile(
     r"^(calibrated|margin\((0(\.\d+)?|1)\)|repeats\([2-9]\)(-both)?|prompt:[^|]+"
-    rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,}})$"
+    rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,99}})$"
 )
 """Pattern of the remedies that are not in REMEDY_RULES; REMEDY_EXAMPLES lists some."""
 REMEDY_EXAMPLES: Final = "calibrated, margin(0.25), repeats(3)-both, prompt:name, jury-both|a|b"
