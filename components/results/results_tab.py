@@ -156,7 +156,7 @@ def _bind_refresh(
         known = filter_bar_tab.list_choices_from_verdicts(FilteredStudy(store, name))
         return [gr.Dropdown(choices=list(choices)) for choices in known.values()]
 
-    active_run_tab.bind_timer(tab.follower, header.study, engine)
+    active_run_tab.bind_follower(tab.follower, header.study, engine)
     tab.follower.refresh.click(refresh, header.study, menus, **results_parts_tab.QUIET_EVENT).then(
         None, None, None, js=results_parts_tab.REDRAW_SCRIPT
     )

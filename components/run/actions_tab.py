@@ -121,7 +121,7 @@ class RunActions:
             "at_most": lambda: self._apply_to_active_run(
                 name,
                 lambda run: run.limit_in_flight(
-                    str(asked.get("judge")), _parse_call_count(asked.get("calls"))
+                    str(asked.get("judge")), _parse_in_flight_limit(asked.get("calls"))
                 ),
             ),
         }
@@ -153,7 +153,7 @@ def resume(run: Run) -> None:
         gr.Warning(escape(error), title="Still paused", duration=None)
 
 
-def _parse_call_count(value: object) -> int:
+def _parse_in_flight_limit(value: object) -> int:
     return max(1, value) if isinstance(value, int) else 1
 
 

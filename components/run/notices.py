@@ -77,11 +77,11 @@ def show_store_notices(store: Store) -> Markup:
     if store.file_watch.notice:
         cause = _end_with_full_stop(store.file_watch.notice)
         text = f"{cause} Find out which program deletes the store."
-        return notice_html("warn", "The store file was restored.", text) + _disk_notice()
-    return _disk_notice()
+        return notice_html("warn", "The store file was restored.", text) + _space_storage_notice()
+    return _space_storage_notice()
 
 
-def _disk_notice() -> Markup:
+def _space_storage_notice() -> Markup:
     """HTML notice that a Space loses its files at a restart, and whether the store has a backup;
     empty elsewhere."""
     if not settings.is_space():

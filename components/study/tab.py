@@ -96,8 +96,8 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
 
 def _redrawn_parts(tab: StudyTab) -> list[Any]:
-    """Components that `_redraw_if_changed` draws. Drawers and state stay as they are: a change of the
-    form may be on its way meanwhile."""
+    """Components that `_redraw_if_changed` draws. Drawers and state stay as they are: a change of
+    the form may be on its way meanwhile."""
     form = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
     return [*form, *tab.plan_components]
 

@@ -97,7 +97,7 @@ def align(
         check_budget_suffices(forecast_missing_calls(asked, kept), budget, "the candidates")
         engine = _build_engine(collect_judges(judges)[1])
         try:
-            run = AlignRuns(kept, engine).ask_candidates(task, made, asked)
+            run = AlignRuns(kept, engine).start_look(task, made, asked)
             _follow_run(run, progress)
         finally:
             engine.close()

@@ -170,7 +170,7 @@ def _write_or_ask_candidates(
     if not options.ask and not (written and _confirm_asking()):
         print("Nothing was sent. Edit the files if needed, then run the command again with --ask.")
         return 0
-    run = runs.ask_candidates(task, read, plan)
+    run = runs.start_look(task, read, plan)
     snapshot = follow_run(run)
     print(report(runs.store, task.plan.study.name, task.judge.name, task.prompt.name))
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)

@@ -300,7 +300,7 @@ class AlignRuns:
             return WrittenRules((), f"{writer.name} wrote no rules: {reply.status}: {why}")
         return read_rules(reply.reply, describe_mistakes(task))
 
-    def ask_candidates(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
+    def start_look(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
         """Start the calls of today's prompt and the candidates on the hold-out, and store that the
         hold-out was used for them (a "look")."""
         look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in candidates))

@@ -129,6 +129,11 @@ _BETWEEN: Final = (
 _VERDICT: Final = re.compile(r"(?<!\w)verdict ?:")
 _PASS_OR_FAIL: Final = re.compile(rf"{_OPENING}(pass|fail)(?:ed|s|es)?{markers.LABEL_END}")
 _SECOND_VERDICT: Final = re.compile(rf"{_BETWEEN}(?:pass|fail)")
+# "Verdict: PASS is not warranted": the word is named, but not given.
+_VERDICT_REJECTED: Final = re.compile(
+    "[\"'\u201d\u2019)\\]}>]{0,4} ?(?:is|was|would|could|should|can|does)"
+    rf"(?:n['\u2019]t| ?not){markers.LABEL_END}"
+)
 _OPENING_MARKS: Final = re.compile(_OPENING)
 _BETWEEN_OPTIONS: Final = re.compile(_BETWEEN)
 _OPTION_END: Final = re.compile(rf"{markers.LABEL_END}(?![.,][0-9]| ?[/%]|[\])]? ?out of )")
@@ -138,7 +143,8 @@ _SCORE: Final = re.compile(r"(?<!\w)score ?:")
 def _read_pass_fail(text: CleanedReply, marker: re.Match[str]) -> markers.MarkerMatch:
     """Read `Verdict: PASS` or `Verdict: FAIL` as a score of 1 or 0."""
     word = _PASS_OR_FAIL.match(text.lower, marker.end())
-    if word is None or _SECOND_VERDICT.match(text.lower, word.end()):
+    after = (_SECOND_VERDICT, _VERDICT_REJECTED)
+    if word is None or any(one.match(text.lower, word.end()) for one in after):
         return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
     score = 1.0 if word[1] == "pass" else 0.0
     return markers.MarkerMatch(Verdict(scores=(score,)), "", (marker.start(), word.end()))

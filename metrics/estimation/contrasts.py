@@ -66,7 +66,7 @@ class PairedMeasure(Protocol):
     @property
     def kind(self) -> str: ...
     @property
-    def bounds(self) -> tuple[float, float]: ...
+    def value_range(self) -> tuple[float, float]: ...
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float: ...
 
 
@@ -320,8 +320,8 @@ def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Con
 
 def largest_difference(measure: PairedMeasure) -> float:
     """Largest possible difference of a measure between two cells: 1 for shares, else the width of
-    its bounds."""
-    return 1.0 if measure.kind == "share" else measure.bounds[1] - measure.bounds[0]
+    its range."""
+    return 1.0 if measure.kind == "share" else measure.value_range[1] - measure.value_range[0]
 
 
 def _side_values(paired: PairedTotals) -> tuple[float | None, float | None]:

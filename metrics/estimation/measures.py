@@ -179,7 +179,7 @@ def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> 
     interval, for measures that are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
     effect = measure.unit_effect(sums.sum(axis=0), statistic)
-    return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
+    return jackknife_estimate(sums, statistic, n, measure.unit, measure.value_range, effect=effect)
 
 
 TEXT_FACT: Final = "text_fact"
@@ -191,8 +191,8 @@ class Measure:
     """A named statistic of item totals, such as consistency.
 
     `tally` counts the measure in a frame. `kind` selects the interval: "share" Wilson at the
-    effective n, "mean" the t interval clustered by item, "other" the function `interval`. `bounds`
-    are the smallest and largest possible value; `empty` is the note of an estimate without data;
+    effective n, "mean" the t interval clustered by item, "other" the function `interval`.
+    `value_range`: smallest and largest possible value; `empty`: note of an estimate without data;
     with `notes_one_order`, estimates of cells judged in one order only get a note.
     """
 
@@ -200,7 +200,7 @@ class Measure:
     unit: str
     tally: Callable[[GroupedFrame], MeasureTally]
     kind: Literal["share", "mean", "other"] = "share"
-    bounds: tuple[float, float] = (-math.inf, math.inf)
+    value_range: tuple[float, float] = (-math.inf, math.inf)
     empty: str = "no verdicts"
     notes_one_order: bool = False
     prefers_order_sets: bool = False
@@ -229,7 +229,7 @@ class Measure:
         """
         if self.effect is not None:
             return self.effect(totals)
-        return distance_to_farther_bound(float(statistic(totals)), self.bounds)
+        return distance_to_farther_bound(float(statistic(totals)), self.value_range)
 
     def of(self, frame: pd.DataFrame) -> Estimate:
         """Estimate the measure on all rows of a frame together."""
@@ -340,7 +340,7 @@ def _mean_estimates_by_cell(
     half = np.where(items > 1, student_t_quantile(items), 0) * error
     for g in np.flatnonzero((error < NO_SPREAD) & (items > 1)):
         half[g] = no_spread_half_width(
-            int(items[g]), distance_to_farther_bound(centre[g], measure.bounds)
+            int(items[g]), distance_to_farther_bound(centre[g], measure.value_range)
         )
     return [
         _build_mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
@@ -351,7 +351,7 @@ def _mean_estimates_by_cell(
 def _build_mean_estimate(
     centre: float, half: float, n: int, items: int, measure: Measure
 ) -> Estimate:
-    """Return the estimate `centre` ± `half`, clipped to the measure's bounds; without interval for
+    """Return the estimate `centre` ± `half`, clipped to the measure's range; without interval for
     one item, without value if n is 0."""
     if n == 0:
         return unknown_estimate(measure.empty, measure.unit)
@@ -359,5 +359,8 @@ def _build_mean_estimate(
         return Estimate(
             centre, None, None, n, items, measure.unit, 0.95, CLUSTER_T_METHOD, ONE_ITEM_NOTE
         )
-    low, high = max(centre - half, measure.bounds[0]), min(centre + half, measure.bounds[1])
+    low, high = (
+        max(centre - half, measure.value_range[0]),
+        min(centre + half, measure.value_range[1]),
+    )
     return Estimate(centre, low, high, n, items, measure.unit, 0.95, CLUSTER_T_METHOD)

@@ -104,7 +104,7 @@ def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     if not plain or not swapped:
         return unknown_estimate(NOT_CROSSED_NOTE, measure.unit)
     return jackknife_estimate(
-        sums, statistic, round(n), measure.unit, measure.bounds, "no effect: .5"
+        sums, statistic, round(n), measure.unit, measure.value_range, "no effect: .5"
     )
 
 

@@ -281,7 +281,7 @@ class Leaderboard:
         return np.asarray(significant, np.float64)
 
 
-def fit_leaderboards(
+def connected_leaderboards(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> list[Leaderboard]:
     """Fit one leaderboard for each group of contestants connected by battles, the largest group
@@ -292,13 +292,11 @@ def fit_leaderboards(
     is in no group. `weighting` is that of `extract_battles`. With `outcome="probability"` outcomes
     are fractions; the intervals stay valid as they are clustered by item.
     """
-    return fit_leaderboards_from_battles(
-        extract_battles(frame, weighting=weighting, outcome=outcome)
-    )
+    return connected_leaderboards_from(extract_battles(frame, weighting=weighting, outcome=outcome))
 
 
-def fit_leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
-    """Fit leaderboards (see `fit_leaderboards`) from battles that are already extracted."""
+def connected_leaderboards_from(data: Battles) -> list[Leaderboard]:
+    """Fit leaderboards (see `connected_leaderboards`) from battles that are already extracted."""
     counts = count_pairs(data)
     label = (
         bradley_terry_fit.component_labels(counts, strong=False)
@@ -327,7 +325,7 @@ def bradley_terry_ratings(
 
 def ratings_from_battles(data: Battles) -> dict[str, Estimate]:
     """Estimate ratings (see `bradley_terry_ratings`) from battles that are already extracted."""
-    boards = fit_leaderboards_from_battles(data)
+    boards = connected_leaderboards_from(data)
     table = {}
     for number, board in enumerate(boards, start=1):
         group = f"group {number} of {len(boards)}: ratings of different groups are not comparable"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.ratings.battles import BATTLE_COLUMNS
-from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 
 
 def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
@@ -25,5 +25,5 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
 def largest_leaderboard(pairs: pd.DataFrame) -> Leaderboard | None:
     """Return the leaderboard of the largest group of contestants connected by battles; None without
     battles between two contestants."""
-    boards = fit_leaderboards(pairs) if len(pairs) else []
+    boards = connected_leaderboards(pairs) if len(pairs) else []
     return boards[0] if boards and len(boards[0].names) > 1 else None

@@ -75,7 +75,7 @@ class GapLimits:
         return self._cache[above, below]
 
     def _compute_lower_limit(self, above: int, below: int) -> float | None:
-        if not self._has_one_way_wins(above, below):
+        if not self._has_one_way_win_chain(above, below):
             return None
         problem = self._profile_likelihood(above, below)
         if problem.likelihood_deficit(-MAX_GAP_LOGITS) <= 0:
@@ -85,11 +85,11 @@ class GapLimits:
     def is_significantly_positive(self, above: int, below: int) -> bool:
         """Whether `lower_limit` is above zero; needs only one fit."""
         return (
-            self._has_one_way_wins(above, below)
+            self._has_one_way_win_chain(above, below)
             and self._profile_likelihood(above, below).likelihood_deficit(0.0) > 0
         )
 
-    def _has_one_way_wins(self, above: int, below: int) -> bool:
+    def _has_one_way_win_chain(self, above: int, below: int) -> bool:
         """Whether a chain of wins leads from `above` to `below` but none back."""
         return bool(self.reachable[above, below] and not self.reachable[below, above])
 

@@ -11,7 +11,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import sum_by_item
 from metrics.estimation.planning import power
-from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 from metrics.ratings.rating_by_order import leaderboards_by_order
 from metrics.ratings.tie_models import fit_davidson, fit_rao_kupper
 from metrics.win_rates import counting_rules
@@ -168,7 +168,7 @@ def position_table(frame: pd.DataFrame) -> Json:
 
 def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
     """Build the sections on ratings, by name; a section without data is empty."""
-    boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
+    boards = [board for board in connected_leaderboards(frame) if len(board.names) > 1]
     return {
         "ranks": {name: asdict(rank) for board in boards for name, rank in board.ranks.items()},
         "gaps": gap_table(boards),

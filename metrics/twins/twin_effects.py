@@ -52,11 +52,11 @@ class TwinMeasure:
     name: str
     kind: str = "share"
     unit: str = "share"
-    bounds: tuple[float, float] = (0.0, 1.0)
+    value_range: tuple[float, float] = (0.0, 1.0)
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
         """Width of the range of the measure: its largest change if every verdict were reversed."""
-        return self.bounds[1] - self.bounds[0]
+        return self.value_range[1] - self.value_range[0]
 
 
 @dataclass(frozen=True)
@@ -313,8 +313,8 @@ def compare_twins_of_sides(
             common, at, to = np.intersect1d(a.items, b.items, return_indices=True)
             if len(common):
                 sums = np.concatenate([a.sums[at], b.sums[to]], axis=1)
-                span = one.measure.bounds[1] - one.measure.bounds[0]
-                measure = replace(one.measure, kind="mean", bounds=(-span, span))
+                span = one.measure.value_range[1] - one.measure.value_range[0]
+                measure = replace(one.measure, kind="mean", value_range=(-span, span))
                 found[name] = PairedTotals(measure, left, right, common, sums, _mean_beyond_floor)
     return found
 

@@ -152,7 +152,7 @@ def _estimate_excess(
         others=estimate(
             lambda totals: _win_rates_by_judge(totals)[..., 1:].mean(axis=-1), "share", 0.0
         ),
-        excess=estimate(_own_minus_others_rate, UNIT, -1.0),
+        excess=estimate(_own_judge_minus_outsiders, UNIT, -1.0),
         bounds=_missing_bounds(sums),
         people_excess=unknown_estimate(NO_PEOPLE_NOTE, UNIT),
     )
@@ -188,7 +188,7 @@ def _win_rates_by_judge(totals: Floats) -> Floats:
     return safe_divide(totals[..., :seats], totals[..., seats : 2 * seats])
 
 
-def _own_minus_others_rate(totals: Floats) -> Floats:
+def _own_judge_minus_outsiders(totals: Floats) -> Floats:
     """Win rate of the family by its own judge (the first) minus the mean of the others'."""
     rates = _win_rates_by_judge(totals)
     gap: Floats = rates[..., 0] - rates[..., 1:].mean(axis=-1)
@@ -204,7 +204,7 @@ def _missing_bounds(sums: Floats) -> Estimate:
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]
     low, high = won / (read + gone), (won + gone) / (read + gone)
     missing, planned = int(gone.sum()), int((read + gone).sum())
-    value = float(_own_minus_others_rate(totals))
+    value = float(_own_judge_minus_outsiders(totals))
     return Estimate(
         value if np.isfinite(value) else None,
         float(low[0] - high[1:].mean()),

@@ -129,11 +129,11 @@ def positions(folder: Path) -> tuple[str, float, float, str]:
 
 
 def fitted(folder: Path) -> tuple[str, float, float, str]:
-    from metrics.ratings.bradley_terry import fit_leaderboards
+    from metrics.ratings.bradley_terry import connected_leaderboards
     from studies.store.store import Store
 
     frame = Store(folder / "big.db").frame("big")
-    seconds = timed(lambda: fit_leaderboards(frame)[0].ratings)[0]
+    seconds = timed(lambda: connected_leaderboards(frame)[0].ratings)[0]
     return "Bradley–Terry with intervals", seconds, _bincount(frame), "one bincount of the picks"
 
 

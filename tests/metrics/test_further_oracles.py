@@ -14,7 +14,7 @@ from metrics.estimation import entropy as e
 from metrics.estimation.planning import power
 from metrics.position.position_measures import slot_counts
 from metrics.protocols import grade_score
-from metrics.ratings.bradley_terry import ELO_PER_LOGIT, fit_leaderboards
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT, connected_leaderboards
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates import win_rates
 from studies.domain import UNRELATED
@@ -27,7 +27,7 @@ def test_a_conditional_gap_of_one_with_item_sd_one_converges_to_832():
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     share = float((weights / weights.sum()) @ (1 / (1 + np.exp(-1 - nodes))))
     won = round(100_000 * share)
-    (board,) = fit_leaderboards(duels([("A", "B", won, 100_000 - won)]))
+    (board,) = connected_leaderboards(duels([("A", "B", won, 100_000 - won)]))
     assert board.gap("A", "B").value / ELO_PER_LOGIT == pytest.approx(0.832, abs=5e-4)
 
 

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from metrics.ratings import conditional_logit
 from metrics.ratings.battles import Battles
-from metrics.ratings.bradley_terry import ELO_PER_LOGIT, fit_leaderboards_from_battles
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT, connected_leaderboards_from
 from metrics.ratings.position_term import identified_design
 from tests.soak.coverage_studies import ITEMS, SEEDS, Tally, shown, within
 
@@ -127,7 +127,8 @@ def coverage(setting: Setting, items: int) -> tuple[Tally, Tally]:
     for seed in range(SEEDS):
         data = simulate(setting, items, np.random.default_rng([items, seed]))
         board = next(
-            (b for b in fit_leaderboards_from_battles(data) if {"a", "b"} <= set(b.names)), None
+            (b for b in connected_leaderboards_from(data) if {"a", "b"} <= set(b.names)),
+            None,
         )
         if board is not None:
             gaps.add(board.gap("a", "b"), gap_limit)

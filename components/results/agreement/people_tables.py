@@ -133,10 +133,10 @@ def show_distances(data: Agreement) -> Markup:
     rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
         rows.append(
-            _reference_distance_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency))
+            _non_judge_distance_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency))
         )
     hollow = track_html(axis, point_mark("o", axis, tied.consistency.value))
-    rows.append(_reference_distance_row(ALWAYS_TIE, tied, hollow))
+    rows.append(_non_judge_distance_row(ALWAYS_TIE, tied, hollow))
     return range_table(heads, rows, "short", "Distance of scores from the people's mean", axis)
 
 
@@ -154,13 +154,13 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     return range_row(name, mae, track, within, tip=tip)
 
 
-def _reference_distance_row(name: str, alignment: Alignment, marks: str) -> TableRow:
+def _non_judge_distance_row(name: str, alignment: Alignment, plot: str) -> TableRow:
     """Row of the table of distances for a rater that is no judge (one person, or always a tie);
-    `marks`: HTML of its plot."""
+    `plot`: HTML of its plot."""
     mae, consistency = number(alignment.mae.value, 2), alignment.consistency.value
     within = number(None if consistency is None else 100 * consistency, 1)
     tip = f"{name}\nMAE {mae} {interval(alignment.mae, 2)}\nn {count(alignment.mae.n)}"
-    values = (fill("<b>{}</b>", mae), marks, fill("<b>{}</b>", within))
+    values = (fill("<b>{}</b>", mae), plot, fill("<b>{}</b>", within))
     return range_row(name, *values, tip=tip, kind="who")
 
 

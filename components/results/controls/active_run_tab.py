@@ -57,7 +57,7 @@ def build(news: gr.HTML) -> RunFollower:
     return RunFollower(timer, refresh, count_new, shown, news)
 
 
-def bind_timer(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> None:
+def bind_follower(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> None:
     follower.timer.tick(None, None, None, js="() => evenhand.followRun()")
 
     def count_new(name: str, shown_calls: str) -> list[Any]:

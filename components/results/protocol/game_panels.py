@@ -26,7 +26,7 @@ from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.score_scale import ScoreScale
 from metrics.protocols.creation_levels import PromptRatings, ratings_by_prompt, single_ratings
 from metrics.ratings.battles import STRONG_WINS
-from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_loss_record, win_rate
 from studies.domain import Estimate
 from studies.frames.frame import TIE
@@ -286,7 +286,10 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
     rows = judged_rows(filtered, "five-level")
     plain, weighted = (
         {n: e for board in boards for n, e in board.ratings.items()}
-        for boards in (fit_leaderboards(rows), fit_leaderboards(rows, weighting="arena-hard"))
+        for boards in (
+            connected_leaderboards(rows),
+            connected_leaderboards(rows, weighting="arena-hard"),
+        )
     )
     if not plain:
         return EMPTY

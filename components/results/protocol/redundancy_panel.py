@@ -22,7 +22,7 @@ from components.results.protocol.game_panels import load_rating_rows
 from components.results.protocol.sections import study_protocols
 from metrics.protocols import benchmark_correlations as benchmarks
 from metrics.protocols.creation_levels import ratings_by_prompt
-from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.ratings.bradley_terry import connected_leaderboards
 from studies.domain import Estimate
 
 BenchmarkScores = Mapping[str, Mapping[str, float]]
@@ -69,7 +69,7 @@ def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
     if "five-level" in kinds:
         return "Reward", {row.model: row.reward for row in creation_rows(filtered)}
     if "pairwise" in kinds:
-        boards = fit_leaderboards(filtered.outcomes) if len(filtered.outcomes) else []
+        boards = connected_leaderboards(filtered.outcomes) if len(filtered.outcomes) else []
         return "rating", {n: e for board in boards for n, e in board.ratings.items()}
     if "single" in kinds:
         rows = load_rating_rows(filtered)

@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, machine_rows
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
-from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 from metrics.ratings.online_elo import EloResult, compute_elo
 from metrics.ratings.rating_by_order import largest_leaderboard, leaderboards_by_order
 from metrics.win_rates.win_rates import head_to_head, win_rate
@@ -43,7 +43,7 @@ class Ranking:
     """Whether two answers were compared, but no reply contains a usable verdict."""
 
     @property
-    def shuffled_orders(self) -> int:
+    def elo_shuffles(self) -> int:
         """Number of shuffled orders of the items that the band of the Elo curve summarises."""
         battles = 0 if self.pairs is None else len(self.pairs)
         return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
@@ -54,7 +54,7 @@ class Ranking:
         if self.pairs is None:
             return None
         rng = np.random.default_rng(SEED)
-        return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.shuffled_orders)
+        return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.elo_shuffles)
 
     @property
     def board(self) -> Leaderboard | None:
@@ -85,7 +85,7 @@ def compute_ranking(
         else (None, None)
     )
     return Ranking(
-        fit_leaderboards(pairs),
+        connected_leaderboards(pairs),
         win_rate(pairs),
         head_to_head(pairs),
         pairs,

@@ -18,7 +18,7 @@ from components.results.ranking.sentences import ranking_finding
 from components.results.view import paper_table
 from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
 from components.results.wins import win_rate_panels as wins
-from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_rate
 
 NAME: Final = "Ranking"
@@ -62,7 +62,7 @@ def ranking_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
         return None
     rates = win_rate(pairs)  # on the ranked battles only, as on the page
     rows = []
-    for board in fit_leaderboards(pairs):
+    for board in connected_leaderboards(pairs):
         for place, name in enumerate(board.names):
             rank, rating = board.ranks[name], board.ratings[name]
             rows.append(

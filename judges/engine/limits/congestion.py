@@ -161,7 +161,7 @@ class TrialCalls:
     def record_start(self, started: float) -> None:
         self._in_flight = started
 
-    def record_end(self, started: float, *, accepted: bool) -> bool:
+    def ends_with_call(self, started: float, *, accepted: bool) -> bool:
         """If the call that started at `started` is the trial call in flight, record its end and
         return whether enough trial calls were accepted; else return False."""
         if not self.active or started != self._in_flight:

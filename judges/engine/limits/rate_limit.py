@@ -158,7 +158,7 @@ class EndpointLimiter:
         refused = limited or bool(wait)
         if refused or not neutral:
             self._refusals.record(refused)
-        if self._trials.record_end(started, accepted=not (refused or neutral)):
+        if self._trials.ends_with_call(started, accepted=not (refused or neutral)):
             self._pace.cooldown_end = self._clock()
         if refused:
             self._record_refusal(started, limited, wait)

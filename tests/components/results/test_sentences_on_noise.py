@@ -26,7 +26,7 @@ from components.results.bias.sentences import (
 )
 from components.results.cards.report_card import ReportCard
 from components.results.ranking import sentences as ranking_sentences
-from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.ratings.bradley_terry import connected_leaderboards
 from studies.store.store import Store
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -79,14 +79,14 @@ def test_a_coin_without_ties_has_one_half():
 def test_contestants_without_a_chain_of_wins_are_not_said_to_have_won():
     rows = [row for k in range(8) for row in pair(f"q{k}", 0, 1, x="A", y="C")]
     rows += [row for k in range(5) for row in pair(f"q{k}", 0, 1, x="B", y="C")]
-    (board,) = fit_leaderboards(build(rows))
+    (board,) = connected_leaderboards(build(rows))
     assert set(board.names[:2]) == {"A", "B"}
     assert says(ranking_sentences.unclear_leader_sentence(board), "cannot", "compared yet")
 
 
 def test_one_who_won_everything_against_the_second_is_said_to_have_won():
     rows = [row for k in range(2) for row in pair(f"q{k}", 0, 1, x="A", y="B")]
-    (board,) = fit_leaderboards(build(rows))
+    (board,) = connected_leaderboards(build(rows))
     assert says(ranking_sentences.unclear_leader_sentence(board), "won every battle")
 
 

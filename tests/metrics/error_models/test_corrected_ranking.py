@@ -14,7 +14,11 @@ from metrics.error_models.corrected_ranking import (
     corrected_ranking_section,
     rank_corrected_for_errors,
 )
-from metrics.ratings.bradley_terry import ELO_PER_LOGIT, bradley_terry_ratings, fit_leaderboards
+from metrics.ratings.bradley_terry import (
+    ELO_PER_LOGIT,
+    bradley_terry_ratings,
+    connected_leaderboards,
+)
 from metrics.remedies.known_winners import DESIGN
 from metrics.remedies.order_grid import OrderGrid
 from tests.metrics.frames import build, pair
@@ -42,7 +46,7 @@ def two_models() -> pd.DataFrame:
 
 def test_observed_62_percent_with_20_percent_errors_is_70_percent() -> None:
     frame = two_models()
-    assert fit_leaderboards(frame)[0].gap("x", "y").value == pytest.approx(85.04, abs=0.005)
+    assert connected_leaderboards(frame)[0].gap("x", "y").value == pytest.approx(85.04, abs=0.005)
     found = corrected_ranking(frame)
     assert found is not None and not found.refused
     gap = found.gaps["x"]["y"]

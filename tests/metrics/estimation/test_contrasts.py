@@ -268,7 +268,7 @@ def test_values_of_both_sides_and_the_range_of_a_difference():
     assert (none.raw.value, none.left_value, none.right_value) == (None, None, None)
     assert none.adjusted.value is None
     assert largest_difference(CONSISTENCY) == 1
-    rated = replace(CONSISTENCY, kind="mean", bounds=(1.0, 5.0))
+    rated = replace(CONSISTENCY, kind="mean", value_range=(1.0, 5.0))
     assert largest_difference(rated) == 4
     assert adjust_contrast_family([], rng()) == []
 

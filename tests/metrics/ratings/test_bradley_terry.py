@@ -17,7 +17,7 @@ from metrics.ratings.bradley_terry import (
     PSEUDO_COUNT,
     Leaderboard,
     bradley_terry_ratings,
-    fit_leaderboards,
+    connected_leaderboards,
 )
 from metrics.ratings.bradley_terry_fit import laplacian_inverse
 from studies.frames.battle_frame import frame_from_battles
@@ -33,7 +33,7 @@ def rng() -> np.random.Generator:
 
 
 def board(frame: pd.DataFrame) -> Leaderboard:
-    (only,) = fit_leaderboards(frame)
+    (only,) = connected_leaderboards(frame)
     return only
 
 
@@ -138,7 +138,10 @@ def test_the_graph_tells_strong_from_weak_links():
 
 def test_islands_get_a_leaderboard_each():
     frame = duels([("A", "B", 7, 3), ("C", "D", 5, 5), ("D", "E", 5, 5)])
-    assert [set(each.names) for each in fit_leaderboards(frame)] == [{"C", "D", "E"}, {"A", "B"}]
+    assert [set(each.names) for each in connected_leaderboards(frame)] == [
+        {"C", "D", "E"},
+        {"A", "B"},
+    ]
     table = bradley_terry_ratings(frame)
     assert table["A"].value - table["B"].value == pytest.approx(147.1907, abs=1e-4)
     assert "group 2 of 2" in table["A"].note
@@ -264,8 +267,8 @@ def test_five_levels_count_by_sign_and_three_times_only_under_the_name_arena_har
         {"item": str(k), "shown": ("A", "B"), "pick": pick, "margin": margin}
         for k, (pick, margin) in enumerate([(0, 2), (0, 2), (1, 1)])
     ]
-    (plain,) = fit_leaderboards(build(rows))
-    (hard,) = fit_leaderboards(build(rows), weighting="arena-hard")
+    (plain,) = connected_leaderboards(build(rows))
+    (hard,) = connected_leaderboards(build(rows), weighting="arena-hard")
     assert plain.gap("A", "B").value == pytest.approx(np.log(2) * ELO_PER_LOGIT)
     assert hard.gap("A", "B").value == pytest.approx(np.log(6) * ELO_PER_LOGIT)
     assert hard.gap("A", "B").n == 3
@@ -318,7 +321,7 @@ def test_renaming_contestants_renames_their_strengths(rows):
 @given(some_battles())
 def test_duplicating_all_battles_leaves_the_strengths_alone(rows):
     frame = fought(rows)
-    if any(each.regularised for each in fit_leaderboards(frame)):
+    if any(each.regularised for each in connected_leaderboards(frame)):
         return  # a pseudo-count weighs less in more data, and says so in its badge
     assert values(fought([*rows, *rows])) == pytest.approx(values(frame), abs=1e-6)
 
@@ -333,7 +336,7 @@ def test_unreadable_rows_change_nothing(rows):
 def test_whatever_comes_every_number_is_finite(rows):
     frame = fought(rows) if rows else duels([])
     assert all_finite(bradley_terry_ratings(frame))
-    for each in fit_leaderboards(frame):
+    for each in connected_leaderboards(frame):
         assert all_finite(each.gaps())
         for name, rank in each.ranks.items():
             assert 1 <= rank.low <= rank.place <= rank.high <= rank.of == len(each.names), name
@@ -347,7 +350,7 @@ def test_all_ties_are_all_equal_and_admit_no_interval():
 
 def test_no_data_is_an_empty_table():
     assert bradley_terry_ratings(duels([])) == {}
-    assert fit_leaderboards(duels([])) == []
+    assert connected_leaderboards(duels([])) == []
 
 
 def test_unreadable_verdicts_are_no_rating():

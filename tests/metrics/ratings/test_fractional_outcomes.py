@@ -9,7 +9,11 @@ import pytest
 
 from metrics.estimation import row_selection
 from metrics.ratings.battles import extract_battles
-from metrics.ratings.bradley_terry import ELO_PER_LOGIT, bradley_terry_ratings, fit_leaderboards
+from metrics.ratings.bradley_terry import (
+    ELO_PER_LOGIT,
+    bradley_terry_ratings,
+    connected_leaderboards,
+)
 from metrics.win_rates.win_rates import win_rate
 from tests.metrics.frames import build, pair
 
@@ -50,7 +54,7 @@ def test_bradley_terry_of_two_is_the_logit_of_the_mean():
     rng = np.random.default_rng(2)
     p, q = rng.beta(4, 2, 30), rng.beta(4, 2, 30)
     rows = [row for k in range(30) for row in soft(f"q{k}", (p[k], 1 - p[k]), (1 - q[k], q[k]))]
-    (board,) = fit_leaderboards(build(rows), outcome="probability")
+    (board,) = connected_leaderboards(build(rows), outcome="probability")
     mean = (p.mean() + q.mean()) / 2
     gap = board.gap("x", "y")
     assert gap.value == pytest.approx(ELO_PER_LOGIT * math.log(mean / (1 - mean)), abs=1e-3)

@@ -63,9 +63,9 @@ def test_the_model_error_of_the_oracle():
 
 def test_ignoring_the_place_shrinks_strengths_even_in_a_balanced_design():
     # The maximum of the likelihood: without γ θ = (0.567541, −0.142161, −0.425380).
-    from metrics.ratings.bradley_terry import fit_leaderboards
+    from metrics.ratings.bradley_terry import connected_leaderboards
 
-    (board,) = fit_leaderboards(duels(ORDERED))
+    (board,) = connected_leaderboards(duels(ORDERED))
     assert board.theta == pytest.approx([0.567541, -0.142161, -0.425380], abs=1e-6)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from metrics.estimation.row_selection import people_mask
-from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.ratings.simultaneous_gaps import MAX_DRAWN, simultaneous_quantile
 from tests.metrics.frames import build, pair, prd
 
@@ -28,7 +28,7 @@ def test_two_contestants_have_one_difference_and_many_use_tukey():
 
 def test_the_pooled_judges_of_prd():
     frame = prd()
-    (board,) = fit_leaderboards(frame.loc[~people_mask(frame)])
+    (board,) = connected_leaderboards(frame.loc[~people_mask(frame)])
     assert {name: str(rank) for name, rank in board.ranks.items()} == {
         "gpt-4": "1", "claude-v1": "2", "vicuna-13b": "3–4", "gpt-3.5-turbo": "3–5", "bard": "4–5",
     }  # fmt: skip
@@ -46,6 +46,6 @@ def test_equal_models_seldom_exclude_a_rank():
                 for y in names[i + 1 :]:
                     won = int(draw.integers(0, 2))
                     rows += pair(f"q{k}", won, 1 - won, x=x, y=y)
-        (board,) = fit_leaderboards(build(rows))
+        (board,) = connected_leaderboards(build(rows))
         wrong += any((rank.low, rank.high) != (1, 8) for rank in board.ranks.values())
     assert wrong <= 4  # 5 % of 20 is 1; without the adjustment about half of them

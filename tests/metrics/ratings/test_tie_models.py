@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.ratings.tie_models import TieModel, fit_davidson, fit_rao_kupper
 from tests.metrics.battle_frames import all_finite, duels, fought, some_battles
 
@@ -34,7 +34,7 @@ def test_rao_kupper_gives_what_was_worked_out_elsewhere():
 
 
 def test_half_wins_shrink_the_gaps_and_keep_the_order():
-    (board,) = fit_leaderboards(duels(TIED))
+    (board,) = connected_leaderboards(duels(TIED))
     assert board.theta == pytest.approx([0.52521, -0.10851, -0.41670], abs=1e-5)
     assert board.names == tuple(fit_davidson(duels(TIED)).strength) == ("A", "B", "C")
 

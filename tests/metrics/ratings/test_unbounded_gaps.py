@@ -13,7 +13,7 @@ from metrics.ratings.bradley_terry import (
     ELO_PER_LOGIT,
     MAX_CONTESTANTS_WITH_LIMITS,
     Leaderboard,
-    fit_leaderboards,
+    connected_leaderboards,
 )
 from metrics.ratings.unbounded_gaps import GapLimits
 from tests.metrics.battle_frames import duels, fought, some_battles
@@ -23,7 +23,7 @@ SEPARABLE = [("A", "B", 5, 0), ("A", "C", 5, 0), ("B", "C", 3, 2)]
 
 
 def board(frame) -> Leaderboard:
-    (only,) = fit_leaderboards(frame)
+    (only,) = connected_leaderboards(frame)
     return only
 
 
@@ -79,7 +79,7 @@ def test_a_long_enough_row_of_wins_makes_the_rank_sure():
 
 @given(some_battles(readable=True))
 def test_every_gap_is_finite_or_says_why(battles):
-    for only in fit_leaderboards(fought(battles)):
+    for only in connected_leaderboards(fought(battles)):
         for row in only.gaps().values():
             for gap in row.values():
                 ends = [end for end in (gap.value, gap.low, gap.high) if end is not None]

@@ -106,12 +106,12 @@ def test_trial_calls_are_made_one_at_a_time_until_four_were_accepted():
         assert trials.may_start
         trials.record_start(float(now))
         assert not trials.may_start, "one at a time"
-        assert not trials.record_end(-1.0, accepted=True), "a call from before"
-        ended.append(trials.record_end(float(now), accepted=now != 1))
+        assert not trials.ends_with_call(-1.0, accepted=True), "a call from before"
+        ended.append(trials.ends_with_call(float(now), accepted=now != 1))
     assert ended == [False, False, False, False, True]
     assert not trials.active and not trials.may_start
     trials.record_start(9.0)
-    assert not trials.record_end(9.0, accepted=True), "no trial is under way"
+    assert not trials.ends_with_call(9.0, accepted=True), "no trial is under way"
     trials.start()
     trials.stop()
     assert not trials.may_start
