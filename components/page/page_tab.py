@@ -210,7 +210,8 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
 
 
 def _bind_study_choice(page: PageParts, store: Store) -> None:
-    """Show the study chosen in the header in every tab, and update a tab when it is opened."""
+    """Bind the events that show the study chosen in the header in Study, Run, Results and Inspect,
+    and those that update these tabs when they are opened. Vote binds its own."""
     top, interactive, results = page.header, page.interactive, page.results
 
     def show_run(name: str) -> list[Any]:

@@ -21,9 +21,9 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 
 
 def show_failures(store: Store, facts: RunFacts) -> Markup:
-    """HTML list of unusable replies by status, each status with its number of calls, an example and
-    a link; then of the failed attempts of the run, by judge and reason. Empty if there are
-    neither."""
+    """HTML of the unusable replies by status, each with its number of calls, an example and links,
+    and of the failed attempts of the run, by judge and reason. If the run has ended and many
+    replies gave no verdict, a warning comes first. Empty without unusable replies and failures."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:

@@ -162,7 +162,8 @@ class LiveStudy:
 
     def _add_share_points(self, first: bool) -> None:
         """Add the first-position share of all rows so far to its curve; at the `first` update, also
-        the shares after up to 40 evenly spaced numbers of rows."""
+        the shares after up to 40 evenly spaced numbers of rows, from 8 on. Above MAX_SHARE_POINTS,
+        every second point is deleted."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]

@@ -267,7 +267,8 @@ class FairQueue(IdleAwareQueue):
 
     def _drop_unread_answers(self) -> None:
         """Delete the unread messages of the sessions that `sessions_with_messages_to_delete`
-        returns, and all else that is stored for sessions without messages."""
+        returns. Of sessions without a message queue, also delete the time of the last message and,
+        if none of their events waits or runs, their event ids."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting_events(), *self._running_events())}

@@ -70,8 +70,9 @@ def _choice_outputs(tab: CollectTab) -> list[Any]:
 
 
 def show_choices(target: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
-    """Updates of the menus with the categories, models, items and versions of the data `target`;
-    answers typed so far (`typed`, as JSON) stay."""
+    """Updates of the form for the data `target`: menu of categories, fields for the answers (those
+    in `typed`, as JSON, stay; the other models' are empty), menus of items and of versions of the
+    data. The last is hidden if there is only one version."""
     items, versions = (
         save_collected.captionable_items(target),
         save_collected.version_choices(target, folder),

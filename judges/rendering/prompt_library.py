@@ -218,8 +218,8 @@ def last_version(name: str, folder: Path) -> Prompt | None:
 
 
 def _set_version(text: str, version: int) -> Prompt:
-    """Return the prompt with another version number. Comments and layout of its text are kept if
-    only the line with the number has to change; otherwise the YAML is written anew."""
+    """Return the prompt with another version number. If it is enough to replace the version line,
+    or to add one below the name, comments and layout are kept; else the YAML is written anew."""
     line = f"version: {version}"
     if _VERSION_LINE.search(text):
         changed = _VERSION_LINE.sub(line, text, count=1)
@@ -274,8 +274,9 @@ class PromptImport:
 
 
 def import_judge_prompts(path: Path) -> PromptImport:
-    """Import the prompts of a file with one JSON object per line, with their wording unchanged.
-    Prompts that Evenhand cannot use are returned with the reason."""
+    """Read the prompts of a FastChat file (judge_prompts.jsonl) without saving them; their wording
+    is kept. Prompts that Evenhand cannot use are returned with the reason. PromptError if the file
+    cannot be read or has no prompts."""
     prompts: list[Prompt] = []
     rejected: list[tuple[str, str]] = []
     for number, line in enumerate(_read_lines(path), 1):

@@ -264,8 +264,8 @@ class PinnedResolver(AbstractResolver):
             return list(found)
 
     def _check_addresses(self, host: str, found: list[ResolveResult]) -> None:
-        """Raise EndpointRefused if any address of the host is refused: a mixture of public and
-        private addresses suggests an attack."""
+        """Raise EndpointRefused if a host has no address, or if one of its addresses is refused;
+        one is enough, because a mixture of public and private addresses suggests an attack."""
         if not found:
             raise EndpointRefused(
                 f"the host {host} has no IP address; check the address (base_url)"

@@ -140,8 +140,9 @@ def _estimate_chance_corrected(
 
 
 def _effect_of_full_disagreement(totals: Floats) -> float:
-    """Difference of κ or α between raters who always agree and raters who never agree: 1/(1 −
-    expected agreement). `totals` is the raters' contingency table, flattened."""
+    """Difference of κ or α between raters who always agree and raters who never agree: 1/(1 − e).
+    e is the agreement by chance of raters who both have the mean distribution of the two; if it is
+    1, the result is 0. `totals` is the raters' contingency table, flattened."""
     table = _reshape_to_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))

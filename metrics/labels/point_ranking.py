@@ -171,7 +171,8 @@ def _pairs_of_names(names: Sequence[str] | Mapping[str, Any]) -> list[tuple[str,
 
 
 def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
-    """Estimate the differences of mean scores on the items that both models answered."""
+    """Estimate, for every two models, the difference of their mean scores on the items for which
+    both have a score; an estimate without a value if there is no such item."""
     means = own.groupby(["item", "entry", "who"])["score"].mean().unstack("who")
     item = means.index.get_level_values("item").to_numpy()
     scale = table_scale(own)

@@ -191,7 +191,9 @@ class RemedyStudy:
         return [rule for rule in rules if (rule.id, frozenset(rule.members)) not in listed]
 
     def judge_table(self, rater: int, rng: np.random.Generator | None = None) -> list[RuleEstimate]:
-        """Estimate all rules shown for one judge and prompt; their differences form one family."""
+        """Estimate the rules shown for one judge and prompt, and their differences from one call.
+        The differences form one family, except those of rules that lack some replies or ask people;
+        a rule with replies on too few items is left out."""
         return estimate_rules(self.grid, self.judge_rules(rater), rng or _seeded_generator())
 
     @cached_property

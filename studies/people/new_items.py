@@ -204,7 +204,8 @@ def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _typed_and_empty_responses(new: NewItem, items: Sequence[Item]) -> dict[str, str]:
-    """Return contestant -> typed answer, "" for the file's contestants without a typed answer."""
+    """Return contestant -> typed answer, "" for the file's contestants without a typed answer.
+    SourceError if there is no contestant at all, a name is given twice or an answer has none."""
     typed = parse_responses(new.responses.items())
     empty = dict.fromkeys(sorted({name for one in items for name in one.responses}), "")
     if not typed and not empty:

@@ -59,7 +59,7 @@ def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
 
 @memoise_by_study
 def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
-    """Item -> image kind, for all items of the study."""
+    """Item -> "text only", "single image" or "multi image", for all items of the study."""
     items = filtered.store.items(filtered.name)
     return {name: IMAGE_KINDS[min(len(item.images), 2)] for name, item in items.items()}
 

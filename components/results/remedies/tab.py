@@ -180,7 +180,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
 
 def draw_lower_panels(filtered: FilteredStudy) -> Markup | None:
     """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
-    None without a known better answer."""
+    None if no better answer is known, or if no judge passes the filters."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None

@@ -93,8 +93,8 @@ def _format_effect_value(got: Estimate, effect: SideEffect) -> str:
 
 
 def format_twin_effect(prompt: str, result: LookResult) -> str:
-    """Text on the largest effect of a twin that is shown (significant after adjustment) with a
-    prompt; "none shown" if there is none, "–" without verdicts."""
+    """Text on a prompt's largest twin effect among those that are significant after adjustment:
+    family and points. "none shown" if none is; "–" if no effect of its twins was measured."""
     effects = result.twins.get(prompt)
     shown = [one for one in effects or () if one.finding == SHOWN]
     if shown:

@@ -46,7 +46,8 @@ def _why_matches_mt_bench_folder(folder: Path) -> str:
 
 
 def _file_role(path: Path) -> str:
-    """Return the role of a FastChat file by its name: "question", "answer", "verdict" or ""."""
+    """Return the role of a file of FastChat by the names of the file and its folder: "question",
+    "answer" or "verdict"; "" if it has none of these roles."""
     name = path.name.casefold()
     if name.startswith("question"):
         return "question"

@@ -123,11 +123,12 @@ def _why_matches_auto_j_folder(folder: Path) -> str:
     _why_matches_auto_j_folder,
 )
 def read_auto_j(source: OpenSource) -> SourceBuilder:
-    """Read Auto-J's pairs with `label` 0, 1, 2 and two files of outputs per judge; also a folder.
+    """Read Auto-J's pairs with the vote of one person (`label`), and files of judges' outputs.
 
-    Joined by line; `exchange` in a name is the swapped order. An output is 0 (first), 1 (second) or
-    2 (tie) in the order shown; any other text is an unusable reply.
-    """
+    The source is the file of pairs, or a folder with it and the outputs. Line n of an output file
+    belongs to pair n; a file with `exchange` or `swap` in its name has the swapped order. Labels
+    and outputs are 0 (first), 1 (second) or 2 (tie), an output in the order shown; any other output
+    is an unusable reply."""
     builder, outputs = SourceBuilder(), source.other_files()
     table = source.table
     if table is None:

@@ -65,8 +65,8 @@ def guessed_mapping(study: LenientStudy) -> dict[str, str]:
 
 
 def table_needing_mapping(preview: StudyPreview) -> SourceTable | None:
-    """The source's table, if the study file has a column mapping, or if no known format fits the
-    table; else None."""
+    """The source's table, if the study file has a column mapping, or if the source was not loaded
+    and no known format fits. Else None; also if the source is no single table or is unreadable."""
     study = preview.lenient_study
     mapped = bool(study.raw(*DATA.mapping))
     if preview.records is not None and not mapped:
