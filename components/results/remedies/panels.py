@@ -57,11 +57,7 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
     rule "both orders must agree"; or the reason why no rule is recommended."""
     advice = results.advice
     if advice is None:
-        return (
-            "To compare remedies, the better answers must be known, by design or from people's "
-            "majority.",
-            "Every judge must have judged the same comparisons in both orders.",
-        )
+        return _missing_data_finding(results)
     if advice.chosen is not None:
         return advice.sentence, _usual_rule_text(
             results
@@ -80,6 +76,22 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
     return (
         f"No remedy was shown to help the judge {results.judge}.",
         " ".join(filter(None, parts)),
+    )
+
+
+def _missing_data_finding(results: RemedyResults) -> tuple[str, str]:
+    """Headline and the sentence below it if no rule can be compared: verdicts in both orders are
+    missing, or the better answers are unknown."""
+    known = results.study.left_out["incomplete"]
+    if not known:
+        return (
+            "To compare remedies, the better answers must be known, by design or from people's "
+            "majority.",
+            "Every judge must have judged the same comparisons in both orders.",
+        )
+    return (
+        "To compare remedies, the judges must judge the same comparisons in both orders.",
+        f"{count(known, 'comparison')} with a known better answer: not judged in both orders.",
     )
 
 

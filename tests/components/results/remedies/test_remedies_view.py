@@ -55,6 +55,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.sharing.read_only_store import ReadOnlyStore
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.components.written_replies import write_items
 from tests.judges.small_studies import run_text
 from tests.metrics.frames import records
 from tests.page_words import says
@@ -476,3 +477,19 @@ def test_a_pilot_has_no_twins_and_the_price_of_the_judge_that_costs(tmp_path):
     assert sum(1 for _ in asks_of(plan)) == found["warning"].calls == 160
     assert found["jury"].calls == 160 and found["jury"].cost == pytest.approx(80 * 0.01)
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "orders", "said"),
+    [("items.jsonl", "both", "must be known"), ("probe, count: 6", "one", "in both orders")],
+)
+def test_without_remedies_the_headline_says_what_is_missing(store, tmp_path, source, orders, said):
+    line = {"instruction": "q", "responses": {"m": "x", "n": "y"}}
+    write_items(tmp_path / "items.jsonl", [{"id": f"q{k}", **line} for k in range(6)])
+    run_text(
+        store,
+        f"name: bare\ndata: {{source: {source}}}\norders: {orders}\nprompts: [brief-letters]\n"
+        "judges: [{name: sim, model: simulated, seed: 3}]\n",
+        tmp_path,
+    )
+    assert said in remedy_finding(load_remedies(FilteredStudy(store, "bare")))[0]
