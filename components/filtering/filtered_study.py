@@ -105,7 +105,8 @@ class FilteredStudy:
 
     @cached_property
     def has_only_people(self) -> bool:
-        """Whether all verdicts of the study come from people, so that no judge is measured."""
+        """Whether all verdicts of the study come from people, so that no judge is measured; False
+        without verdicts."""
         frame = self.stored_frame
         return len(frame) > 0 and bool(people_mask(frame).all())
 

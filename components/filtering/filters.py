@@ -64,8 +64,8 @@ class Filter:
     comparisons among them."""
     rule: str = STUDY_RULE
     suspects: str = WITH_SUSPECTS
-    """Whether to include judgements of answers with suspected prompt injections (see
-    studies.texts.injection)."""
+    """WITH_SUSPECTS or WITHOUT_SUSPECTS: whether to include judgements of texts with suspected
+    prompt injections (see studies.texts.injection)."""
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         mask = pd.Series(True, index=frame.index)

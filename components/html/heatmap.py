@@ -83,13 +83,13 @@ def matrix_html(
     A missing or unknown estimate is shown as a dash. `total`: the first column is a total, set
     apart and the only one with intervals in its cells. A click on a cell sends {keys[0]: row,
     keys[1]: column} (in a total, only the row), or `select[row, column]` if given. `turns`:
-    transpose the matrix on a phone; by default if it has up to six rows and is no table of wins
-    ("row beats column"). `more`: further lines of a hover card. `beside`: a small line in the cell
-    itself. Cells with fewer than MIN_COLOURED_ITEMS items or `least` verdicts are hatched. `aside`:
-    text after the colour scale. `strengths`: colour strength of a cell, 0 to 1, instead of that of
-    its value. `end`: a last column without colour. `intervals` False: intervals on hover only.
-    `label_width`: pixels of the row names. `click`: last line of a hover card, on the effect of a
-    click.
+    transpose the matrix on a phone; by default if it has up to six rows and its scale is not of
+    kind `w`, as for win rates. `more`: further lines of a hover card. `beside`: a small line in the
+    cell itself. Cells with fewer than MIN_COLOURED_ITEMS items or `least` verdicts are hatched.
+    `aside`: text after the colour scale. `strengths`: colour strength of a cell, 0 to 1, instead of
+    that of its value. `end`: a last column without colour. `intervals` False: intervals on hover
+    only. `label_width`: pixels of the row names. `click`: last line of a hover card, on the effect
+    of a click.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -131,7 +131,7 @@ class _MatrixOptions:
     bounded: frozenset[str] = frozenset()
     """Columns whose cells show their intervals; other cells show them on hover."""
     total: str | None = None
-    """Name of the column with the total, if there is one."""
+    """Name of the column with the total; None without one."""
 
     def css_class(self, row: str, column: str, value: float) -> str:
         strength = self.strengths.get((row, column))

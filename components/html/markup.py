@@ -116,7 +116,8 @@ ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 
 def markdown_html(text: str) -> Markup:
     """Text of a model with the Markdown of its lines as HTML: headings, bold, italics, code and
-    bullets. Links and images stay text; everything is escaped."""
+    bullets. Lines that begin or end a code block (```) are left out, links and images stay text;
+    everything is escaped."""
     lines: list[Markup] = []
     fenced = False
     for line in text.split("\n"):
@@ -161,7 +162,8 @@ class PlotText(str):
 
 
 def escape_plot(text: object) -> PlotText:
-    """Escape text for Plotly, which interprets some HTML, TeX between `$`, and templates `%{…}`."""
+    """Escape text for Plotly, which interprets some HTML, TeX between `$`, and templates `%{…}`;
+    PlotText is returned unchanged."""
     if isinstance(text, PlotText):
         return text
     return PlotText(_PLOT_SPECIAL.sub(lambda match: _PLOT_ESCAPES[match.group()], str(text)))

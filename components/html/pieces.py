@@ -38,7 +38,8 @@ LegendMark = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Kpi:
-    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), note below."""
+    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), note below, and
+    the text of a link, which sends the data in `select`."""
 
     label: str
     value: str
@@ -62,8 +63,9 @@ class Kpi:
 def share_kpi(
     label: str, estimate: Estimate, *, before: str = "", after: str = "", beside: str = ""
 ) -> Kpi:
-    """Key figure of a share, with a note: `before`; interval, n and `beside` (the level to compare
-    the share with, such as "chance 50 %") or, without a value, the reason; `after`."""
+    """Key figure of a share. Its note is `before`, then interval, n and `beside` (the level to
+    compare the share with, such as "chance 50 %"), then `after`; without a value, the reason
+    replaces the middle part."""
     if estimate.value is None:
         note = estimate.note or "not measured"
     else:

@@ -19,9 +19,9 @@ MIDDLE_STRENGTH: Final = 0.7
 class ColourScale:
     """A mapping of values to colours.
 
-    The value `blank` has no colour, `full` the strongest colour. Scales of kind `f` (first or
-    second position) and `r` (better or worse) have a second colour for values on the other side of
-    `blank`.
+    The value `blank` has no colour, `full` the strongest colour. Scales of kind `b` and `w` have
+    one colour. Those of kind `f` (first or second position) and `r` (better or worse) have a second
+    colour for values on the other side of `blank`.
     """
 
     name: str
@@ -123,8 +123,8 @@ WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
 def fit_scale(scale: ColourScale, values: Iterable[float], chance: float | None) -> ColourScale:
     """Fit the one-coloured scale of a measure whose best value is its highest to the cells of a
     study: no colour at the best cell, MIDDLE_STRENGTH at chance, full colour at the lowest cell if
-    it is below chance, or if `chance` is None or not below the best cell. Unchanged if all cells
-    are equal, or for a scale with two colours or sides."""
+    it is below chance, or if `chance` is None or not below the best cell. Unchanged without cells,
+    if all are equal, or if the scale is not of kind `b` or is two-sided."""
     known = sorted(values)
     if not known or known[0] == known[-1] or scale.kind != "b" or scale.is_two_sided:
         return scale

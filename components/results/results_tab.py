@@ -122,7 +122,8 @@ def _bind_draw(
 
 
 def _bind_upload(tab: results_parts_tab.ResultsTab) -> None:
-    """Keep the content of an uploaded file in the session, and draw the view with it."""
+    """Connect the upload button: the content of a file is kept in the session and the view drawn
+    with it; for a file that cannot be read, a notice is shown and the earlier content stays."""
     state = tab.states[UPLOAD.control]
 
     def load_upload(path: str, held: Any) -> tuple[Any, Markup]:
@@ -143,7 +144,8 @@ def _bind_upload(tab: results_parts_tab.ResultsTab) -> None:
 def _bind_refresh(
     tab: results_parts_tab.ResultsTab, header: Header, store: Store, engine: Engine
 ) -> None:
-    """During a run, add new choices to the filters as verdicts arrive, and redraw the view."""
+    """Connect the events that, during a run, add new choices to the filters as verdicts arrive, and
+    redraw the view."""
     menus = [
         tab.filters[name]
         for name in filter_bar_tab.FILTER_NAMES

@@ -52,8 +52,9 @@ _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
 def render_view(
     store: Store, name: str, view: str, chosen: Filter, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Draw the view named `view` of a study, or take it from the cache. Return output name ->
-    content. `controls`: control name -> value, for the controls of all views."""
+    """Draw the view named `view` of a study, or take it from the cache, which stores each drawn
+    view unless JSON cannot hold a control's value. Return output name -> content. `controls`:
+    control name -> value, for the controls of all views."""
     mine = {control: controls[control] for control in VIEWS[view].controls}
     if controls.get(comparison.CONTROL):
         mine[comparison.CONTROL] = controls[comparison.CONTROL]

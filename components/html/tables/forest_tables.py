@@ -29,7 +29,8 @@ from studies.domain import Estimate
 @dataclass(frozen=True, slots=True)
 class FlipRow:
     """One judge's flips: `first` of them toward the first position (picked more often than the
-    second over both orders), `second` toward the second."""
+    second over both orders), `second` toward the second. `finding`: sentence on them; `select`:
+    filters that the button sends, by default the judge's flips."""
 
     judge: str
     first: int
@@ -57,7 +58,8 @@ class LeaderRow:
     """Estimated number of further battles, on further items, until the gap to the next model is
     significant; 0 if the gap is significant now, None if it is unknown or above MAX_BATTLES."""
     is_ahead: bool = True
-    """Whether the gap is significant, adjusted for all pairs of models, as the ranks are."""
+    """Whether the gap to the next model is significant, adjusted for all pairs of models, as the
+    ranks are; True for the last model."""
 
 
 def flips_table(rows: Sequence[FlipRow]) -> Markup:

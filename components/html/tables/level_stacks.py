@@ -110,7 +110,7 @@ def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
 
 def level_stack(row: LevelRow, low: float, high: float) -> Markup:
     """HTML of one row's stacked bar on a scale from `low` to `high` per cent, with the middle of
-    the ties on the centre line."""
+    the ties on the centre line; a note if the model has no usable verdict."""
     if not row.readable_verdicts:
         return Markup('<span class="eh-mute eh-small">no usable verdict</span>')
     parts = row.shares()

@@ -212,7 +212,7 @@ def estimate_card(
 
 def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> Markup:
     """HTML of a count, with the hover card `tip`; with `select`, a click opens the judgements that
-    match these filters. Zero is grey, without either."""
+    match these filters. Zero is grey, without hover card and click."""
     if not n:
         return Markup('<span class="eh-mute">0</span>')
     return hover_html(count(n), tip, select) if tip or select is not None else escape(count(n))

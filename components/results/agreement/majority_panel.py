@@ -86,8 +86,8 @@ def _format_share_with_interval(estimate: Estimate) -> str:
 
 
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
-    """HTML table of judges with their agreement on one axis; the last row is one person, if votes
-    tell that agreement. None if no judge's agreement is known."""
+    """HTML table of judges with their agreement on one axis; the last row is one person, if a
+    person's agreement is known from votes. None if no judge's agreement is known."""
     judges = agreement_by_judge(filtered)
     if not judges:
         return None

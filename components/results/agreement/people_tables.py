@@ -108,8 +108,9 @@ def _coefficient_row(
 
 def show_distances(data: Agreement) -> Markup:
     """HTML table of distances from the people's mean score: of each judge in one order and in both
-    orders, of one person if known, and of a judge that always answers "tie". MAE is the mean
-    absolute error, Consistency the share within 1 (Creation-MMBench)."""
+    orders, of one person if known, and of a judge that always answers "tie"; a message if no pair
+    has a verdict and a vote. MAE is the mean absolute error, Consistency the share within 1
+    (Creation-MMBench)."""
     judges = [
         (name, data.people_alignment(name, False), data.people_alignment(name, True))
         for name in data.ranked_judges
@@ -168,9 +169,9 @@ def _non_judge_distance_row(name: str, alignment: Alignment, plot: str) -> Table
 
 
 def show_replacements(data: Agreement) -> Markup:
-    """HTML table of how well each judge could replace a person; a message if no pair has votes by
-    two people. A value above 0 means that the judge agrees with the other voters more than the
-    replaced person does."""
+    """HTML table of how well each judge could replace a person, with sentences on the best judge
+    and prompt; a message if no pair has votes by two people. A value above 0 means that the judge
+    agrees with the other voters more than the replaced person does."""
     known = [one for one in data.judge_replacements if one.advantage.value is not None]
     if not known:
         return empty_state(
@@ -266,7 +267,8 @@ def best_replacement_sentence(
 
 
 def show_corrected_rates(data: Agreement) -> Markup:
-    """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people."""
+    """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people; a
+    message without votes on randomly chosen pairs."""
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
         why = (

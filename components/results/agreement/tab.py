@@ -148,8 +148,9 @@ def draw_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
-    """Draw the list of disputes of the kind `apart`. If that is the default (judges against people)
-    and the study has no votes, draw the first kind that the study can have."""
+    """Draw the list of disputes of the kind `apart` (one of DISPUTE_KINDS); a message if the study
+    cannot have such disputes. If `apart` is the default (judges against people) and the study has
+    no votes, draw the first kind that the study can have."""
     data = load_agreement(filtered)
     known = disputes.dispute_kinds(data.raters)
     title = (

@@ -157,9 +157,9 @@ def _collect_outcomes_by_model(verification: VerificationData) -> InspectableBit
 def _verification_share_cells(
     found: VerificationShares, inspectable: InspectableBits, name: str = ""
 ) -> list[Markup]:
-    """Cells of a model's row, or of all models if `name` is empty: number of verifications, share
-    that follow the instruction, of each fault, and harmful. A number links to its comparisons if
-    `inspectable` has its outcome."""
+    """Cells of a model's row, or of all models if `name` is empty: the number of verifications, and
+    the shares of answers that follow the instruction, have each fault, and are harmful. A number
+    links to its comparisons if `inspectable` has its outcome."""
     whose = {"contestant": name} if name else {}
     opens = [
         {**whose, "verified": kind} if inspectable[name] & 1 << CHECK_OUTCOMES.index(kind) else None
@@ -209,7 +209,7 @@ def _estimate_text(estimate: Estimate) -> str:
 
 def _judge_table(verification: VerificationData) -> Markup:
     """HTML table: how often each judge prefers the answer that passes, on pairs of one passing and
-    one failing answer."""
+    one failing answer; a sentence if no judge compared such a pair."""
     lines = _list_judge_preferences(verification)
     if not lines:
         words = (

@@ -56,7 +56,8 @@ def voters_subtitle(data: Agreement) -> str:
 
 def show_voters(data: Agreement) -> Markup:
     """HTML table of the voters: flagged voters first, then by number of votes; each name links to
-    the person's votes."""
+    the person's votes. Below, the reasons of the flags, and agreement by subset of votes. A message
+    without votes."""
     people = data.voters
     if not people:
         return empty_state(NO_VOTES, "No votes yet. Each person who votes gets a row here.")

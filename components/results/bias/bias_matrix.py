@@ -134,9 +134,13 @@ def _consistency_column(
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Columns of the matrix, and the key of each cell's counts by (row, column). Columns by
-    category: key (judge, prompt, category); by prompt: (judge, prompt). The first column, all, has
-    (judge, prompt) in the first case, (judge) in the second."""
+    """Columns of the matrix, and for each (row, column) the key under which the counts of this cell
+    are stored.
+
+    If the columns are categories, the key is (judge, prompt, category), and (judge, prompt) in the
+    first column, which pools all categories. If they are prompts, it is (judge, prompt), and
+    (judge,) in the first column.
+    """
 
     bias: Bias
     columns: list[heat.MatrixColumn]
@@ -261,7 +265,7 @@ GRADE_PARTS: Final = ("grade", "grade:entropy", "grade:choice")
 
 
 def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estimate | None) -> str:
-    """Text on entropy, first-position share and flips, as far as they are known."""
+    """Text on entropy, first-position share and flips, as far as they are known; "" if none is."""
     parts = []
     if entropy is not None and entropy.value is not None:
         parts.append(f"entropy {number(entropy.value, 2)}")
@@ -321,8 +325,9 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
 
 
 def _legend_note(scale: scales.ColourScale, shown: MeasureRecord, bias: Bias, marked: bool) -> str:
-    """Text at the end of the colour scale. `marked`: cells say whether the test found them
-    uneven."""
+    """Text at the end of the colour scale: the value at chance, or "" if it is unknown or already
+    on the scale. `marked`: the cells say whether the test found them uneven; the text then says
+    that only uneven cells are coloured."""
     if marked:
         return "only cells “≠ even” are coloured"
     return "" if scale.marks else _chance_note(shown, bias)
@@ -340,7 +345,8 @@ def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
 
 
 def position_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table of position bias, one row for each judge and prompt; None without model judges."""
+    """Table for a paper of position bias, one row for each judge and prompt; None without model
+    judges."""
     frame = filtered.measured_judge_rows
     if frame.empty or filtered.has_only_people:
         return None

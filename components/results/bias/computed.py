@@ -162,9 +162,9 @@ class Bias(Memo):
         return short_rater_names(self.sort_rows(self.by_rater))
 
     def sort_rows(self, measure_by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """Cells (judge, or judge and prompt) sorted by consistency, highest first. More than two
-        options: by Grade Score (harmonic mean of position entropy and share of the most chosen
-        answer). `measure_by_cell` returns a measure for every cell, such as
+        """Cells (judge, or judge and prompt) sorted by consistency or, with more than two options,
+        by Grade Score (harmonic mean of position entropy and share of the most chosen answer);
+        highest first, unknown last. `measure_by_cell` returns a measure for every cell, such as
         `by_judge`."""
         values = measure_by_cell("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}

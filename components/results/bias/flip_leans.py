@@ -53,7 +53,7 @@ class FlipLean:
     """Disagreement between orders minus that of repeats in the same order; None without repeats."""
     lean: Estimate | None = None
     """Share of pairs that flip toward the second position minus share toward the first (recency −
-    primacy), with its interval."""
+    primacy), with its interval; None with more than two options."""
     missing: int = 0
     """Number of pairs that lack a usable verdict in at least one of the two orders."""
     worst_p: float | None = None

@@ -18,7 +18,7 @@ from components.results.bias.sentences import format_preferring_rows, row_noun
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
     """Headline and the sentence below it: judges with a significant position preference by
-    permutation test."""
+    permutation test, or that there are none; a message if no item has verdicts in all rotations."""
     options = bias.options
     adjusted = option_p_values(bias, rows)
     significant = {
@@ -45,7 +45,7 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
 
 def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
     """Sentence on the highest share that a judge and prompt in `significant` (name -> p-value) give
-    to one position."""
+    to one position; "" if no share is known."""
     best = max(
         (
             (one.value, row, slot)

@@ -86,7 +86,8 @@ def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey,
 # ------------------------------------------------------- entropy of the chosen positions
 
 LEAST_STRENGTH: Final = 0.1
-"""Colour strength of an uneven cell whose entropy is close to 1."""
+"""Smallest colour strength of an uneven cell; it keeps a cell whose entropy is close to 1
+visible."""
 ENTROPY_BAND_SUBTITLE: Final = (
     "entropy of the chosen position, 1 = all positions equally often; coloured if “≠ even”; "
     f"95{NARROW_SPACE}% CI"
@@ -102,13 +103,15 @@ EVENNESS_RULE: Final = (
 
 
 TestedBand = tuple[tuple[float, float] | None, float | None]
-"""The chance band of the entropy as (low, high), and the p-value of the permutation test."""
+"""The chance band of the entropy as (low, high), and the p-value of the permutation test; None for
+each that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evenness:
     """Entropy of the chosen positions in one cell, lower end of the band expected without a
-    position effect, adjusted p-value, and the position chosen most."""
+    position effect, adjusted p-value (None if unknown), and the position chosen most, from 0, with
+    its share."""
 
     entropy: float
     band_low: float

@@ -188,7 +188,8 @@ def load_entropy_split(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
 
 
 def entropy_split_html(bias: Bias, split: dict[CellKey, EntropySplit]) -> Markup:
-    """HTML sentence on how much of the uncertainty of each judge's verdicts is due to the order."""
+    """HTML sentence on how much of the uncertainty of each judge's verdicts is due to the order;
+    empty if it is unknown for all."""
     parts = []
     for cell, got in split.items():
         total, order = got["total"].value or 0.0, got["order"].value or 0.0

@@ -137,8 +137,9 @@ def low_consistency_warning(bias: Bias) -> str:
 
 
 def bias_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it: the judges that prefer a position, that position, and the
-    strength of the preference."""
+    """Headline and the sentence below it: the share of verdicts that a swap flips, and how many
+    judges prefer a position; for more than two options, the position chosen most often. A message
+    if there is nothing to measure."""
     if not bias.calls:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if bias.options > 2:
@@ -185,8 +186,9 @@ def _flips_clause(bias: Bias) -> str:
 
 
 def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
-    """Clause on the position that the rows significantly lean to, or that none does: flips of a
-    single row, else the number of rows by direction. `noun`: word for a row, such as "judge"."""
+    """Clause on the position that rows significantly lean to, or that none does: for a single row,
+    the number of its flips toward that position; else the number of rows by direction. `noun`: word
+    for a row, such as "judge"."""
     leaning = [row for row in rows if row.is_significant]
     if not leaning:
         told = _preference_sentence(rows)
@@ -231,8 +233,8 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _noise_sentence(unclear: int, total: int, noun: str) -> str:
-    """Sentence that `unclear` of `total` judges flip most pairs, perhaps by noise, because there
-    are no repeats; empty for 0."""
+    """Sentence that `unclear` of `total` rows (`noun`: word for a row) flip most pairs, perhaps by
+    noise, because there are no repeats; empty for 0."""
     if not unclear:
         return ""
     verb = "flips" if unclear == 1 else "flip"
@@ -317,7 +319,8 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
 
 
 def _options_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below for N options: the position chosen most often (no test)."""
+    """Headline and the sentence below for N options: the position chosen most often, without a
+    test; a message if no item has verdicts in all rotations."""
     options = bias.options
     shares = [bias.overall(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]

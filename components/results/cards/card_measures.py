@@ -118,7 +118,8 @@ class CardMeasures:
         return (largest.adjusted, largest.family) if largest else (Estimate(None), "")
 
     def measure_by_rater(self, record: MeasureRecord) -> dict[str, Estimate]:
-        """Rater -> the measure of a record; of some measures, only this rater's."""
+        """Rater -> the measure of a record; only this rater's for measures that are computed for
+        one rater, such as the position term."""
         own = {
             answer_records.OTHER_JUDGES.key: lambda: self.agreement_with_other_raters,
             nudge_records.OWN_FAMILY.key: lambda: self.own_family_win_rates[0],
@@ -167,8 +168,9 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """Effect of a position (for pairs: the first; for N options: the one preferred most): in
-        logits, as the share it would win among equally good answers, p-value, position's name."""
+        """Effect of a position (for pairs: the first; for N options: the one preferred most), as
+        (effect in logits, share of verdicts that it would win among equally good answers, p-value,
+        name of the position). Estimates without a value and p-value None if it is unknown."""
         if self.compares_pairs:
             gamma = self.fitted_position_model.gamma.get(
                 self.rater, unknown_estimate("no usable verdict", "logit")
@@ -225,7 +227,7 @@ class CardMeasures:
     @cached_property
     def replacement(self) -> JudgeAsAnnotator | None:
         """Result of this rater in the place of a voter: agreement with the other voters, compared
-        with that of the voter; None without votes."""
+        with that of the voter; None without votes, or without a usable verdict of this rater."""
         if not self.raters.has_people:
             return None
         found = judges_as_annotators(self.raters.frame, np.random.default_rng(SEED), rounds=1)
@@ -234,7 +236,8 @@ class CardMeasures:
     @cached_property
     def agreement_with_other_raters(self) -> Estimate:
         """Agreement of this rater with the other judges and prompts, pooled: each verdict is
-        compared with each of their verdicts on the same answers in the same order."""
+        compared with each of theirs on the same answers in the same order; no value without such
+        verdicts."""
         names = [
             name for name in self.grid.raters if name not in (pairwise_agreement.PEOPLE, self.rater)
         ]
@@ -252,7 +255,8 @@ class CardMeasures:
     @cached_property
     def own_family_win_rates(self) -> tuple[Estimate, Estimate, list[str]]:
         """Win rate that this judge gives to models of its model family, win rate that people give
-        to these models, and the names of these models."""
+        to these models, and the names of these models. A rate has no value without such
+        verdicts."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
         families = self.raters.filtered.study.families
@@ -266,7 +270,8 @@ class CardMeasures:
     @cached_property
     def own_family_rate_excess(self) -> Estimate:
         """Win rate that this judge gives to models of its model family, minus the win rate that
-        outsiders (judges of other model families) give to these models on the same items."""
+        outsiders (judges of other model families) give to these models on the same items; no value
+        if no answer is of the judge's family."""
         machine = self.raters.rows_of_model_judges
         found = own_family_excess(machine).get(self.rater) if "family" in machine else None
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
@@ -274,7 +279,7 @@ class CardMeasures:
     @cached_property
     def self_preference_term(self) -> Estimate:
         """Self-preference in logits: effect of judge and answer being from the same model family,
-        in a rating model fitted to all judges."""
+        in a rating model fitted to all judges; no value if no model families are known."""
         machine = self.raters.rows_of_model_judges
         if "family" not in machine:
             return unknown_estimate(NO_FAMILY, "logit")
@@ -327,8 +332,9 @@ class CardMeasures:
 
     @cached_property
     def recommendation(self) -> Recommendation | None:
-        """Recommendation of the view Remedies; None if too few better answers are known, or on too
-        many verdicts."""
+        """Recommendation of the view Remedies; None if no comparison of this rater has a known
+        better answer and usable replies in both orders, or if there are more than MAX_ADVICE_ROWS
+        verdicts."""
         if len(self.raters.filtered.stored_frame) > MAX_ADVICE_ROWS:
             return None
         study = self.raters.remedies
@@ -341,7 +347,8 @@ class CardMeasures:
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Win rate of the models `names`, on pairs with exactly one of these models."""
+    """Win rate of the models `names`, on pairs with exactly one of these models; no value without
+    such pairs."""
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)

@@ -33,8 +33,8 @@ class ReportCard(CardMeasures):
 
     @property
     def toward(self) -> str:
-        """The preferred position in words, such as "first": by flips for pairs, by the choice model
-        for more options."""
+        """The preferred position in words, such as "first": by flips for pairs ("first" if they are
+        balanced), by the choice model for more options."""
         if not self.compares_pairs:
             return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
@@ -188,9 +188,9 @@ class ReportCard(CardMeasures):
         return f"{name} {size} points {interval(lead, 1, scale=scale)}".rstrip()
 
     def _position_preference(self) -> tuple[float | None, float | None]:
-        """p-value of the test that no position is preferred, the same as in the view Position;
-        and share of the preferred position. For pairs, this is its share of the flips; for N
-        options, its share of choices among equally good answers."""
+        """p-value of the test that no position is preferred, the same as in the view Position; and
+        share of the preferred position. For pairs, this is its share of the flips; for N options,
+        its share of choices among equally good answers. None for each that is unknown."""
         rater = (self.judge, self.prompt)
         if not self.compares_pairs:
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered))

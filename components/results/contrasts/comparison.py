@@ -41,7 +41,7 @@ _CATEGORY_MEASURE: Final = {
 
 def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu: the judges and prompts that can be compared, with `wanted` chosen if it is
-    one of them; hidden if there are fewer than two."""
+    one of them, else none; hidden if there are fewer than two."""
     names = sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
     value = wanted if wanted in names else ""
     return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
@@ -59,7 +59,7 @@ def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[s
 @share_within_filtered_study
 def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     """The sides named `left` and `right`, ready to compare; for an empty or unknown name, the
-    default side."""
+    default side, or a side without a name if there is none."""
     known = sides.list_sides(filtered)
     if {left, right} - {""} - set(known):
         known |= sides.sides_in_other_studies(filtered)

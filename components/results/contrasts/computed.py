@@ -111,9 +111,9 @@ class PairedSides:
         return {}
 
     def family_contrasts(self, name: str) -> list[MeasureContrast]:
-        """Differences, left minus right side, of all measures of a family, with intervals adjusted
-        for the whole family. In Nudges, each family of twins that both sides judged is a measure
-        too; the adjustment is then Bonferroni's."""
+        """Differences, left minus right side, of all measures of the family `name`, with intervals
+        adjusted for the whole family. In the family Nudges, each kind of twins that both sides
+        judged, such as padding, is a measure too; the adjustment is then Bonferroni's."""
         if name not in self._contrasts_by_family:
             by_people = Raters(self.filtered).known_answer_source == "people"
             compared = family_measures(name, self.contestants, by_people)
@@ -133,7 +133,8 @@ class PairedSides:
 
     @cached_property
     def _twin_totals(self) -> dict[str, paired.PairedTotals]:
-        """Family of twins -> totals of both sides; empty if a side is in another study."""
+        """Kind of twins, such as padding -> totals of both sides; empty if a side is in another
+        study."""
         filtered, sides = self.filtered, (self.left, self.right)
         if any(side.study for side in sides):
             return {}
@@ -209,7 +210,7 @@ def _clip_interval(estimate: Estimate) -> Estimate:
 
 
 def is_significant(line: paired.Contrast) -> bool:
-    """Whether the adjusted interval excludes 0."""
+    """Whether the adjusted interval excludes 0; False without an interval."""
     low, high = line.adjusted.low, line.adjusted.high
     return low is not None and high is not None and not low <= 0 <= high
 

@@ -64,7 +64,8 @@ def item_differences(pair: PairedSides, compared: MeasureRecord) -> list[ItemDif
 
 
 def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
-    """HTML of the histogram, then of the items that differ most, each with a link to Inspect."""
+    """HTML of the histogram, then of the items that differ most, each with a link to Inspect; a
+    message if no item can be compared."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     items = item_differences(pair, compared)
@@ -111,9 +112,9 @@ def _format_values_of_sides(item: ItemDifference, whole: bool, label: str) -> di
 
 
 def _difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> tuple[Any, ...]:
-    """Bars (whether at 0, number of items, height), ticks, description and counts as JSON of the
-    histogram of differences: in counts if all sums are whole and every item has the same small
-    number of values on both sides, else in percentage points."""
+    """Bars of the histogram of differences (whether at 0, number of items, height), its tick
+    labels, its description, and its counts as JSON. Differences are in counts if all sums are whole
+    and every item has the same small number of values on both sides, else in percentage points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.has_whole_counts for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:

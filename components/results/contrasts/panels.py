@@ -109,7 +109,8 @@ def _largest_difference_sentence(pair: PairedSides, significant: Sequence[Measur
 
 def show_family(pair: PairedSides, family: str) -> Markup:
     """HTML table of the measures of a family (a key of FAMILIES): values of both sides, difference
-    on a common axis, adjusted interval."""
+    on a common axis, adjusted interval; below, the measures that cannot be compared. A message if
+    none can."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     lines = pair.family_contrasts(family)
@@ -176,7 +177,8 @@ def _missing_measures_text(lines: Sequence[MeasureContrast]) -> str:
 
 def show_categories(pair: PairedSides, within: str) -> Markup:
     """HTML table of the difference in the measure `within` (a key of CATEGORY_MEASURES) by
-    category, adjusted as one family; without interval for categories with too few items."""
+    category, adjusted as one family; without interval for categories with too few items. A message
+    if there is nothing to compare."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     enough, few = pair.by_category(CATEGORY_MEASURES[within])

@@ -90,7 +90,8 @@ def list_choices_from_verdicts(whole: FilteredStudy) -> dict[str, list[str]]:
 
 def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
     """Name of a filter -> its menu for a study, set to the value in the page address (`wanted`) if
-    the study has it. The menu `suspects` is visible only if the study has injection suspects."""
+    the study has it, else to its default. The menu `suspects` is visible only if the study has
+    injection suspects."""
     known = list_choices_from_verdicts(whole)
     made = {
         column: gr.Dropdown(

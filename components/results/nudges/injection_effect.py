@@ -48,10 +48,13 @@ class WinRateShift:
 
 @dataclass(frozen=True, slots=True)
 class InjectionEffect:
-    """The injection suspects among the filtered judgements, and their effect on win rates: numbers
-    of suspect texts and of items with one; `judgements` of the `of` filtered judgements show a
-    suspect text; `echo_count` of the replies to the first MAX_REPLIES_SCANNED of these repeat
-    one."""
+    """The injection suspects among the filtered judgements, and their effect on win rates.
+
+    `texts`, `items`: numbers of suspect texts and of items with one. `judgements` of the `of`
+    filtered judgements show a suspect text; `echo_count` of the replies to the first
+    MAX_REPLIES_SCANNED of these repeat one. `largest_shift`: the win rate that suspects change
+    most; None if no win rate is known without them.
+    """
 
     texts: int
     items: int

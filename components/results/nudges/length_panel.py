@@ -26,7 +26,8 @@ NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts
 
 @memoise_by_study
 def length_effects(filtered: FilteredStudy) -> tuple[LengthEffect | None, LengthEffect | None]:
-    """Effect of answer length on the judges' verdicts, and on people's votes; None if unknown."""
+    """Effect of answer length on the judges' verdicts, and on people's votes; None for each that is
+    unknown."""
     rows = Raters(filtered).rows
     human = people_mask(rows)
     persons = length_effect(select_rows(rows, human)) if human.any() else None

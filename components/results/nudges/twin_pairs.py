@@ -19,7 +19,8 @@ from studies.texts.twin_families import is_twin, split_twin
 
 SHOWN_PAIRS: Final = 1
 SHOWN_WORDS: Final = 24
-"""Words of a text that are shown; longer ones are cut around the first change."""
+"""Number of words of an example, shared equally by its runs of changed and unchanged words. A run
+shows at most its part, or 8 words if that is more."""
 
 Change = Literal["", "added", "removed"]
 
@@ -55,7 +56,7 @@ class TwinPairs:
 
 def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
     """Load at most SHOWN_PAIRS examples of a family of twins: the items with the most verdicts in
-    the direction of the effect."""
+    the direction of the effect. Items whose texts are not stored give no example."""
     rows = _usable_twin_verdicts(filtered, effect)
     toward = (effect.beyond_floor.value or 0) >= 0
     names = rows["shown"].astype(str).tolist()
@@ -99,7 +100,8 @@ def _name_of_shown_twin(shown: str) -> str:
 
 
 def _count_verdicts_for(rows: list[_Row], twin: bool) -> int:
-    """Number of verdicts for the twin or, if `twin` is False, for the original."""
+    """Number of verdicts for the twin or, if `twin` is False, for the original; ties do not
+    count."""
     return sum((row.pick == row.changed) == twin for row in rows if row.pick != TIE)
 
 
@@ -139,7 +141,8 @@ def _iterate_changed_runs(
 
 
 def _join_and_shorten_runs(runs: list[tuple[list[str], Change]]) -> Iterator[tuple[str, Change]]:
-    """Join the words of each run; long runs keep the words next to a change."""
+    """Yield the words of each run as one text, with its change. Of a long run, the first words are
+    kept; of an unchanged run at the beginning, the last ones."""
     each = max(SHOWN_WORDS // max(len(runs), 1), 8)
     for place, (words, change) in enumerate(runs):
         if len(words) <= each:

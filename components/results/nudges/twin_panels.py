@@ -33,7 +33,8 @@ STYLE_SUBTITLE: Final = (
     "weight in the ranking, log-odds per standard deviation; correlation, not an effect"
 )
 MAX_RATERS: Final = 4
-"""Combinations of judge and prompt that are drawn; the others are in the table of all families."""
+"""Maximum number of combinations of judge and prompt that are drawn; all are in the table of all
+families."""
 
 
 def filtered_effects(filtered: FilteredStudy) -> dict[Rater, list[TwinEffect]]:

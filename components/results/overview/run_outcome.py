@@ -39,7 +39,8 @@ def run_outcome_html(store: Store, name: str) -> Markup:
 
 
 def _flip_half_width(bias: Bias) -> float | None:
-    """Half-width of the interval of the share of comparisons that change when swapped."""
+    """Half-width of the interval of the share of comparisons that change when swapped; None if it
+    is unknown."""
     same = bias.overall("consistency")
     return None if same.low is None or same.high is None else (same.high - same.low) / 2
 

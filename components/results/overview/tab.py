@@ -79,8 +79,9 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
-    """Draw the table of judges, among more than two options the matrix of position entropy; None if
-    a judge is chosen, answers are judged one by one, or no pair was judged in both orders."""
+    """Draw the table of judges or, for choices among more than two options, the matrix of position
+    entropy; None if a judge is chosen, answers are judged one by one, or no pair was judged in both
+    orders."""
     if chosen_rater(filtered) or not has_comparisons(filtered):
         return None
     if load_bias(filtered).options > 2:
@@ -90,8 +91,9 @@ def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
 
 
 def draw_card(filtered: FilteredStudy) -> Markup | None:
-    """Draw the report card of the chosen judge, or the judges of a study of single answers; None if
-    the table of judges is shown."""
+    """Draw the report card of the chosen judge; for a study of single answers without a chosen
+    judge, the tables of its judges, or their cards if there is no table. None if the table of
+    judges is shown, or if there is no judge."""
     raters, name = Raters(filtered), chosen_rater(filtered)
     if name is None and has_comparisons(filtered):
         return None

@@ -71,7 +71,7 @@ MAX_QUESTION: Final = 160
 
 def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     """Headline and the sentence below it: pass rates among good and bad answers, true and observed
-    pass rate."""
+    pass rate; without labels, only the observed one. A message without pass/fail verdicts."""
     found = results.shown
     if found is None or results.rater is None:
         return (
@@ -105,7 +105,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
 
 def is_pass_rate_wrong(results: PassFailResults) -> bool:
     """Whether the observed pass rate lies outside the interval of the true pass rate, adjusted for
-    the number of judges and prompts."""
+    the number of judges and prompts; False if one of them is unknown."""
     if results.shown is None:
         return False
     observed = results.shown.rates.observed_pass_rate.value
@@ -117,7 +117,8 @@ def is_pass_rate_wrong(results: PassFailResults) -> bool:
 
 def pass_fail_kpis(results: PassFailResults) -> Markup:
     """HTML row of key figures: true and observed pass rate, agreement with labels, verdicts changed
-    by the order of the options, unusable replies."""
+    by the order of the options (if measured), unusable replies; empty without pass/fail
+    verdicts."""
     found = results.shown
     if found is None:
         return EMPTY
@@ -205,7 +206,8 @@ def _option_order_sentences(found: OptionOrder) -> list[str]:
 
 def _shift_table(results: PassFailResults) -> Markup:
     """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
-    one row for all answers, for each model and for each category."""
+    one row for all answers, for each model and for each category. Empty if the difference was not
+    computed."""
     if results.shift is None or results.rater is None:
         return EMPTY
     judge, prompt = results.rater
@@ -252,7 +254,8 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
 
 
 def is_significant_shift(shift: Estimate, tests: int) -> bool:
-    """Whether the difference `shift` is significant, adjusted for the number of `tests`."""
+    """Whether the difference `shift` is significant, adjusted for the number of `tests`; False if
+    its interval is unknown."""
     wide = simultaneous_interval(shift, max(tests, 1))
     return wide.low is not None and wide.high is not None and not wide.low <= 0 <= wide.high
 

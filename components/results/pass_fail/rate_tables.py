@@ -78,7 +78,8 @@ def as_sentence(text: str) -> str:
 
 def rates_table(results: PassFailResults) -> Markup:
     """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
-    judge and prompt shown, and the reliability of its probabilities; a notice without labels."""
+    judge and prompt shown, the reliability of its probabilities, and a warning if its errors differ
+    between models; a notice without labels."""
     found = results.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)

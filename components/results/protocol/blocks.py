@@ -200,7 +200,8 @@ def main_protocol(filtered: FilteredStudy) -> str:
 
 
 def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of the study's main protocol, and the sentence below it."""
+    """Headline of the study's main protocol, and the sentence below it; a message without a
+    protocol."""
     protocol = main_protocol(filtered)
     if protocol == sections.GRADE_SECTION:
         return grade_panel.grade_finding(load_grade_cells(filtered))
@@ -215,7 +216,7 @@ def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 def show_kpis(filtered: FilteredStudy) -> Markup:
     """HTML of the key figures of the study's main protocol, the last one the number of unusable
-    replies; empty without a protocol."""
+    replies; empty if it has no key figures."""
     protocol = main_protocol(filtered)
     kpis: list[Kpi] = []
     if protocol == sections.GRADE_SECTION:

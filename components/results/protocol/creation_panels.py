@@ -50,7 +50,8 @@ MAX_GROUPS: Final = 14
 
 
 def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """The judges' five-level verdicts and factuality scores that pass the filters."""
+    """The judges' five-level verdicts and factuality scores on pairs of answers that pass the
+    filters."""
     rows = protocol_sections.judged_rows(filtered, "five-level", "factuality")
     return rows.loc[(rows["options"] == 2).to_numpy()]
 
@@ -62,7 +63,8 @@ def study_baseline(filtered: FilteredStudy) -> str | None:
 
 
 def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
-    """One table row per model, the highest Reward first (mean level, from −100 to 100)."""
+    """One table row per model, the highest Reward first (mean level, from −100 to 100); empty
+    without verdicts."""
     rows = load_level_rows(filtered)
     found = creation_table(rows, study_baseline(filtered)) if len(rows) else {}
     return found.get((), [])
@@ -71,8 +73,9 @@ def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
 def show_creation_table(
     filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
 ) -> Markup:
-    """HTML of stacked levels by model, or of a matrix of the measure `cell` (a key of CELL_SCALES)
-    by category or task, as `split` (one of SPLITS) says. `sections`: the study's protocol
+    """HTML of stacked levels by model (of factuality scores only, if the study has no five levels),
+    or of a matrix of the measure `cell` (a key of CELL_SCALES) by category or task, as `split` (one
+    of SPLITS) says. A message without verdicts or tasks. `sections`: names of the study's protocol
     panels."""
     rows = load_level_rows(filtered)
     if rows.empty:
@@ -108,7 +111,7 @@ def level_row(row: CreationRow, scored: bool) -> LevelRow:
 
 
 def _factuality_table(found: Sequence[CreationRow]) -> Markup:
-    """HTML table for a study that has only factuality scores."""
+    """HTML table by model of factuality scores only, for a study without five-level verdicts."""
     tip = "visual factuality score, 0 to 10"
     heads: list[tables.Head] = ["Model", ("VFS", tip), "VFS of the baseline", "Unusable replies"]
     lines = []
@@ -129,7 +132,8 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
 
 def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Markup:
     """HTML note: the range of the baseline's visual factuality score (VFS), which is scored once
-    per opponent, and the number of unusable replies."""
+    per opponent, and the number of unusable factuality replies; each is left out if there is
+    none."""
     values = [row.baseline_vfs.value for row in found if row.baseline_vfs.value is not None]
     unread = sum(row.vfs_fail for row in found)
     parts = []
@@ -152,7 +156,7 @@ def item_tasks(filtered: FilteredStudy) -> dict[str, str]:
 
 def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell: str) -> Markup:
     """HTML matrix of the measure `cell` (a key of CELL_SCALES) by value of `column` ("category" or
-    "task") and by model; the first row is of all values."""
+    "task") and by model; the first row pools all values."""
     attribute, scale = CELL_SCALES[cell]
     found = creation_table(rows, study_baseline(filtered), [column])
     whole = creation_table(rows, study_baseline(filtered)).get((), [])
@@ -183,7 +187,8 @@ def compute_alignment(
     filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
 ) -> alignment.AlignmentTable | None:
     """MAE and Consistency of the judges compared with people; None without votes. `beside`: another
-    study of the same items, as (its `judge_sees`: "images" or "context", its rows)."""
+    study of the same items to include, as (its `judge_sees`: "images" or "context", its rows), or
+    None."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
@@ -209,8 +214,8 @@ def alignment_heads(axis: Axis, tips: tuple[str, str] = ("", "")) -> list[tables
 
 def show_alignment(found: alignment.AlignmentTable | None) -> Markup:
     """HTML table of the judges' MAE and Consistency by input (images or description), for one order
-    and both orders; below, rows for people and for a judge that always answers "tie". A message
-    without votes."""
+    and both orders, with rows for people and for a judge that always answers "tie"; below, the
+    table of paired differences. A message without votes."""
     if found is None:
         return empty_state(
             "No votes by people exist on these items.",
@@ -254,7 +259,7 @@ def _judge_row(
 
 def _baseline_row(row: alignment.AlignmentRow, axis: Axis) -> list[str]:
     """Table row for people (each person against the mean of the others), or for a judge that always
-    answers "tie"; both have only one order."""
+    answers "tie"; the cells on both orders are empty."""
     shown, note, sees = {
         alignment.ALWAYS_TIE: ("Always tie", "a judge that says “equal” on every item", "–"),
         alignment.PEOPLE: ("People: each person compared with the others", "pooled", "the images"),
@@ -285,8 +290,8 @@ def order_dumbbell(
     select: Mapping[str, Any] | None = None,
 ) -> Markup:
     """HTML plot of one order (hollow mark) and both orders (solid mark with interval); a diamond if
-    there is only one order. `who`: name in the hover card; with `select`, a click opens the
-    judgements that match these filters."""
+    only one order is known, an empty axis if none is. `who`: name in the hover card; with `select`,
+    a click opens the judgements that match these filters."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return range_table.track_html(axis)
@@ -301,8 +306,8 @@ def order_dumbbell(
 
 def _paired_differences_table(found: alignment.AlignmentTable) -> Markup:
     """HTML table of paired differences in the distance from people's scores (MAE, % within one
-    level): both orders − one order, images − description; empty without such differences. If the
-    judges differ in their input (images or description), the input is below the judge's name."""
+    level): both orders − one order, images − description; empty without such differences. If judges
+    differ in their input (images or description), rows on the orders name it below the judge."""
     if not found.contrasts:
         return EMPTY
     heads: list[tables.Head] = [

@@ -50,8 +50,9 @@ def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table of wins, losses, ties and adjusted win rate, (wins + ties/2) / all outcomes. The
-    two games of a pair are combined by the counting rule of the study or filter."""
+    """HTML table of wins, losses, ties and adjusted win rate, (wins + ties/2) / all outcomes; a
+    message without usable verdicts. The two games of a pair are combined by the counting rule of
+    the study or filter."""
     rows = load_game_rows(filtered)
     found = win_rate(rows, *filtered.rule) if len(rows) else {}
     rates = {model: rate for model, rate in found.items() if rate.n}
@@ -248,7 +249,7 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str], scale: ScoreScale
 
 def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
     """(judge, prompt) -> count of each of Arena-Hard's five verdicts (ARENA_LABELS) and, under
-    "fail", of unusable replies."""
+    "fail", of unusable replies. Noise-floor repeats are not counted."""
     rows = judged_rows(filtered, "five-level")
     found = {}
     for judge, prompt, mine in rows_by_rater(rows.loc[~rows["noise"].to_numpy()]):
@@ -263,8 +264,8 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
 
 def show_label_counts(filtered: FilteredStudy) -> Markup:
     """HTML table of how often each of Arena-Hard's five verdicts (A>>B to B>>A) was given; below,
-    ratings with and without extra weight for >>. Without position bias, and with all pairs judged
-    in both orders, A>>B is as frequent as B>>A, and A>B as B>A."""
+    ratings with and without extra weight for >>. A message without such verdicts. Without position
+    bias, and with all pairs judged in both orders, A>>B is as frequent as B>>A, and A>B as B>A."""
     found = label_counts(filtered)
     if not found:
         why = "Use a prompt whose verdict is one of five labels, such as Arena-Hard's."
@@ -282,7 +283,8 @@ def show_label_counts(filtered: FilteredStudy) -> Markup:
 
 
 def _weighted_ratings(filtered: FilteredStudy) -> Markup:
-    """HTML of two ratings per model: "much better" as one win, or as three (Arena-Hard)."""
+    """HTML table of two ratings per model: "much better" as one win, or as three (Arena-Hard);
+    empty without ratings."""
     rows = judged_rows(filtered, "five-level")
     plain, weighted = (
         {n: e for board in boards for n, e in board.ratings.items()}

@@ -130,7 +130,8 @@ def prompt_columns(cells: Sequence[GradeCell]) -> list[heatmap.MatrixColumn]:
 
 
 def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
-    """Names of the judges, the highest mean of `measure` first."""
+    """Names of the judges, the highest mean of `measure` over prompts first; an unknown value
+    counts as −1."""
     attribute = GRADE_MEASURES[measure][0]
     values: dict[str, list[float]] = {}
     for cell in cells:
@@ -142,7 +143,7 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
 def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
     """HTML of the matrix of `measure` (a key of GRADE_MEASURES) by judge and prompt, with its
     chance score: one for items without the unrelated option and one for items with it, as far as
-    the study has them."""
+    the study has them. A message without cells."""
     if not cells:
         return empty_state(
             "No item was shown with its options rotated.",
@@ -263,7 +264,7 @@ def highest_grade_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
 
 def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     """Headline (how many judge-prompt pairs score significantly above chance) and the sentence
-    below it (the highest grade)."""
+    below it (the highest grade); a message if no grade is known."""
     best = highest_grade_cell(cells)
     if best is None:
         return (
@@ -288,7 +289,7 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
 
 def _accuracy_clause(best: GradeCell) -> str:
     """Clause on the accuracy of a judge and prompt, because a judge that chooses the same wrong
-    answer in every order also has grade 1."""
+    answer in every order also has grade 1; "" if the accuracy is unknown."""
     right, lead = best.accuracy, best.accuracy_lead
     if right.value is None:
         return ""

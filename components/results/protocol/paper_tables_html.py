@@ -31,7 +31,7 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
 def show_published_grades(part: str) -> Markup:
     """HTML of one measure (`part`: "Grade", "Entropy" or "Choice") of Grade Score's Tables 1 to 3,
-    without and with the unrelated option."""
+    without and with the unrelated option; with a warning, and a list of the impossible grades."""
     scale = GRADE_SCALES[part]
     template = macros("results/protocol/published_grades.html")
     halves = template.halves([_grades_matrix(part, scale, added) for added in (0, 1)])

@@ -95,7 +95,8 @@ def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFra
 def load_reading_differences(
     filtered: FilteredStudy,
 ) -> dict[tuple[str, ...], grade_table.ReadingDifference]:
-    """(judge, prompt) -> counts of the verdicts that differ between the two parsing rules."""
+    """(judge, prompt) -> counts of the verdicts that differ between the two parsing rules; empty if
+    no reply text is stored."""
     first, second = load_two_readings(filtered)
     return grade_table.reading_differences(first, second) if len(first) else {}
 
@@ -177,7 +178,7 @@ def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Mean grade (0 to 5) of each model over all positions."""
+    """Model -> its mean grade (0 to 5) over all positions; empty without rows."""
     if rows.empty:
         return {}
     names = row_selection.contestants(rows)

@@ -62,9 +62,9 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
 
 
 def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
-    """Name of the study's score ("Reward", "rating", or "mean rating" with the prompt if several
-    prompts ask for ratings), and each model's score; ("", {}) if the prompts give models no
-    score."""
+    """Name of the study's score ("Reward", "rating" or "mean rating"), and each model's score; ("",
+    {}) if the prompts give models no score. If several prompts ask for ratings, the one that rated
+    the most models counts, and the name includes it."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
         return "Reward", {row.model: row.reward for row in creation_rows(filtered)}
@@ -125,7 +125,8 @@ def show_correlations(
 
 
 def _unmatched_models(found: benchmarks.BenchmarkCorrelations) -> Markup:
-    """HTML: number of models named equally in study and benchmarks, and names without a match."""
+    """HTML: number of models named equally in study and benchmarks, and up to six names without a
+    match; a warning if no name matches."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, ", ".join(sorted(own - others)[:6])

@@ -41,7 +41,7 @@ def show_unrelated(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
 ) -> Markup:
     """HTML of how often the unrelated option is chosen, and a comparison with the study `beside`
-    or, without one, what to do for a comparison."""
+    or, without one, what to do for a comparison. A message without `cells`."""
     if not cells:
         why = "Grades need rotated options."
         return empty_state("No item was shown with its options rotated.", why)
@@ -160,7 +160,8 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
 
 
 def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
-    """Grade with − grade without the unrelated option, for each judge and prompt that has both."""
+    """Grade with − grade without the unrelated option, for each judge and prompt that has both;
+    empty if none has."""
     marked = grade_table.mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
     known = {
         tuple(map(str, key))

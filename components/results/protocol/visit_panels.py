@@ -37,7 +37,8 @@ def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
     """Rows of the leaderboard, by the counting rule of the study or filter; one leaderboard for
-    each image kind (no, one or several images) if items are of several kinds."""
+    each image kind (no, one or several images) if items are of several kinds. Empty without
+    pairs."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return []
@@ -71,9 +72,9 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 
 
 def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
-    """HTML table with the paper's columns (category, model, Elo, matches, win rate) and intervals.
-    `kind`: text in the column Category for rows on all items. Below it, a note on the models whose
-    Elo lies outside its bootstrap interval."""
+    """HTML table with the paper's columns (category, model, Elo, matches, win rate) and intervals;
+    below it, a note on the models whose Elo lies outside its bootstrap interval. A message without
+    pairs. `kind`: text in the column Category for rows on all items."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs comparisons of two answers.")
     axis = fit_axis([row.elo.estimate for row in rows], tick_steps_from(10), number)
@@ -134,7 +135,7 @@ def _leaderboard_row(row: VisitLeaderboardRow, axis: Axis, kind: str, played: bo
 
 def show_skills(filtered: FilteredStudy) -> Markup:
     """HTML matrix of win rates by skill (most items first) and model, by the counting rule of the
-    study or filter."""
+    study or filter; a message without pairs or skills."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return empty_state("No pairs.", "Win rates by skill need comparisons of two answers.")

@@ -111,7 +111,8 @@ def _mean_of_known_values(values: np.ndarray) -> float | None:
 
 
 def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
-    """HTML table of calls, tokens and dollars, with the projected cost of adding a model."""
+    """HTML table of calls, tokens and dollars, with the projected cost of adding a model; a message
+    without pairs."""
     if not found:
         return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
     heads = [
@@ -219,8 +220,8 @@ def _reply_row(counts: ReplyCounts, treatment: str) -> list[str]:
 
 
 def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
-    """Sentence on the number of verdicts found by the extraction judge and of replies without a
-    verdict, and on how the latter count."""
+    """Sentences on the number of verdicts found by the extraction judge, of replies without a
+    verdict and the way these count, and of failed calls."""
     unusable, extracted, failed = (
         sum(getattr(one, part) for one in found)
         for part in ("without_verdict", "extracted", "failed")

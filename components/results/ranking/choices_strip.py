@@ -26,7 +26,7 @@ from metrics.win_rates.first_place import (
 )
 
 MAX_CHOICES: Final = 12
-"""Number of columns of the strip; further prompts and baselines are only in the range."""
+"""Maximum number of columns of the strip; further prompts and baselines are only in the range."""
 TITLE: Final = "Does it hold under other choices?"
 SUBTITLE: Final = "place by win rate; dot: the same place; range: over all combinations of choices"
 ORDERS_FOLD: Final = "[data-keep=fold_orders]"

@@ -34,9 +34,11 @@ class Ranking:
     pairs: pd.DataFrame | None = None
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
-    """Like `board`, but only from verdicts in the order that the plan lists first for a pair."""
+    """Like `board`, but only from verdicts in the order that the plan lists first for a pair; None
+    without usable verdicts in this order."""
     second_order: Leaderboard | None = None
-    """Like `board`, but only from verdicts in the other order of a pair."""
+    """Like `board`, but only from verdicts in the other order of a pair; None without usable
+    verdicts in this order."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
     has_unusable_pairs: bool = False
@@ -50,7 +52,7 @@ class Ranking:
 
     @cached_property
     def elo_curve(self) -> EloResult | None:
-        """Elo curve with its band, computed on first use, which takes long."""
+        """Elo curve with its band, computed on first use, which takes long; None without pairs."""
         if self.pairs is None:
             return None
         rng = np.random.default_rng(SEED)

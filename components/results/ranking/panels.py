@@ -36,8 +36,9 @@ NO_PAIRS_HTML: Final = panel.empty_state(
 
 
 def leaderboard_html(ranking: Ranking) -> Markup:
-    """HTML leaderboard, one table per group of connected models; with a mark for the rating from
-    people's votes, if people and judges rated the same models."""
+    """HTML leaderboard, one table per group of models that are linked by comparisons; with a mark
+    for the rating from people's votes, if people and judges rated the same models. A message
+    without pairs."""
     if not ranking.boards:
         return NO_PAIRS_HTML
     parts = [_board_html(board, ranking) for board in ranking.boards]
@@ -238,7 +239,7 @@ def _outside_band_text(curve: EloResult) -> str:
 
 def head_to_head_html(ranking: Ranking) -> Markup:
     """HTML matrix of win shares, row against column; the hover card adds the share expected from
-    the ratings of the two models."""
+    the ratings of the two models. A message without pairs."""
     if not ranking.head_to_heads:
         return NO_PAIRS_HTML
     ranked = [name for board in ranking.boards for name in board.names]

@@ -10,7 +10,8 @@ from studies.domain import Estimate
 
 
 def ranking_finding(ranking: Ranking) -> tuple[str, str]:
-    """Headline and the sentence below: the leading model, and whether its lead is significant."""
+    """Headline and the sentence below: the leading model, and whether its lead is significant; a
+    message without pairs."""
     board = ranking.board
     if board is None:
         return "No ranking here.", "Ratings need pairwise comparisons."
@@ -82,7 +83,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 def _open_places_text(board: Leaderboard) -> str:
     """Clause on the places that more than one model can have, such as "but places 3 to 5 are not
-    settled"."""
+    settled"; a general clause if these places are not adjacent."""
     places = sorted({p for rank in board.ranks.values() if rank.low < rank.high
                      for p in range(rank.low, rank.high + 1)})  # fmt: skip
     if len(places) < 2 or places[-1] - places[0] >= len(places):
@@ -121,7 +122,7 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 def _items_needed_clause(gap: Estimate) -> str:
     """Clause on the number of further items that would separate two models, if their observed
-    difference is the true difference."""
+    difference is the true difference; "" if it is unknown."""
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""

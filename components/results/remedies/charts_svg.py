@@ -62,9 +62,9 @@ def box_around(mark: Point, half: float = RADIUS) -> Box:
 
 
 def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) -> list[Point]:
-    """Move marks sideways to the nearest place where neither circles nor intervals cover each
-    other, or to the widest gap if there is no such place; `kept`: whether each mark stays in its
-    place."""
+    """Return the places of the marks: those with `kept` True stay; each other mark is moved
+    sideways to the nearest place where its circle and interval cover no other mark, or to the
+    widest gap if there is no such place."""
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):
@@ -95,8 +95,8 @@ def _do_marks_overlap(one: Point, other: Point) -> bool:
 def _place_text(
     width: float, places: Iterable[Point], taken: list[Box], canvas: Canvas
 ) -> Point | None:
-    """The first of `places` (left end and base line of a text) where a text of this width covers no
-    box in `taken`, to which its box is added; None if there is no room."""
+    """Return the first of `places` (left end and base line of a text) where a text of this width
+    covers no box in `taken`, and add the text's box to `taken`; None if there is no room."""
     for left, line in places:
         box = Box(left, line - TEXT_HEIGHT + 3, left + width, line + 3)
         inside = box.top >= 0 and box.bottom <= canvas.floor
@@ -137,7 +137,8 @@ def _svg_points_text(points: Iterable[Point]) -> str:
 
 
 def _list_interval_ends(estimates: Iterable[Estimate]) -> list[tuple[float, float]]:
-    """Lower and upper bound of each estimate; its value if a bound is unknown."""
+    """Lower and upper bound of each estimate; its value if a bound is unknown, and 0.5 without a
+    value."""
     known = svg_pieces.known_value_or_half
     return [(known(one.low, one.value), known(one.high, one.value)) for one in estimates]
 
@@ -148,7 +149,8 @@ def _list_interval_ends(estimates: Iterable[Estimate]) -> list[tuple[float, floa
 @dataclass(frozen=True, eq=False)
 class _RuleMark:
     """A rule to draw: number in the table, estimate, cost, whether it is on the Pareto frontier
-    (`best`), and the kind of the pilot that measured it ("" if this study did)."""
+    (`best`), and the remedy tested by the pilot that measured it, such as "repeats" ("" if this
+    study did)."""
 
     number: str
     line: RuleEstimate
@@ -223,7 +225,7 @@ def _frontier_svg(
 ) -> Markup:
     """SVG chart of each rule's agreement by its cost (dollars or calls), with a line through the
     rules on the Pareto frontier. A click on a mark opens the comparisons that the rule decides
-    differently from a single call; there is none for a pilot's rule, which is of another study."""
+    differently from a single call, if there are any; marks of pilots' rules cannot be clicked."""
     lows, highs = zip(*_list_interval_ends(spot.line.agreement for spot in spots), strict=True)
     rows = svg_pieces.round_shares(min(lows), max(highs))
     y = canvas.vertical_scale(rows[0], rows[-1])
@@ -268,8 +270,8 @@ def _cost_axis(
 def _place_rule_names(
     canvas: Canvas, drawn: Sequence[tuple[_RuleMark, Point]], y: Scale
 ) -> Iterator[tuple[NamePlace, str, str]]:
-    """Place, value and title of each rule on the frontier; a name that would cover another mark is
-    left out."""
+    """Place, value and title of each rule on the frontier; a name that has no room beside the marks
+    and the other names is left out."""
     taken = [box_around(place) for _, place in drawn]
     for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
         if not spot.best:

@@ -22,7 +22,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, eq=False)
 class PilotLine:
-    """A rule of a pilot, estimated on the pilot's stored verdicts, with the pilot's prices."""
+    """A rule of a pilot, estimated on the pilot's stored verdicts, with the pilot's prices. `kind`:
+    the remedy that the pilot tests, such as "repeats"."""
 
     kind: str
     line: RuleEstimate
@@ -117,8 +118,9 @@ class RemedyResults:
 
     @cached_property
     def risk_curve(self) -> tuple[list[CoveragePoint], str]:
-        """Points of the risk-coverage curve, and its caption. A comparison counts as decided if the
-        winner leads by a margin (of graded scores, else votes) that grows from point to point."""
+        """Points of the risk-coverage curve, and its caption; ([], "") without a judge to show. A
+        comparison counts as decided if the winner leads by a margin (of graded scores, else votes)
+        that grows from point to point."""
         if self.rater is None:
             return [], ""
         points = self.study.risk_curve(self.rater)
@@ -240,9 +242,9 @@ def _agreement_value(line: RuleEstimate) -> float:
 
 @memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyResults:
-    """Compute the remedies of a filtered study. Judge and prompt of the filter are those shown; the
-    other judges still count as partners in juries. Without a choice, the judge and prompt whose
-    single calls have the highest agreement are shown."""
+    """Compute the remedies of a filtered study for one judge and prompt: the one whose single calls
+    have the highest agreement, if it passes the filters on judge and prompt, else the first that
+    does. The other judges still count as partners in juries."""
     shown = filtered.filter
     study, inputs = load_remedy_study(filtered)
     return RemedyResults(

@@ -43,7 +43,7 @@ def saved_prompts_folder(store: Store) -> Path:
 
 def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tuple[str, ...], str]:
     """Return the rules that the judge wrote when it was asked for some, and the problem of its
-    reply: ((), "") if it was not asked or has not replied."""
+    reply ("" if it has none); ((), "") if it was not asked or has not replied."""
     study = writer_study_name(name, prompt, judge)
     if study not in store.study_files():
         return (), ""
@@ -58,9 +58,9 @@ def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tup
 
 def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
     """Perform the action of a button of the card "Improve the prompt": `send["improve"]` is
-    "write", "try", "adopt" or "undo". Return the name of a study that now waits in Run (empty if
-    none), and a message for the user (empty if none). An error if the visitor may not change the
-    study, or without labels."""
+    "write", "try", "adopt" or "undo"; nothing is done for another value. Return the name of a study
+    that now waits in Run (empty if none), and a message for the user (empty if none). StudyError if
+    the visitor may not change the study, or without labels."""
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
@@ -86,8 +86,9 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
 
 def _save_candidates(store: Store, task: align_prompt.AlignTask, fields: Mapping[str, Any]) -> str:
     """Save the study of the candidates, made from the typed `fields` "rules" and "criteria", whose
-    calls then wait in Run. Record that the hold-out items are used once more (a "look"), since
-    differences are adjusted for all looks. Return the name of the study."""
+    calls then wait in Run; return its name. Record that the hold-out items are used once more (a
+    "look"), since differences are adjusted for all looks; nothing is recorded if the latest look
+    has the same candidates, and a latest look without replies is replaced."""
     name = task.plan.study.name
     rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
     rules = [line for line in rules if line]

@@ -40,7 +40,7 @@ from studies.store.store import Store
 
 TEMPLATE: Final = "results/remedies/improve.html"
 MAX_LINKS: Final = 8
-"""Number of disputed labels that have a link."""
+"""Maximum number of disputed labels that have a link."""
 HOW: Final = (
     "Labelled items are split once, by seed, into learn and hold-out; the parts are stored with "
     "the study and never reshuffled. Candidates are today's prompt with one more block, made "
@@ -62,9 +62,12 @@ class ImproveCard:
     result.
 
     `mistaken`: number of mistaken verdicts on learn items; `calls`: calls that one candidate needs
-    on the hold-out; `blocked`: reason why no candidate can be tried here; `problem`: problem of the
-    reply with the written rules; `adopt`, `adopted`: version of the prompt that the button would
-    save, and that was saved; `block`: lines that the candidate `block_of` adds to the prompt.
+    on the hold-out; `owned`: whether the reader may change the study; `blocked`: reason why no
+    candidate can be tried here, or ""; `rules`, `writer`: rules that the judge wrote, and its name;
+    `problem`: problem of the reply with these rules, or ""; `criteria`: criteria of the study that
+    the prompt does not show; `adopt`, `adopted`: version of the prompt that the button would save,
+    and that was saved ("" if none); `block`: lines that the candidate `block_of` adds to the
+    prompt.
     """
 
     judge: str
@@ -124,7 +127,8 @@ class ImproveCard:
 
     @property
     def disputed_links(self) -> list[tuple[str, dict[str, str]]]:
-        """Items of the first disputed cases, and the parameters that open each in Inspect."""
+        """Item of each disputed case, at most MAX_LINKS, and the parameters that open the case in
+        Inspect."""
         names = ("item", "contestant", "against")
         return [
             (key[0], {"tab": "inspect", **dict(zip(names, key, strict=False))})
@@ -190,9 +194,9 @@ def load_labels_and_split(
 
 
 def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
-    """Build the card "Improve the prompt" of the judge and prompt shown, and the table of their
-    latest candidates; None without labels, or with more labelled cases than MAX_CASES of
-    improve_actions.py."""
+    """Build the card "Improve the prompt" of the judge and prompt shown, and the HTML table of
+    their latest candidates (empty if none were compared); None without labels, or with more
+    labelled cases than MAX_CASES of improve_actions.py."""
     store, name, rater = filtered.store, filtered.name, judge_and_prompt_of_card(filtered)
     if rater is None:
         return None
@@ -237,7 +241,7 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
 
 def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
     """(name, share of mistaken verdicts): of all verdicts, then by position of the better answer,
-    by label and by category."""
+    by label and by category; empty if mistakes are unknown."""
     if found is None:
         return []
     rows = [("all verdicts", found.all)]
@@ -312,8 +316,8 @@ def _candidate_columns(table: CandidateTable) -> list[TypedColumn]:
 
 
 def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
-    """HTML table of today's prompt and its candidates on the hold-out; the effects of twins if
-    twins were asked."""
+    """HTML table of today's prompt and its candidates on the hold-out, with a column on the effects
+    of twins if twins were asked."""
 
     def tokens(line: CandidateLine) -> int | None:
         found = result.call_tokens(line.prompt)

@@ -53,8 +53,9 @@ PUBLISHED: Final = {
 
 
 def remedy_finding(results: RemedyResults) -> tuple[str, str]:
-    """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
-    rule "both orders must agree"; or the reason why no rule is recommended."""
+    """Headline and the sentence below it: the recommended rule, or the reason why none is
+    recommended; and the gain or loss of the usual rule "both orders must agree", unless this is the
+    recommended one."""
     advice = results.advice
     if advice is None:
         return _missing_data_finding(results)
@@ -183,8 +184,9 @@ def budget_title(results: RemedyResults, budget: float) -> str:
 
 def budget_html(results: RemedyResults, budget: float) -> Markup:
     """HTML of the best use of a budget in dollars (of CALLS calls, if no price is known): a
-    sentence on the rule to use for as many comparisons as this study has, and a table of the rule
-    to use by number of comparisons, the most expensive rule first. Empty without a budget plan."""
+    sentence on the rule to use for as many comparisons as this study has, a table of the rule to
+    use by number of comparisons, the most expensive rule first, and notes on judges without a
+    price. Empty without a budget plan."""
     plan = results.budget_plan
     if plan is None or not plan.steps:
         return EMPTY
@@ -203,8 +205,9 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
 
 
 def _list_budget_steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str, str]]:
-    """Each rule of the plan with the number of comparisons for which the budget makes it the best
-    rule, its title and its explanation (the judges, unless the explanation names them)."""
+    """Each step of the plan, the most expensive first, with three texts: the numbers of comparisons
+    for which its rule is the best that the budget pays for (such as "101 to 200"), the rule's
+    title, and its explanation (the judges, unless the explanation names them)."""
     above = 0.0
     for place, step in enumerate(reversed(plan.steps)):
         most = step.affordable_comparisons(budget)
@@ -244,7 +247,8 @@ def best_rule_sentence(
 
 
 def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:
-    """Sentences on judges without a price, with the step to get one, and on local judges."""
+    """Sentences on judges without a price, with the way to set one, and on local judges; empty
+    without such judges."""
     in_calls, notes = plan.currency == "calls", []
     unknown = [judge for judge, _ in results.study.raters] if in_calls else list(plan.unpriced)
     names = rule_names.join_names(list(dict.fromkeys(unknown)))
@@ -266,8 +270,9 @@ def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A row of the table of rules; `pilot` is the kind of the pilot that measured the rule, `best`
-    says whether the rule is on the Pareto frontier, `picked` whether it is recommended."""
+    """A row of the table of rules. `pilot`: the remedy tested by the pilot that measured the rule,
+    such as "repeats" ("" if this study measured it); `best`: whether the rule is on the Pareto
+    frontier; `picked`: whether it is recommended."""
 
     number: str
     line: RuleEstimate
@@ -353,7 +358,8 @@ def best_rules_table(results: RemedyResults) -> Markup:
 
 
 def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
-    """Ticks of the axis of differences: 0 and multiples of a round number of points."""
+    """Ticks of the axis of differences: at most MAX_TICKS multiples of a round number of points, 0
+    included."""
     low, high = axis
     for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
         ticks = [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
@@ -367,7 +373,7 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 
 def patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
-    the credit that each rule gives to each pattern."""
+    the credit that each rule gives to each pattern; empty if no better answer is known."""
     found = results.patterns
     return EMPTY if found is None else html.patterns(results.judge, found)
 

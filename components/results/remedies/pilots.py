@@ -33,7 +33,9 @@ EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabiliti
 
 @dataclass(frozen=True)
 class Pilot:
-    """A small study that tests a remedy before it is used; `calls` is the number of its calls."""
+    """A small study that tests a remedy before it is used. `kind`: the remedy, such as "repeats";
+    `calls`: number of its calls; `cost`: their dollars, None if unknown; `local`: whether none of
+    its judges is an endpoint, so that it is free."""
 
     kind: str
     title: str
@@ -66,7 +68,8 @@ def offered_pilots(results: RemedyResults) -> list[Pilot]:
 
 
 def pilot_file(filtered: FilteredStudy, kind: str) -> str:
-    """Text of a pilot's study file; "" for a kind of pilot that is not offered."""
+    """Text of the study file of the pilot for the remedy `kind`, such as "repeats"; "" if no such
+    pilot is offered."""
     found = offered_pilots(load_remedies(filtered)) if kind else []
     return next((pilot.yaml for pilot in found if pilot.kind == kind), "")
 

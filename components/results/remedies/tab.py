@@ -27,7 +27,8 @@ from metrics.remedies.rule_names import rule_words
 
 NAME: Final = "Remedies"
 IMPROVED: Final = "#eh-improve-body:has(.eh-improve)"
-"""Element with the card "Improve the prompt" and its result, once it is drawn."""
+"""CSS selector of the element with the card "Improve the prompt" and its result, once it is
+drawn."""
 CALLS, DOLLARS = "Calls", "Dollars"
 FRONTIER_TITLE: Final = "Price and agreement of each remedy"
 RISK_TITLE: Final = "Are decisions more often right if fewer comparisons are decided?"

@@ -22,7 +22,8 @@ class PaperTable:
 
 
 def describe_items_and_filters(filtered: FilteredStudy) -> str:
-    """Text on the number of items and the filters in use, for captions."""
+    """Text on the number of items and the filters in use, without the counting rule, for
+    captions."""
     filters = (filtered.filter.judge, filtered.filter.prompt, filtered.filter.category)
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(filtered.filter.contestants)

@@ -70,7 +70,8 @@ class Upload:
     control: str
     """Name of the control of kind "session" that receives the content."""
     panel: str
-    """Name of the panel that draws it; without content of that panel the button is hidden."""
+    """Name of the panel that draws it; while this panel is hidden, the upload button is hidden
+    too."""
     label: str
     elem_id: str
     file_types: Sequence[str]
@@ -92,7 +93,8 @@ class Body:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Content of a panel: `bodies` (output name -> content), and `heading` if it changes."""
+    """Content of a panel: `bodies` (output name -> content), and `heading`; None keeps the panel's
+    own heading."""
 
     bodies: Mapping[str, Any]
     heading: Markup | None = None
@@ -131,7 +133,7 @@ class Panel:
     while `draw` returns None."""
     in_report: Callable[[FilteredStudy], bool] | None = None
     """Function: whether the report file contains the panel as on the page, with initial control
-    values."""
+    values; None: it does not."""
     report: Callable[[FilteredStudy], ReportPanel | Markup | None] | None = None
     """Function that draws the panel in another form for the report file; HTML alone is shown with
     the panel's title and subtitle."""
@@ -221,7 +223,8 @@ class View:
         return {name: control.first_value for name, control in self.controls.items()}
 
     def initial_values(self, filtered: FilteredStudy) -> dict[str, Any]:
-        """Values of the controls for a study, if the page address names none."""
+        """Values of the controls for a study, if the page address names none; None for a value that
+        is kept in the session."""
         states = {name: one.initial_state(filtered, None) for name, one in self.controls.items()}
         return {name: state.value if state else None for name, state in states.items()}
 

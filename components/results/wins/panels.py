@@ -58,8 +58,9 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table by model: win rate, wins, ties, losses; if verdicts are missing and each order
-    counts, also the win rate if the model had lost all of them, and if it had won all."""
+    """HTML table by model: win rate, wins, ties, losses; if verdicts are missing, a notice above it
+    and, where each order counts separately, the win rate if the model had lost all of them, and if
+    it had won all. A message without verdicts."""
     rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
@@ -152,7 +153,7 @@ def default_split(filtered: FilteredStudy) -> str:
 def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     """HTML matrix of win rates; rows are models. `raters`: "Judges", "People" or "Difference"
     (judges minus people). `by`: "Category", "Judge" or "Prompt", the columns for "Judges"; for the
-    others, the columns are categories."""
+    others, the columns are categories. A message without verdicts or votes."""
     if raters == "Judges":
         rows = filtered.outcomes
         return _win_rate_matrix_html(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML

@@ -45,8 +45,9 @@ ONE_ORDER: Final = (
 
 
 def scores_finding(results: ScoreResults) -> tuple[str, str]:
-    """Headline and the sentence below it: change with the order; if only one order was used, the
-    agreement with labels, or the mean score without labels."""
+    """Headline and the sentence below it: share of answers whose score changes with the order of
+    the options, else of the criteria; if only one order was used, the agreement with labels, or the
+    mean score without labels. A message without scores."""
     found, rater = results.shown, results.rater
     if found is None or rater is None:
         return (
