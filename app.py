@@ -91,7 +91,7 @@ def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store,
     store (of a read-only page), a temporary copy of it is opened. Else the store at `path` (None:
     the default path) is opened and gets the demo studies; if there is none yet, it is first made
     from the snapshot on the Hub, if snapshots are configured, else from the seed store (of a
-    published Space) in `app_folder`."""
+    published Space) in `app_folder`. StoreUnusable if the store may not be written."""
     if (app_folder / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(app_folder / FROZEN_STORE, copy)

@@ -51,7 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _treat_sigterm_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C, so that a job ended by a scheduler stops cleanly."""
+    """Treat SIGTERM like Ctrl-C, so that a job ended by a scheduler stops cleanly; outside the main
+    thread, nothing is changed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -229,7 +230,8 @@ def print_plan(options: argparse.Namespace) -> int:
 
 def write_twins(options: argparse.Namespace) -> int:
     """Write each twin of a study with its original as a line of JSON, to the file `--out` or to the
-    terminal; print the numbers of twins made and skipped to standard error."""
+    terminal; print the numbers of twins made and skipped to standard error. PlanError if the study
+    has no twins."""
     made = _load_plan(options.study)
     if made.study.twins is None:
         raise PlanError(f"{options.study}: no key twins; add for example 'twins: quick'")

@@ -9,7 +9,8 @@ class PromptError(EvenhandError):
 
 
 class UnknownFormat(PromptError):
-    """Raised for a verdict format that does not exist."""
+    """Raised for a verdict format that does not exist, or that has too few labels for the
+    answers."""
 
 
 class PlanError(EvenhandError):

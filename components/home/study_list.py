@@ -90,9 +90,9 @@ def _count_unusable(store: Store, line: StudySummary) -> tuple[int, int]:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
-    """HTML list of the studies; `running` are the names of those with an active run. The row of the
-    study `asked` contains, for `question` "rename", a field for its new name; for "delete", the
-    question whether to delete it."""
+    """HTML list of the studies, or a note if there are none; `running` are the names of those with
+    an active run. The row of the study `asked` contains, for `question` "rename", a field for its
+    new name; for "delete", the question whether to delete it."""
     lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     if not lines:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
@@ -166,8 +166,8 @@ def active_studies(store: Store, engine: Engine) -> list[str]:
 
 def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
     """Rename a study to the typed name `wanted`. Return the new name: its spaces are tidied, and on
-    a public page it gets a suffix for its owner. Raise an error if the name is too long or empty,
-    or if the study is of another visitor, part of the demo or running."""
+    a public page it gets a suffix for its owner. Raise an error if the name is too long, empty or
+    taken, or if the study is of another visitor, part of the demo or running."""
     other = " ".join(wanted.split())
     if other == name:
         return name

@@ -14,9 +14,9 @@ _ASK_COLUMNS = ("item", "comparison", "shown")
 
 def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> Mask:
     """Mask of the `n` comparisons: those in which `rater` and the comparison's judge gave different
-    verdicts in at least one order that both judged. `rater`: a judge with a prompt, named as on the
-    page, or "people" for their majority. `of_row`: for each row of `frame`, its comparison's
-    number."""
+    verdicts in at least one order that both judged; none if the study has no such rater. `rater`: a
+    judge with a prompt, named as on the page, or "people" for their majority. `of_row`: for each
+    row of `frame`, its comparison's number."""
     rows = select_picks(frame.assign(at=of_row))
     theirs = _rater_verdicts(frame, rater)
     if theirs is None or rows.empty:

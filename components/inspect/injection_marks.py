@@ -36,7 +36,8 @@ def suspects_shown(item: Item | None, shown: Sequence[str]) -> list[InjectionSus
 
 
 def suspect_notice(opened: ComparisonDetail) -> Markup:
-    """HTML warning about injection suspects, shown above the verdicts of a comparison."""
+    """HTML warning about injection suspects, shown above the verdicts of a comparison; empty if
+    there are none."""
     found = suspects_shown(opened.item, opened.line.names)
     if not found:
         return EMPTY
@@ -90,7 +91,8 @@ def mark_suspects(text: str) -> Markup:
 
 def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
     """Escaped text in which each piece (start, end, reason) is highlighted, with the reason on
-    hover; empty without pieces."""
+    hover; empty without pieces. Pieces that overlap an earlier one, or lie in the part of a long
+    text that is not shown, are not highlighted."""
     if not pieces:
         return EMPTY
     shown, out, at = truncate_text(text), [], 0

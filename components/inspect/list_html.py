@@ -34,8 +34,8 @@ _MAX_QUESTION: Final = 160
 
 def list_html(inspected: InspectedStudy) -> Markup:
     """HTML list: one row per comparison (question, verdict per order, models), page buttons. If no
-    comparison matches, nothing is seen, and only the filters are told to the page's address; empty
-    without the study."""
+    comparison matches, an invisible element, from which the page's address still gets the filters;
+    empty without the study."""
     address = {k: v for k, v in inspected.selection.as_mapping().items() if k != "study"}
     told = {"data-address": json.dumps(address)}
     if not inspected.total:

@@ -96,7 +96,8 @@ def _outcome_html(judgement: Judgement) -> Markup:
 
 
 def _probability_bars(judgement: Judgement) -> Markup:
-    """HTML bars of the probability of each label or option, in the colours of the positions."""
+    """HTML bars of the probability of each label or option, in the colours of the positions; empty
+    without probabilities."""
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
         return EMPTY
@@ -167,14 +168,16 @@ def _highlight_verdict(reply: InspectedReply) -> Markup:
 
 
 def _call_note(judgement: Judgement) -> Markup:
-    """HTML note on a readable reply, for example on parameters that were left out of its call."""
+    """HTML note on a readable reply, for example on parameters that were left out of its call;
+    empty if there is nothing to note."""
     if not (judgement.readable and judgement.detail):
         return EMPTY
     return fill('<p class="eh-small eh-mute">{}</p>', judgement.detail)
 
 
 def _contradiction_note(judgement: Judgement) -> Markup:
-    """HTML note on a readable reply whose reasons favour another answer than its verdict."""
+    """HTML note on a readable reply whose reasons favour another answer than its verdict; empty for
+    any other reply."""
     if not judgement.readable or self_contradiction(judgement.reply) != 1:
         return EMPTY
     return Markup(
@@ -203,7 +206,8 @@ def _reasoning_drawer(reply: InspectedReply) -> Markup:
 
 
 def _repeat_replies(replies: Sequence[InspectedReply]) -> Markup:
-    """HTML of the repeats in one order: their verdicts, and replies in an expandable part."""
+    """HTML of the repeats in one order: their verdicts, and replies in an expandable part; empty
+    without repeats."""
     if not replies:
         return EMPTY
     chips = join(_verdict_or_status(one.judgement) for one in replies)

@@ -104,7 +104,7 @@ def _outcome_bits(follows: bool, fault: str | None, harmful: bool) -> int:
 
 def verifications_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
     """HTML of one answer's verifications: how many state that the answer follows the instruction,
-    then each verification."""
+    then each verification; empty without any."""
     mine = [check for check in checks if check.contestant == contestant]
     if not mine:
         return EMPTY

@@ -33,8 +33,8 @@ _MARK_SCRIPT = "evenhand.sendMarks(trigger, {path!r}); /* triggers 'select' */"
 @cache
 def plotly_script() -> str:
     """Return the URL path of the packaged Plotly script, and allow the server to serve this one
-    file. The version in the path lets browsers cache the file without time limit (see
-    components.server.compression)."""
+    file; FileNotFoundError if it is missing. The version in the path lets browsers cache the file
+    without time limit (see components.server.compression)."""
     if not PLOTLY_JS.is_file():
         raise FileNotFoundError(
             f"{PLOTLY_JS} is missing, so no chart can be drawn: reinstall the package plotly"

@@ -165,7 +165,8 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
 
 
 def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
-    """Open the study, tab and filters that the address names in its query parameters."""
+    """Bind the event that, when the page loads, opens the study, tab and filters that the address
+    names in its query parameters; on a voter's page, only the ballot of the study that it names."""
     interactive = page.interactive
 
     def open_page(request: gr.Request) -> list[Any]:

@@ -107,7 +107,8 @@ class RunActions:
     def run_notice_action(
         self, name: str, which: str, event: gr.EventData, key: str = "", origin: str = ""
     ) -> list[Any]:
-        """Perform the action of a button that was clicked in a notice."""
+        """Perform the action of a button that was clicked in a notice; an unknown action does
+        nothing."""
         asked = parse_notice_click(click_data(event))
         if asked.get("do") == "start":
             return self._start_with_key(name, which, key, origin)
@@ -209,10 +210,10 @@ def render(
     name: str,
     which: str = status_html.REPLY_SCOPES[0],
 ) -> list[Any]:
-    """All outputs of the tab for a study; `which` (a value of REPLY_SCOPES) says whether all latest
-    replies are listed or only unusable ones. The outputs may activate the timer that redraws the
-    tab, but never deactivate it: outputs made before a run started may reach the page after the
-    start."""
+    """All outputs of the tab for a study (without a name, none changes); `which` (a value of
+    REPLY_SCOPES) says whether all latest replies are listed or only unusable ones. The outputs may
+    activate the timer that redraws the tab, but never deactivate it: outputs made before a run
+    started may reach the page after the start."""
     if not name:
         return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)

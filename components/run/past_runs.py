@@ -32,7 +32,7 @@ def state_badge(state: str) -> Markup:
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
     """HTML list of the newest MAX_LISTED_RUNS runs of the study, or of all studies (`scope`),
-    newest first; the run with the id `opened` is marked."""
+    newest first; the run with the id `opened` is marked. A note if there are no runs."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
         return panel.empty_state(

@@ -186,9 +186,9 @@ def _bind_past_runs(
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
-    """Redraw the list of past runs (`past`: the event settings that do this) when the tab is
-    opened, a run changes its state, or another study or scope (this study, all studies) is chosen;
-    open the run that is clicked or named in the address."""
+    """Bind the events that redraw the list of past runs (`past`: the event settings that do this)
+    when the tab is opened, a run changes its state, or another study or scope (this study, all
+    studies) is chosen; and those that open the run that is clicked or named in the address."""
     header.study.change(**past)
     tab.scope.change(**past)
     if on_tab is not None:

@@ -143,8 +143,9 @@ def configured_hosts(
     bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
     """Hosts of a server that listens on `bound`: loopback, `bound`, those in SPACE_HOST (several if
-    the Space has a custom domain) and those in EVENHAND_HOSTS; in public mode also every IP
-    address. `environment` replaces the environment variables of the process."""
+    the Space has a custom domain) and those in EVENHAND_HOSTS (BadHosts if one is malformed); in
+    public mode also every IP address. `environment` replaces the environment variables of the
+    process."""
     space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
     extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)

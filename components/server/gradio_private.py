@@ -113,7 +113,8 @@ def wrap_handlers(
 
 
 def refuse_remote_files(blocks: gradio.Blocks) -> None:
-    """Refuse every event that names a file by an address, and every download by Gradio itself.
+    """Make the page refuse, with an error, every event that names a file by an address, and every
+    download by Gradio itself.
 
     Gradio would download the file, of any size and from any host, before the handler runs.
     """
@@ -365,7 +366,7 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
 
 def launch_arguments(blocks: gradio.Blocks) -> dict[str, Any]:
     """Arguments of launch() that turn off Gradio's test request to its own page, because the app
-    would end if that request took more than three seconds."""
+    would end if that request took more than three seconds; empty if Gradio no longer has them."""
     return (
         {"_frontend": False} if _does_private_name_work("Blocks.launch(_frontend)", blocks) else {}
     )

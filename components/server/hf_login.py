@@ -147,7 +147,8 @@ def _delete_login_states(session: MutableMapping[str, Any]) -> None:
 
 
 def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
-    """Reduce the stored account data to name and expiry time; return whether there is a name."""
+    """Reduce the stored account data to name and expiry time, and return True; without a name,
+    delete them and return False."""
     info = session.pop(OAUTH_INFO_KEY, None) or {}
     name = (info.get("userinfo") or {}).get("preferred_username")
     if not isinstance(name, str) or not name.strip():

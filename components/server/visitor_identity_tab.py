@@ -73,7 +73,8 @@ def storage_secret(store: Path) -> str:
 
 
 def bind(blocks: gr.Blocks, visitor: VisitorInputs) -> None:
-    """When the page loads, give a new browser its secret, and store the token of the link."""
+    """Bind the event that, when the page loads, gives a new browser its secret and stores the token
+    of the link."""
 
     def identify(request: gr.Request) -> list[Any]:
         token = str(request.query_params.get(TOKEN_PARAMETER, ""))[:200]
@@ -103,7 +104,7 @@ def _wrap_as_visitor(
 ) -> Callable[..., Any]:
     """Wrap a handler: the new function takes secret and token before the other inputs, checks that
     this visitor may read the studies named in the inputs `study_inputs` (indices), and runs the
-    handler as this visitor."""
+    handler as this visitor. TypeError for a generator or coroutine."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"{function} cannot be guarded: handlers are plain functions here")
     special = _count_special_parameters(function)

@@ -42,14 +42,14 @@ class PublishFailed(EvenhandError):
 
 
 def write_frozen_page(store: Store, study: str, folder: Path) -> None:
-    """Write a folder, which must be new or empty, with a read-only page of one study, on which no
-    judge can be called."""
+    """Write a folder with a read-only page of one study, on which no judge can be called;
+    StudyError if the folder exists and is not empty."""
     _write_app_folder(store, study, folder, FROZEN_STORE, runs=False)
 
 
 def write_space_folder(store: Store, study: str, folder: Path) -> None:
-    """Write a folder, which must be new or empty, with the whole app as a Space that starts with
-    this study."""
+    """Write a folder with the whole app as a Space that starts with this study; StudyError if the
+    folder exists and is not empty."""
     _write_app_folder(store, study, folder, SEED_STORE, runs=True)
 
 
@@ -131,7 +131,7 @@ def _space_readme_text(study: str, *, frozen: bool) -> str:
 
 def push_space(folder: Path, repo: str, token: str | None, sdk: str = "gradio") -> str:
     """Upload the folder as a Space with the user's Hub token; return the address of the Space. The
-    `sdk` of a board is "static"."""
+    `sdk` of a board is "static". PublishFailed without a token, or if the upload fails."""
     if not token:
         raise PublishFailed(
             "the upload needs a token: set HF_TOKEN to your own token with write access"

@@ -23,7 +23,8 @@ from studies.store.store import Store
 
 
 def write_report(store: Store, study: str, path: Path) -> int:
-    """Write the report and return its size in bytes."""
+    """Write the report and return its size in bytes; raise an error with the path if it cannot be
+    written."""
     html = report_html(store, study)
     partial = path.with_name(path.name + ".part")
     try:

@@ -93,8 +93,8 @@ def bind(
 def _bind_exports(
     tab: ShareTab, filter_inputs: list[Any], filtered_of: Callable[..., FilteredStudy | None]
 ) -> None:
-    """Make a click on an export button write the file and download it; one event serves all
-    buttons."""
+    """Bind the event by which a click on an export button writes the file and downloads it; one
+    event serves all buttons."""
 
     def write_clicked_export(event: gr.EventData, *values: Any) -> Any:
         filtered = filtered_of(*values)
@@ -124,7 +124,7 @@ def _clicked_export_name(event: gr.EventData) -> str:
 
 def write_export_file(store: Store, study: str, name: str) -> Path:
     """Write the export format, report or board called `name` to a new folder inside Gradio's
-    temporary files; return the path of the file."""
+    temporary files; return the path of the file. EvenhandError if it cannot be made or written."""
     folder = temp_files.temp_folder() / uuid.uuid4().hex
     try:
         folder.mkdir(parents=True, exist_ok=True)

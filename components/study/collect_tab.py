@@ -106,8 +106,9 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     def show_saved_data(
         went: JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
-        """Outputs that show the form with the study file of the result `went`; if that equals
-        `text`, the file before, only the notice changes."""
+        """Save the study file of the result `went` in its study, if that has no calls yet, and
+        return the outputs that show it in the form. If it equals `text`, the file before, only the
+        notice changes."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")

@@ -37,8 +37,8 @@ def open_new_study(
     store: Store, text: str, state: FormState, tested: Any, called: str = ""
 ) -> list[Any]:
     """Save the study file `text` as a new study, under the name `called`, else the name in the
-    file. Return values for `form_outputs` and for the study menu. `tested`: see
-    `judges.judge_drawer`."""
+    file. Return values for `form_outputs` and for the study menu. A file that is not valid is shown
+    in the form, but not saved. `tested`: see `judges.judge_drawer`."""
     name, made = draft_studies.save_new_study(text, store, called)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
@@ -188,8 +188,8 @@ def _version_text(reference: str, name: str, folder: Path) -> str:
 
 
 def import_prompt_file(path: Path, state: FormState, folder: Path) -> FormState:
-    """Import MT-Bench's judge_prompts.jsonl: save valid prompts. The notice in the returned form
-    state reports the others."""
+    """Read MT-Bench's judge_prompts.jsonl and save its usable prompts. The notice in the returned
+    form state names the first unusable ones, or says why the file cannot be read."""
     try:
         found = import_judge_prompts(path)
         kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]

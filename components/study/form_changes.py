@@ -111,7 +111,8 @@ def _put_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) 
 
 
 def _set_source(study: LenientStudy, state: FormState, source: str) -> Changed:
-    """Set another data source and use all its models (see yaml_edit.change_source)."""
+    """Set another data source and use all its models (see yaml_edit.change_source); no change if
+    `source` is empty."""
     if not source:
         return study.text, state
     text = study.text if source == study.source else change_source(study.text, source)
@@ -134,8 +135,8 @@ def _set_mapping_entry(study: LenientStudy, path: tuple[str, ...], key: str, wor
 
 def _set_role(study: LenientStudy, role: str, column: str) -> str:
     """Return the study file with `column` mapped to the field `role`, such as "instruction", "gold"
-    or "human". For a role such as "answer.2" (answers of the second model), the field is
-    "responses." with the column's name."""
+    or "human"; an empty column removes the mapping. For a role such as "answer.2" (answers of the
+    second model), the field is "responses." with the column's name."""
     saved = study.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(study))
     made = {name: field for name, field in made.items() if field != role and name != column}
@@ -159,7 +160,8 @@ def _parse_field(field: str, raw: Any) -> Any:
 
 
 def _parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
-    """Parse filters: "field=a,b; other=c" -> {"field": ["a", "b"], "other": ["c"]}."""
+    """Parse filters: "field=a,b; other=c" -> {"field": ["a", "b"], "other": ["c"]}. ValueError if
+    one has no "=" or no value."""
     made = {}
     for part in words.split(";"):
         if not part.strip():
@@ -174,7 +176,7 @@ def _parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
 
 def _parse_items_per_value_by_field(_: LenientStudy, words: str) -> dict[str, int]:
     """Parse field -> number of items for each value of the field: "category: 2" (two items of each
-    category) -> {"category": 2}."""
+    category) -> {"category": 2}. ValueError if a part has another form."""
     made = {}
     for part in words.split(","):
         if not part.strip():
@@ -187,7 +189,8 @@ def _parse_items_per_value_by_field(_: LenientStudy, words: str) -> dict[str, in
 
 
 def _add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
-    """Answer files of the study (model -> file), with the one typed as "model = file" added."""
+    """Answer files of the study (model -> file), with the one typed as "model = file" added;
+    ValueError if it has another form."""
     values = study.raw(*DATA.files)
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():
@@ -207,8 +210,8 @@ _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy
 
 
 def _text_with_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
-    """Return the study file with one field of a judge set to `raw`; `rest` is the judge's place and
-    the field, such as "0.model"."""
+    """Return the study file with one field of a judge set to `raw`; `rest` is the judge's index and
+    the field, such as "0.model". ValueError if there is no such judge or field."""
     place, _, key = rest.partition(".")
     judges = study.editable_judges()
     at = _parse_place(place, judges)
@@ -264,8 +267,10 @@ def _change_state(state: FormState, entry: FormChange) -> FormState | None:
 
 
 def _apply_preset(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
-    """Choose a preset and remove the protocol's settings from the study file, so that the preset's
-    apply; an empty name removes the preset and keeps its prompts."""
+    """Choose a preset and remove from the study file what it replaces: the settings of the
+    protocol, the data settings that the preset has and, if it shows several answers at once, the
+    models. An empty name removes the preset and keeps its prompts. ValueError for an unknown
+    name."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
@@ -289,7 +294,8 @@ def _add_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Chan
 
 
 def _replace_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
-    """Replace a judge by a judge of a provider, the embedded judge, or a simulated judge."""
+    """Replace a judge by a judge of a provider, the embedded judge, or a simulated judge; no change
+    if the study no longer has the judge."""
     judges, place = study.editable_judges(), int(entry["judge"])
     if place < len(judges):
         others = [one for at, one in enumerate(judges) if at != place]

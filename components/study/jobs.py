@@ -107,7 +107,8 @@ def request_judge_models(
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     """Save and return the plan of a run or, with `one_item`, of a trial on one item; raise an error
-    with the reason if the study cannot be run."""
+    with the reason if the study cannot be run, or if saving would remove stored replies
+    (`_protect_stored_replies`)."""
     plan = study_preview.plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
@@ -119,8 +120,8 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 
 
 def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
-    """Refuse a plan that would remove replies from a stored study of the same name; if the name is
-    the default one of a new form, take a free name instead."""
+    """Return the plan; StudyError if it would remove replies from a stored study of the same name.
+    If that is the default name of a new form, the plan gets a free name instead."""
     name, lost = plan.study.name, planning.count_lost_answers(plan, store)
     if not lost:
         return plan
@@ -134,8 +135,10 @@ def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
 
 
 def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
-    """Import all recorded verdicts of a source as a study; return the study's name. `judge`: new
-    name of the source's judge, used if the source has only one judge."""
+    """Import all recorded verdicts of a source as a study; return the study's name. A study that
+    the visitor imported from the same source before is replaced. `judge`: new name of the source's
+    judge, used if the source has only one judge. An error is raised if the source cannot be read or
+    has neither verdicts nor votes."""
     folder = store.folder
     spec = replace(
         study_preview.read_data_spec(read_lenient_study(text, folder)),
@@ -296,7 +299,8 @@ def has_columns_to_map(text: str, folder: Path) -> bool:
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     """Return the study file with the uploaded files as its data; one file may get a column mapping
     (`with_guessed_columns`). Several files are read as a folder of a known format; if none fits,
-    one file has the questions, each other one a model's answers."""
+    one file has the questions, each other one a model's answers. Files that are too large raise an
+    error."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)

@@ -48,8 +48,8 @@ LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
 TYPED_TEXT: Final = (
     "(text, ...rest) => [document.querySelector('#eh-yaml .cm-focused') ? text : '', ...rest]"
 )
-"""Sends the study file if somebody types in it. A change that the form made is already drawn; drawn
-late, it would replace a later one."""
+"""Script that sends the study file if somebody types in it, else "". A change made by the form is
+drawn already; if it were drawn again, later, it could overwrite the next change."""
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
@@ -105,8 +105,9 @@ def _redrawn_parts(tab: StudyTab) -> list[Any]:
 def _redraw_if_changed(
     tab: StudyTab, store: Store, text: str, state: FormState, tested: Any
 ) -> list[Any]:
-    """Values for `_redrawn_parts` after the study file was typed or changed by a job, and kept as a
-    draft; nothing is drawn if the form already shows this file."""
+    """Save the study file, which was typed or changed by a job, in its study if that has no calls
+    yet; return values for `_redrawn_parts`. Nothing is saved or drawn if the form already shows
+    this file."""
     if state.shown.strip() == text.strip():
         return [gr.skip()] * len(_redrawn_parts(tab))
     save_draft_changes(store, state.study, text)
@@ -121,7 +122,8 @@ def save_form(
 ) -> tuple[str, FormState, Any]:
     """Save a changed form in its study, if that has no calls yet; return study file, form state and
     an update of the study menu. A new form is saved as a new study. Another name in the form
-    renames the study or, if it cannot be renamed, is the name of the copy that Run will save."""
+    renames the study (if that fails, the notice says why) or, if the study cannot be renamed, is
+    the name of the copy that Run will save."""
     if not state.study and text.strip() == state.opened.strip():
         return text, state, gr.skip()
     if not state.study:
@@ -171,8 +173,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 
 def open_study(store: Store, name: str, text: str, state: FormState, tested: Any) -> list[Any]:
     """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
-    any. `text`, the study file shown until now, is kept in the form state if it was changed.
-    `tested`: see `judges.judge_drawer`."""
+    any; the form of a new study and a notice if it cannot be read. `text`, the study file shown
+    until now, is kept in the form state if it was changed. `tested`: see `judges.judge_drawer`."""
     unsaved = dict(state.unsaved)
     if state.study and text.strip() != state.opened.strip():
         unsaved[state.study] = text

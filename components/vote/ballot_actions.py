@@ -115,8 +115,8 @@ COLONS: Final = (
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
-    """Stored name of the voter who typed this name; raise StudyError for a name reserved for
-    accounts."""
+    """Stored name of the voter who typed this name; raise StudyError for a name that is malformed
+    or reserved for accounts."""
     wanted = find_voter(store, study, name)
     if is_account_name(wanted) or imitates_account(wanted):
         raise StudyError(
@@ -128,7 +128,7 @@ def voter_from_name(store: Store, study: str, name: str) -> str:
 
 def find_voter(store: Store, study: str, name: str) -> str:
     """Stored name of the voter with this name, ignoring case and forms of letters ("ann" and "Ann"
-    are one person); for a new voter, the name itself."""
+    are one person); for a new voter, the name itself. StudyError for a malformed name."""
     wanted = voter_id(name)
     for line in list_voters(store, study):
         if _normalised_name(line.voter) == _normalised_name(wanted):
@@ -213,7 +213,9 @@ def show_no_ballots_reason(store: Store, study: str, mode: BallotMode) -> Markup
 
 
 def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[Ballot | None, str]:
-    """Perform one action of a voter; return the next ballot (None at the end), and a notice."""
+    """Perform one action of a voter; return the next ballot (None at the end), and a notice, which
+    may be "". StudyError, and nothing is saved, if the action does not fit the ballot stored
+    now."""
     what = request.get("act", "show")
     if what != "show":
         _check_voter(session, request.get("ballot"))
@@ -310,7 +312,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
 
 def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
     """Verdict with the scores (mean level, level of each criterion); raise StudyError if a level is
-    missing."""
+    missing or not one of the scale."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
         raise StudyError("choose a level for each criterion; nothing was saved")
     buttons = vote_buttons("score", 1, form.scale)

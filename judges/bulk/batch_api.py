@@ -67,7 +67,7 @@ def submit_batches(
 ) -> dict[str, SubmittedBatch]:
     """Upload each file in `judge_files` and create its batch; skip a file whose batch exists
     already. Returns file name -> recorded progress, for all batch files in `folder` submitted so
-    far."""
+    far. PlanError if a file was changed after it was submitted."""
     batches = read_submitted_batches(folder)
     created = None
     for path in judge_files:
@@ -119,7 +119,8 @@ def collect_batches(
     mask: Callable[[str], str] = str,
 ) -> list[Path]:
     """Download the results of the batch files `names`, as far as their batches have ended; check
-    every `every` seconds until all have ended, at most for `wait` seconds.
+    every `every` seconds until all have ended, at most for `wait` seconds. PlanError if no batch
+    was submitted from `folder`.
 
     `on_progress` is called after each check with file name -> progress. `mask` removes the API key
     from what is written, because some servers echo the request.

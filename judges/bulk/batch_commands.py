@@ -165,7 +165,8 @@ def _judge_client(
     plan: Plan, name: str, consents: key_consents.Consents
 ) -> Iterator[tuple[openai.OpenAI, SecretKey]]:
     """Context manager that yields a client of the endpoint of the judge `name`, and the judge's API
-    key. API errors in its block are raised as PlanError."""
+    key. PlanError if the study has no such judge or the key is missing; API errors in the block are
+    raised as PlanError too."""
     import openai  # takes a second to import
 
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)

@@ -67,8 +67,8 @@ def export_batch(
 ) -> list[BatchFile]:
     """Write the pending calls of endpoint judges to new files in `folder`, one or more for each
     judge, each with at most `most_lines` lines and `most_bytes` bytes; return the files. Raise
-    PlanError if a file of that name exists, a call exceeds `most_bytes` or no judge is an
-    endpoint."""
+    PlanError if a file of that name exists, a call exceeds `most_bytes`, a model refuses a
+    parameter that the study sets, or no judge is an endpoint."""
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
         raise PlanError(
@@ -105,7 +105,8 @@ def export_batch(
 
 
 def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
-    """Return judge -> the batch files that export_batch wrote for it into a folder."""
+    """Return judge -> the batch files that export_batch wrote for it into a folder; PlanError if
+    the folder has no valid list of them."""
     try:
         files = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))["files"]
         found: dict[str, list[Path]] = {}
@@ -183,7 +184,7 @@ def import_batch(
 ) -> BatchImport:
     """Store the results contained in output and error files; return their numbers and cost. Lines
     may be in any order; each call is stored once. `price_factor`: price of a batch call as a share
-    of the price of a live call."""
+    of the price of a live call. SourceError if a file cannot be read."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_numbered_lines(path):
@@ -205,7 +206,8 @@ def batch_run_id(plan: Plan) -> str:
 
 
 def _read_numbered_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each line that is not empty, with its place as `file:line`."""
+    """Yield each line that is not empty, with its file and line number as `file:line`; SourceError
+    if the file cannot be read or a line is too long."""
     try:
         with path.open("rb") as lines:
             number = 0

@@ -55,7 +55,8 @@ def add_cluster_options(sub: argparse.ArgumentParser) -> None:
 
 
 def parse_cluster_options(options: argparse.Namespace) -> RayCluster | None:
-    """Return the cluster settings given on the command line; None if the study runs without Ray."""
+    """Return the cluster settings given on the command line; None if the study runs without Ray.
+    PlanError for a malformed option, or one that needs --engine ray."""
     given = [name for name in ("address", "workers", "shards", "weights") if getattr(options, name)]
     if options.engine != "ray":
         if given:

@@ -47,8 +47,8 @@ _PAGE_SIZE: Final = 500
 
 
 class AskRounds:
-    """The pending asks of the endpoint judges, divided into rounds; an ask that failed in this run
-    is not made again."""
+    """The pending asks of the endpoint judges, divided into rounds (portions that are made one
+    after another); an ask that failed in this run is not made again."""
 
     def __init__(self, plan: Plan, store: Store, owner: str) -> None:
         self.plan, self.store, self.owner = plan, store, owner
@@ -152,8 +152,9 @@ def run_on_ray(
     on_progress: Callable[[ShardImport], None] = lambda totals: None,
 ) -> tuple[ShardImport, dict[str, str]]:
     """Make the pending calls of the endpoint judges of a plan, as far as the budget allows, in
-    rounds of at most `max_asks`; return the totals of the imported results, and judge -> reason for
-    the judges that were stopped."""
+    rounds (portions) of at most `max_asks`; return the totals of the imported results, and judge ->
+    reason for the judges that were stopped. PlanError if Ray is missing or the plan cannot run on
+    it."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, user_consents())
     root = cluster.shards or default_shard_folder(store, plan.study.name)

@@ -75,7 +75,8 @@ def build_vllm_processor(
 ) -> Callable[[Any], Any]:
     """Build Ray's vLLM processor: a function from a dataset of asks to a dataset of replies. `path`
     names the weights; `before` makes the input from a row of asks, `after` a row from the output.
-    If a row fails, the processor returns the row with its error instead of raising the error."""
+    If a row fails, the processor returns the row with its error instead of raising the error.
+    PlanError if vLLM is not installed."""
     try:
         from ray.data.llm import build_processor, vLLMEngineProcessorConfig
     except ImportError as error:
@@ -131,7 +132,7 @@ def postprocess_row(row: Mapping[str, Any]) -> Row:
 
 def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
     """Return the candidates for the reply's last token with their log-probabilities, most probable
-    first. Ray gives them as {token id: {decoded_token, logprob, rank}}."""
+    first; empty if there are none. Ray gives them as {token id: {decoded_token, logprob, rank}}."""
     if logprobs is None or len(logprobs) == 0 or not logprobs[-1]:
         return []
     last = logprobs[-1]

@@ -180,7 +180,7 @@ class Engine:
 
     async def release_clients(self, run: Run) -> None:
         """Close the clients of an ended run that no other run uses, because a client holds an API
-        key."""
+        key. Also delete unused rate limiters beyond MAX_UNUSED_LIMITERS."""
         for at, client in list(self._clients.items()):
             client.runs.discard(run.id)
             if not client.runs:

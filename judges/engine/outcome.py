@@ -71,8 +71,8 @@ def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> 
 def read_reply(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
-    """Parse the text of a reply. Refusals, filtered replies and empty replies get their own
-    statuses and no verdict."""
+    """Parse the text of a reply. If there is no verdict, the status says why: refusal, filtered,
+    empty, truncated or unreadable. A prompt that asks for no verdict gets "ok" without one."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
@@ -106,8 +106,9 @@ def read_label_probabilities(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 ) -> ReplyOutcome:
     """Read the verdict from the probabilities that the judge gave each label at the reply's last
-    token (for a rubric: each level at the token of its criterion). The status is "unsupported" if
-    the judge returned no probabilities."""
+    token (for a rubric: each level at the token of its criterion). If the judge returned no
+    probabilities, the status is "unsupported", or "empty" for a reply without text; if they give no
+    verdict, it is "unreadable"."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not (answer.top_logprobs or answer.tokens or answer.level_logprobs):
@@ -140,7 +141,8 @@ def _outcome_of_probabilities(
 
 def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
     """Read a rubric: the most probable level (score) of each criterion, by the probabilities at the
-    token of the reply that states this level."""
+    token of the reply that states this level. "unsupported" if the judge returned those of its last
+    token only; "truncated" or "unreadable" if a level is missing."""
     offered = parse_arrangement(tuple(labels))
     levels = answer.level_logprobs
     if not levels and not answer.tokens:

@@ -64,8 +64,8 @@ class PublicEngine(Engine):
         settings: RunSettings | None = None,
     ) -> Run:
         """Start a run that belongs to the current visitor; raise an error if the visitor does not
-        own the study or a limit is reached. The run itself has access to the whole store, not only
-        to the visitor's studies."""
+        own the study or a limit is reached. If too many runs are paused, the one paused longest is
+        stopped. The run itself has access to the whole store, not only to the visitor's studies."""
         self._visitor_store.require_owner(plan.study.name)
         self._check_number_of_calls(plan)
         settings = settings or RunSettings()

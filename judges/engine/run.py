@@ -52,7 +52,8 @@ class JudgeProvider(Protocol):
 
 
 class Run:
-    """One run of one study; its public methods may be called from any thread."""
+    """One run of one study. It may be controlled and observed from any thread; `run` and `write`
+    are for the engine's event loop."""
 
     def __init__(
         self, plan: Plan, store: Store, keys: Mapping[str, str], settings: RunSettings
@@ -329,8 +330,9 @@ class Run:
                     self._tally.counts = await asyncio.to_thread(count_statuses, *counted)
 
     def _record_end(self, state: RunStatus, reason: str) -> None:
-        """Store counts, state and reason of the ended run. This method is called in a separate
-        thread, because the store may be slow."""
+        """Set the final counts, state and reason of the run, and store state and reason; errors of
+        the store are ignored. "done" becomes "stopped" if calls are still pending. Called in a
+        separate thread, because the store may be slow."""
         with contextlib.suppress(StoreError):
             self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
         if state == "done" and self._tally.counts["pending"]:

@@ -241,7 +241,8 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether the budget covers all dollars spent or reserved, also those of other runs."""
+        """Whether the budget covers all dollars spent or reserved, also those of other runs, which
+        are queried as often as CHECK_SECONDS says."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection

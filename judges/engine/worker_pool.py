@@ -69,7 +69,8 @@ class JudgeQueue:
 
 
 class WorkerPool:
-    """Makes the pending asks of all judges in parallel and stores an outcome for each."""
+    """Makes the pending asks of all judges in parallel and stores their outcomes. An ask that a
+    stop or another run prevents gets no outcome."""
 
     def __init__(self, run_state: RunState, queues: list[JudgeQueue]) -> None:
         self.run_state, self.queues = run_state, queues
@@ -143,7 +144,8 @@ class _QueueWorkers:
                     await self._wait_for_more()
 
     async def _query_store(self, query: Callable[[], T]) -> T:
-        """Query the store; an error pauses the run, as after a failed write."""
+        """Query the store. After an error, pause the run as after a failed write, and query again
+        when it is resumed; raise the error if the run is being stopped."""
         while True:
             started = time.monotonic()
             try:
@@ -169,7 +171,8 @@ class _QueueWorkers:
         await self._enqueue_free([elsewhere.popleft() for _ in range(min(size, len(elsewhere)))])
 
     async def _wait_for_more(self) -> None:
-        """Wait for asks that the replies of other queues may add, such as extractions."""
+        """Wait, for RECHECK_SECONDS at most, for asks that the replies of other queues may add,
+        such as extractions."""
         assert self.queue.more_event is not None
         with contextlib.suppress(TimeoutError):  # the caller also checks for a stop
             async with asyncio.timeout(RECHECK_SECONDS):

@@ -56,8 +56,8 @@ class CompletionStream:
             self._read_line(line.strip())
 
     def joined_completion(self) -> dict[str, Any]:
-        """The joined completion, in the shape of a reply that was not streamed; raise BadReply if
-        the stream ended early."""
+        """The joined completion, in the shape of a reply that was not streamed; if the stream
+        contains an error, only that. Raise BadReply if the stream ended early."""
         self.feed(b"\n")
         if "error" in self._whole:
             return self._whole
@@ -165,7 +165,8 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
 
 def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
     """Build the reply from a decoded chat completion, with its reasoning separate from its text;
-    raise the error that the completion contains. `echo=False`: do not quote it in the error."""
+    raise the error that the completion contains (`echo=False`: without quoting it), or one of
+    _SHAPE_ERRORS if it is no chat completion."""
     _raise_if_error(values, echo)
     choice = values["choices"][0]
     message = choice["message"]
@@ -189,7 +190,8 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
 
 
 def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeReply:
-    """Build the reply from a stream that has ended; raise BadReply if it is no chat completion."""
+    """Build the reply from a stream that has ended; raise BadReply if it is incomplete or no chat
+    completion, or the error that it contains."""
     try:
         return build_reply(stream.joined_completion(), echo=echo)
     except _SHAPE_ERRORS as error:
@@ -197,7 +199,8 @@ def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeR
 
 
 def _find_reasoning(message: Mapping[str, Any]) -> str:
-    """Return the reasoning of a message, from a separate field or from parts of the content."""
+    """Return the reasoning of a message, from a separate field or from parts of the content; "" if
+    it has none."""
     field = message.get("reasoning_content") or message.get("reasoning")
     if isinstance(field, str | list):
         return _join_text(field)
@@ -240,7 +243,8 @@ def _http_status_of(error: Mapping[str, Any]) -> int:
 
 
 def _join_text(value: Any) -> str:
-    """Return the content of a message as one text; the content may be a list of parts."""
+    """Return the content of a message as one text; the content may be a list of parts, of which
+    those with reasoning are left out. TypeError if it is neither text nor a list nor None."""
     if isinstance(value, list):
         parts = (_mapping_or_empty(part) or {"text": part} for part in value)
         texts = (part.get("text") for part in parts if part.get("type") != "reasoning")

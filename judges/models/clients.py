@@ -71,7 +71,7 @@ class EndpointModel:
         self._schedule_key_expiry()
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Make a call and return the reply.
+        """Make a call and return the reply; raise an error if it fails (classified by failures.py).
 
         The caller limits the total duration. A stream has two further limits: `timeout_s` until its
         first token, then `idle_s` between two pieces of data.

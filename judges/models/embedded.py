@@ -51,7 +51,8 @@ class EmbeddedServer:
     @classmethod
     def start(cls, weights: Path | None = None, timeout: float = 60) -> Self:
         """Start a child process with these weights (None: the default weights) and wait until it
-        accepts calls; EmbeddedUnavailable if it does not within `timeout` seconds."""
+        accepts calls; EmbeddedUnavailable if it does not within `timeout` seconds, or if xllamacpp
+        or the weights are missing."""
         _require_xllamacpp()
         weights = weights or _locate_weights()
         with tempfile.TemporaryFile() as log:
@@ -115,7 +116,7 @@ _shared_servers = _SharedServers()
 
 def shared_server(named: str = "") -> EmbeddedServer:
     """Return this process's server for the weights that a judge names in its setting `weights` ("":
-    the default weights); start it if needed."""
+    the default weights); start it if needed. EmbeddedUnavailable if it cannot be started."""
     return _shared_servers.find_or_start(_locate_weights(named))
 
 
@@ -126,7 +127,7 @@ def close_shared_servers() -> None:
 
 def thread_count() -> int:
     """Return the number of threads for the embedded judge: EVENHAND_THREADS, else two, or one if
-    the machine has one core."""
+    the machine has one core. EmbeddedUnavailable if the variable is malformed."""
     try:
         return settings.THREADS.read() or min(2, os.cpu_count() or 1)
     except SettingError as error:

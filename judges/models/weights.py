@@ -144,7 +144,7 @@ def _read_hash_cache() -> dict[str, object]:
 
 def prepare_weights() -> Path:
     """Write the eight-bit copy of the default weights unless it exists, print the progress, and
-    return the path of the copy."""
+    return the path of the copy. WeightsMissing if the default weights are not on this machine."""
     if ready := prepared_weights():
         print(f"The weights are prepared: {ready}")
         return ready
@@ -249,8 +249,8 @@ def parse_hub_weights(text: str) -> HubWeights:
 
 def locate_weights(named: str) -> Path:
     """Return the path of the weights that a judge names in its setting `weights`; without a name,
-    the path of the default weights (`find_weights`). WeightsMissing if they are not on this
-    machine, or are named on a public page."""
+    the path of the default weights (`find_weights`). WeightsMissing if they are not on this machine
+    or no GGUF model, or if weights are named on a public page."""
     if not named:
         return find_weights()
     if is_public():
@@ -292,7 +292,8 @@ def cached_hub_weights(weights: HubWeights) -> Path | None:
 
 
 def size_on_hub(weights: HubWeights) -> int:
-    """Request the size of a file in bytes from the Hub, without downloading the file."""
+    """Request the size of a file in bytes from the Hub, without downloading the file;
+    WeightsMissing if the Hub gives none."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     try:
@@ -308,7 +309,7 @@ def size_on_hub(weights: HubWeights) -> int:
 
 def download_weights(weights: HubWeights, progress: Progress | None = None) -> Path:
     """Download a Hub file into the cache and return its path there; an interrupted download
-    continues where it ended."""
+    continues where it ended. WeightsMissing if the download fails."""
     from huggingface_hub import hf_hub_download
 
     try:

@@ -90,8 +90,8 @@ def add_align_command(commands: Any, report: Report) -> None:
 
 
 def align(options: argparse.Namespace, report: Report) -> int:
-    """Write the candidates, ask them, adopt one of them, or undo an adoption; return the exit
-    code."""
+    """Write the candidates, ask them, adopt one of them, or undo an adoption. Return the exit code:
+    1 if calls of the candidates have no reply, else 0."""
     made = make_plan(load_study(options.study))
     store = Store(options.store)
     try:
@@ -186,8 +186,9 @@ def _write_or_ask_candidates(
 def _build_requested_candidates(
     task: AlignTask, kinds: Sequence[str], runs: AlignRuns, options: argparse.Namespace
 ) -> list[Candidate]:
-    """Build the candidates of `kinds`. If a kind needs rules, print their price and ask for them
-    the judge that --writer names; without a rule in its reply, leave these kinds out."""
+    """Build the candidates of `kinds`. If one of them needs rules, print the price of writing them
+    and ask the judge --writer for them; if its reply has no rule, these kinds are left out.
+    PlanError if the judge is unknown or the budget too small."""
     rules: tuple[str, ...] = ()
     writer = options.writer or task.judge.name
     kinds = list(kinds)
@@ -242,7 +243,7 @@ def undo_adopted_candidate(task: AlignTask, store: Store, kind: str, folder: Pat
 
 def _find_asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
     """Return the candidate of a kind from the latest comparison on the hold-out; raise PlanError if
-    it was not asked there."""
+    it was not asked there, or if its text is no longer in the store."""
     look = task.split.last_look(task.judge.name, task.prompt.name)
     names = {one.kind: one.name for one in look.candidates} if look is not None else {}
     if kind not in names:

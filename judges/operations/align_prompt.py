@@ -64,9 +64,10 @@ class AlignTask:
 def prepare_task(
     plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = SEED
 ) -> AlignTask:
-    """Split the labelled items of a stored study with a `seed`, and find the mistakes of a judge
-    ("": the first) with a prompt ("": the first) on the learn items. Raise PlanError without a
-    judge, without labels, or without verdicts on the learn items."""
+    """Put the labelled items of a stored study into two parts, learn and hold-out (the stored
+    split, else a new one with `seed`), and find the mistakes of a judge ("": the first) with a
+    prompt ("": the first) on the learn items. PlanError if judge or prompt is missing, or if there
+    are no labels or no verdicts on the learn items."""
     study = plan.study
     if not study.judges:
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
@@ -162,9 +163,9 @@ def build_candidates(
     criteria: str = "",
     examples: int = EXAMPLES,
 ) -> list[Candidate]:
-    """Build one candidate of each of `kinds` (see KINDS) from the learn items. `rules` were written
-    by the judge `writer` ("": by the user); `criteria` "" stands for those of the study; `examples`
-    is the number of corrected cases."""
+    """Build one candidate of each of `kinds` (see KINDS) from the learn items; PlanError if one
+    cannot be made. `rules` were written by the judge `writer` ("": by the user); `criteria` ""
+    stands for those of the study; `examples` is the number of corrected cases."""
     shows = bool({"examples", "both"} & {*kinds})
     if shows and task.prompt.verdict == "rating-pair":
         raise PlanError(
@@ -203,7 +204,8 @@ def candidate_plan(
     task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
 ) -> Plan:
     """Build the plan that asks today's prompt and the candidates on the labelled hold-out cases:
-    comparisons in both orders, single answers in the arrangements of the study."""
+    comparisons in both orders, single answers in the arrangements of the study. PlanError if the
+    hold-out has no label."""
     base = task.plan.study
     held = set(task.split.hold_out)
     labels = task.labels.select_items(held)
@@ -240,7 +242,7 @@ def candidate_plan(
 
 def _held_out_twins(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
     """Return the study's settings for twins, extended to all hold-out items and limited to models
-    with labelled answers; None if no such model has twins."""
+    with labelled answers; None if the study has no twins, or only twins of other models."""
     if twins is None:
         return None
     labelled = {name for item in items for name in item.responses}

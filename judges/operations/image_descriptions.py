@@ -66,7 +66,9 @@ def write_descriptions(
     watch: Callable[[Run], object] = Run.wait,
 ) -> DescribeResult:
     """Let a judge describe the images of a study's items, and write all items to the file `out`,
-    with the descriptions as `context`; if no image was described, no file is written.
+    with the descriptions as `context`; if no image was described, no file is written. PlanError,
+    before any call, if `out` must not be overwritten or the judge, the prompt or the items do not
+    fit.
 
     If the prompt needs a list of aspects to describe, a first run of `aspects_judge` (default:
     `judge`), which needs no vision, makes this list. `watch` is called with each run as it starts,

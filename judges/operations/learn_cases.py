@@ -242,8 +242,8 @@ def _alternate_low_and_high(levels: list[float]) -> list[float]:
 
 
 def _alternate_mistakes(cases: list[LearnCase]) -> list[LearnCase]:
-    """Alternate mistakes and right verdicts on single answers, a mistake first. Comparisons keep
-    their order: each is shown in both orders."""
+    """Alternate mistakes and right verdicts on single answers, a mistake first. A list of
+    comparisons is returned as it is, because each comparison is shown in both orders anyway."""
     if any(isinstance(case.label, LabelledComparison) for case in cases):
         return cases
     sides = [c for c in cases if c.wrong], [c for c in cases if not c.wrong]
@@ -261,8 +261,8 @@ def example_messages(
     """Render each case as a request in the prompt's own words, followed by the right verdict;
     return the messages as (role, text).
 
-    A comparison is shown in both orders; the right label alternates: in the first round A, B, …, in
-    the second the other order of each. A single answer is shown once; the arrangements of options
+    Comparisons are shown twice: first all of them, the better answer first and second by turns,
+    then all again in the other order. A single answer is shown once; the arrangements of options
     and criteria of `study` take turns. `prefilled`: the judge's replies are prefilled up to the
     label.
     """
@@ -323,7 +323,8 @@ def _answer_example(
 
 def right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAnswer) -> str:
     """Write the right verdict on one answer in the form that the prompt asks for; for a score
-    between two options, the nearer option."""
+    between two options, the nearer option. A rubric gets one line for each criterion; a criterion
+    without a label gets the score of the answer."""
     if not prompt.options:
         return _SCORE_LINES[prompt.verdict](label.value)
     offered = parse_arrangement(labels)

@@ -183,7 +183,7 @@ def write_candidate(candidate: Candidate, folder: Path) -> Path:
 
 def read_candidate(path: Path, prompt: Prompt) -> Candidate:
     """Read a candidate of `prompt` from its file, which may have been edited; raise PromptError if
-    its name, verdict format or protocol was changed."""
+    the file cannot be read or parsed, or if its name, verdict format or protocol was changed."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

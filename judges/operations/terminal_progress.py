@@ -20,8 +20,9 @@ GIVE_UP_SECONDS: Final = 60.0
 
 def follow_run(run: Run, out: TextIO | None = None) -> RunSnapshot:
     """Print a run's progress until it ends, by default to the standard error output, and return its
-    last snapshot. Ctrl-C stops the run, and replies in flight are still stored; a second Ctrl-C
-    raises KeyboardInterrupt."""
+    last snapshot. A paused run is resumed, or stopped if it stays paused (GIVE_UP_SECONDS). Ctrl-C
+    stops the run, and replies in flight are still stored; a second Ctrl-C raises
+    KeyboardInterrupt."""
     out = out or sys.stderr
     interactive = out.isatty()
     printed_at = time.monotonic()

@@ -92,8 +92,8 @@ CheckSize = Callable[[Study, tuple[Item, ...], tuple[Prompt, ...]], None]
 def make_plan(
     study: Study, load: LoadRecords = load_source, check_size: CheckSize | None = None
 ) -> Plan:
-    """Load data and prompts of a study and check its plan; raise PlanError for a study that cannot
-    run.
+    """Load data and prompts of a study and check its plan; raise an error if they cannot be loaded,
+    PlanError if the study cannot run.
 
     `load` is the function that loads the data. `check_size` is called before the checks and raises
     an error if there are too many calls.
@@ -261,8 +261,9 @@ def plan_sha(plan: Plan) -> str:
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
     """Return the text that identifies a judge in the keys of its calls: an endpoint's address, the
-    settings of a simulated judge, or the hash of the embedded judge's weights. `families` is model
-    -> model family, for simulated judges with self-preference."""
+    settings of a simulated judge, or the hash of the embedded judge's weights (WeightsMissing if
+    they are not on this machine). `families` is model -> model family, for simulated judges with
+    self-preference."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":

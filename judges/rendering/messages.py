@@ -73,7 +73,7 @@ because the calls of one item follow each other."""
 
 def image_url(path: str, folder: Path) -> str:
     """Return a local image as a data URL; an https or data URL is returned unchanged and not
-    fetched.
+    fetched. PlanError if the image cannot be read.
 
     The result is cached by the file's time, size and inode, so a replaced image is read again.
     """
@@ -153,7 +153,8 @@ def _option_arrangements(options: tuple[str, ...], order: str) -> list[Arrangeme
 
 def rubric_criteria(prompt: Prompt, criteria: str = "") -> dict[str, str]:
     """Return name -> description of a rubric's criteria: those in `criteria` (lines `Name:
-    description`), else the prompt's; empty for a prompt without a rubric."""
+    description`), else the prompt's; empty for a prompt without a rubric. PromptError if a line has
+    no name, two names are equal or there are more than MAX_CRITERIA."""
     if not prompt.rubric or not criteria.strip():
         return dict(prompt.rubric)
     found: dict[str, str] = {}
@@ -247,7 +248,8 @@ def key_fence(prompt: Prompt, inputs: PromptInputs) -> str:
 
 
 def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each of the `n` slots: ("A", "B"), with `crossed` ("B", "A").
+    """Return the label of each of the `n` slots, such as ("A", "B"), with `crossed` ("B", "A");
+    numbers if the verdict format has no labels.
 
     For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """
@@ -280,7 +282,8 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer with label A (`index` 0) or B (1), whatever slot it is shown in."""
+    """Return the answer with label A (`index` 0) or B (1), whatever slot it is shown in; "" if
+    there is none. If only one answer is shown, it counts as A."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict

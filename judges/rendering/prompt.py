@@ -87,9 +87,9 @@ class Prompt:
         return (self.format.grammar or "").replace("$labels", quoted).replace("$lines", lines)
 
     def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
-        """Return the start of the reply up to the label; None if a label may have several tokens.
-        `n_options` is the number of answers shown; `labels`, the ask's labels, are needed only for
-        a verdict on one answer."""
+        """Return the start of the reply up to the label; None if the format has none, or if a label
+        may have several tokens. `n_options` is the number of answers shown; `labels`, the ask's
+        labels, are needed only for a verdict on one answer."""
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill

@@ -68,8 +68,8 @@ class LibraryPrompt:
     built_in: bool
 
     def reference_from(self, folder: Path) -> str:
-        """Return how a study file in `folder` refers to this prompt: a built-in prompt by name,
-        others by path."""
+        """Return how a study file in `folder` names this prompt: a built-in prompt by its name,
+        others by their path, which is relative if the file is inside `folder`."""
         if self.built_in:
             return self.prompt.name
         path, base = self.path.resolve(), folder.resolve()
@@ -100,7 +100,8 @@ def preview_prompt(
     crossed: bool = False,
 ) -> list[dict[str, Any]]:
     """Render a prompt's messages for an item; `images` are data URLs, for a judge with vision.
-    `contestants` are the models whose answers are shown, by default the first that have an answer.
+    `contestants` are the models whose answers are shown, by default the first that have an answer
+    (all, if the prompt shows all); PromptError if the item has no answer by one of them.
     `prefilled` adds the start of the reply; `crossed` labels the first answer B, if the prompt
     supports it."""
     shown = _choose_contestants(prompt, item, contestants)
@@ -238,7 +239,8 @@ def _set_version(text: str, version: int) -> Prompt:
 
 
 def _write_new_file(prompt: Prompt, folder: Path) -> bool:
-    """Write the prompt to a new file; return False if the file exists."""
+    """Write the prompt to a new file; return False if the file exists. PromptError if it cannot be
+    written."""
     path = prompt_path(prompt, folder)
     try:
         if not folder.is_dir():
@@ -344,7 +346,8 @@ def _text_field(values: dict[str, Any], field: str) -> str:
 
 
 def _translate_template(text: str) -> str:
-    """Convert a template for Python's str.format to one of Evenhand."""
+    """Convert a template for Python's str.format to one of Evenhand. PromptError if it is malformed
+    or has a variable that Evenhand does not know."""
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:

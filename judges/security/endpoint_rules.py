@@ -90,7 +90,8 @@ def current_endpoint_rules() -> EndpointRules:
 
 @cache
 def provider_hosts(path: Path = PROVIDERS_FILE) -> tuple[str, ...]:
-    """Read the hosts of known providers, which may be called, from judges/providers.yaml."""
+    """Read the hosts of known providers, which may be called, from judges/providers.yaml;
+    EndpointRefused if the file has no list of hosts."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     hosts = values.get("hosts") if isinstance(values, dict) else None
     if not isinstance(hosts, list) or not all(isinstance(host, str) and host for host in hosts):
@@ -185,7 +186,7 @@ def why_not_public(text: str) -> str:
 @lru_cache(maxsize=1024)
 def is_private_address(url: str) -> bool:
     """Whether a URL names this machine or a private network: by an address that is not public, a
-    name without a dot, or an internal suffix. No DNS lookup is made."""
+    name without a dot, or an internal suffix. False for a malformed URL. No DNS lookup is made."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:

@@ -54,7 +54,8 @@ def origin_of(url: str) -> str:
 
 @cache
 def listed_destinations(path: Path = endpoint_rules.PROVIDERS_FILE) -> frozenset[KeyDestination]:
-    """Read the pairs of known providers: API-key variable, and the provider's own https origin."""
+    """Read the pairs of known providers: API-key variable, and the provider's own https origin;
+    PlanError if the file has no such list."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     named = values.get("variables") if isinstance(values, dict) else None
     if not isinstance(named, dict):
@@ -215,8 +216,9 @@ def allow_variable(options: argparse.Namespace) -> int:
 
 
 def confirm_study_keys(study: Study, options: argparse.Namespace) -> None:
-    """Obtain consent for every environment variable that a study sends, by option or by a question
-    on the terminal; raise an error if consent is refused."""
+    """Obtain consent, by the option or by a question on the terminal, for every pair of environment
+    variable and host that a study needs and the user has not allowed yet; store it. ConsentNeeded
+    if consent is refused."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     confirm_judge_keys(judges, user_consents(), allowed=options.allow_keys)
 

@@ -14,8 +14,8 @@ from studies.spec.study import Study
 from studies.texts import twin_families
 
 SLACK: Final = 300
-"""Characters by which the length of a twin may exceed its ratio: short answers get whole
-sentences. The restated question of `frame` may be added twice."""
+"""Characters by which the length of a twin may exceed its ratio, because short answers get whole
+sentences; twice as many for `frame`, which may restate the question twice, and `longer-3`."""
 LENGTHS: Final[Mapping[str, tuple[float, float]]] = {
     "plain": (0.5, 1),
     "markdown": (1, 1.5),

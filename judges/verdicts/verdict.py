@@ -54,7 +54,8 @@ def parse_verdict(
     labels: Sequence[str] = (),
 ) -> ParsedVerdict:
     """Parse the verdict of a reply to a prompt with the given verdict format. Choice and scores are
-    in label order: index 0 is label A or 1, index 1 is B or 2.
+    in label order: index 0 is label A or 1, index 1 is B or 2. An unknown format raises
+    UnknownFormat, an unknown rule ValueError.
 
     `n_options` is the number of answers shown, `rule` one of READING_RULES. `scale` lists the
     options of a prompt that judges one answer, from the lowest to the highest. `labels` are the

@@ -49,7 +49,7 @@ class Format:
 
     def labels_for(self, n_options: int = 2) -> tuple[str, ...]:
         """Return the labels of the options in order: ("A", "B", …) or ("1", "2", …); () if the
-        format has no labels."""
+        format has no labels. UnknownFormat if there are more options than letters."""
         if self.labels == "none":
             return ()
         if self.labels == "numbers":
@@ -62,7 +62,8 @@ class Format:
         return tuple(string.ascii_uppercase[:n_options])
 
     def prefill_for(self, n_options: int = 2) -> str | None:
-        """Return the start of the reply up to the label; None if a label takes several tokens."""
+        """Return the start of the reply up to the label; None if the format has none, or if a label
+        takes several tokens."""
         return self.prefill if n_options <= self.single_tokens else None
 
     def grammar_for(self, n_options: int = 2) -> str | None:

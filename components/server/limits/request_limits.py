@@ -123,8 +123,8 @@ class RequestLimits:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Pass a request on to the app; refuse it if its body arrives too slowly, or exceeds
-        `max_bytes` or the quota."""
+        """Pass a request on to the app; if its body arrives too slowly, or exceeds `max_bytes` or
+        the quota, answer it with an error status instead."""
         declared = Headers(scope=scope).get("content-length", "0")
         if max_bytes is not None and (not declared.isdecimal() or int(declared) > max_bytes):
             await _error_response(413, _too_large_message(max_bytes))(scope, receive, send)
@@ -172,7 +172,7 @@ class _LimitedBody:
         return message
 
     async def _receive_in_time(self) -> Message:
-        """Return the next part of the body; refuse the request if the part does not arrive in time.
+        """Return the next part of the body; _BodyRejected if the part does not arrive in time.
         After the end of the body there is no time limit."""
         if self._complete:
             return await self._receive()

@@ -43,13 +43,13 @@ DEFAULT_TITLE: Final = "Judges compared"
 _SCRIPT_START: Final = "boardVerdicts("
 _DATA_TAG: Final = re.compile(r'<script\b[^<>]*\bid="board-data"[^<>]*>')
 _DATA_END: Final = re.compile(r"</script>")
-"""The numbers inside a page."""
+"""_DATA_TAG and _DATA_END: start and end of the element of a page that contains its numbers."""
 
 
 def write_board(all_records: Iterable[StudyRecords], board: Path, title: str = "") -> Json:
     """Write a new board (a static page that compares judges, with its records) of these studies;
-    return its numbers. The folder `board` must be new or empty; the studies are read one at a
-    time."""
+    return its numbers. The studies are read one at a time. BoardError, and no board, if the folder
+    `board` is not empty or the records of a study have a fault."""
     if board.exists() and (not board.is_dir() or any(board.iterdir())):
         raise BoardError(f"{board} is not empty and was not changed; name a new folder")
     part = board.with_name(board.name + ".part")
@@ -75,7 +75,8 @@ def zip_board(all_records: Iterable[StudyRecords], path: Path) -> None:
 
 
 def add_study(board: Path, records: StudyRecords) -> Json:
-    """Add one study to a board, and compute the board anew; return its numbers."""
+    """Add one study to a board, and compute the board anew; return its numbers. BoardError if its
+    records have a fault, or if the board has a study of this name."""
     title = read_json(board / BOARD_FILE)["title"]
     present = [read_records(board, name) for name in study_folders(board)]
     return write_derived_files(
@@ -86,7 +87,8 @@ def add_study(board: Path, records: StudyRecords) -> Json:
 def _check_and_write_records(
     all_records: Iterable[StudyRecords], board: Path
 ) -> Iterator[StudyRecords]:
-    """Check the records of each study, write them to the board's tree, and yield them."""
+    """Check the records of each study, write them to the board's tree, and yield them; BoardError
+    at the first fault."""
     for records in all_records:
         check_record_structure(records)
         write_records(records, board)

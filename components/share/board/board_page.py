@@ -43,7 +43,8 @@ def all_equal_text(board: Json) -> str:
 
 def board_headline(board: Json) -> tuple[str, str]:
     """Headline (the rows that may be first in the largest set of items), and the sentence below it;
-    if no row has a place, the board's title and its number of rows."""
+    if no row has a place (its range of ranks, see `add_places`), the board's title and its number
+    of rows."""
     key, rows = _placed_rows_of_largest_set(board)
     others = len(board["sets"]) - 1
     if not rows:
@@ -73,8 +74,8 @@ def _possible_leaders_text(rows: list[Json], first: list[Json]) -> str:
 
 
 def _placed_rows_of_largest_set(board: Json) -> tuple[str, list[Json]]:
-    """Key of the first column that has places, and the rows with a place in the set with the most
-    items (among equals, with the most rows); ("", []) if no row has a place."""
+    """Key of the first column that has places (ranges of ranks), and the rows with a place in the
+    set with the most items (among equals, with the most rows); ("", []) if no row has a place."""
     for column in board["columns"]:
         key = column["key"]
         placed = [row for row in board["rows"] if row["numbers"][key]["place"]]

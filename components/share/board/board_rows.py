@@ -43,7 +43,7 @@ TWINS: Final = "twin_preference"
 """Column of the largest effect of a twin, which has another family in each row."""
 COLUMNS: Final = (*TALLIED, *RANKED, TWINS)
 UNPLACED: Final = frozenset({"decisiveness", "longer", TWINS})
-"""Columns in which no direction is better, so that they have no places."""
+"""Columns in which no direction is better, so that rows are not ranked by them (`add_places`)."""
 DECIMALS: Final = 6
 """Decimals of the numbers of a board: beyond them, processors may round differently."""
 LAST_TIME: Final = 1e11
@@ -202,7 +202,7 @@ def _describe_judged_set(
     judgements: Sequence[Judgement], content: Mapping[str, str], source: str
 ) -> Json:
     """Hash, source, items, comparisons and models of the set of comparisons that a judge was given,
-    without twins. Equal sets have equal hashes; only rows of the same set get places among each
+    without twins. Equal sets have equal hashes; only rows of the same set are ranked against each
     other."""
     asked = {
         (one.ask.item, tuple(sorted(one.ask.shown)))
@@ -346,7 +346,8 @@ def add_places(rows: Sequence[Json]) -> None:
 
 def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
     """The interval of a number, turned so that higher is better: for a measure without a better
-    direction, minus its distance from the value without an effect. None without an interval."""
+    direction, minus its distance from the value without an effect. None without an interval, or if
+    that value is unknown."""
     low, high = number["low"], number["high"]
     if number["value"] is None or low is None or high is None:
         return None

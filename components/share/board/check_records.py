@@ -38,7 +38,8 @@ TOLERANCE: Final = 1e-9
 """Largest difference of a probability that is read again: processors round differently."""
 
 AskPlace = tuple[object, ...]
-"""Facts that tell the calls of a study apart."""
+"""Values that identify a call of a study: judge, prompt, item, answers shown, labels, repeat, and
+whether it is a noise-floor repeat."""
 
 
 def check_study(records: StudyRecords) -> int:
@@ -138,8 +139,8 @@ def _check_orders(judgements: Sequence[Judgement], where: str) -> None:
 
 
 def _planned_asks(records: StudyRecords) -> dict[AskPlace, PlannedAsk]:
-    """All calls of the study by the facts that tell them apart; judges with imported verdicts have
-    none."""
+    """All calls of the study by the values that identify them (AskPlace); judges with imported
+    verdicts have none."""
     judges = tuple(one for one in records.study.judges if not records.is_imported(one.name))
     if not judges:
         return {}
@@ -197,7 +198,8 @@ def _compare_items(
 
 def _name_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
     """Name what may have been changed: the prompts, judges or items none of whose keys fits, or the
-    only item with keys that do not fit."""
+    only item with keys that do not fit; "single records were exchanged" if there is none of
+    these."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:

@@ -117,7 +117,8 @@ def records_of_file(
 ) -> StudyRecords:
     """Read a study file, and the judgements exported beside it: `x.yaml` and `x.jsonl` or
     `x.jsonl.gz`. `identities` (judge -> text that identifies it) are needed for judges whose
-    weights are not on this machine; `by` names the person or group who ran the study."""
+    weights are not on this machine; `by` names the person or group who ran the study. BoardError if
+    judgements or weights are missing, no judge gave a verdict, or judges see images."""
     study = load_study(path)
     logs = [path.with_suffix(ending) for ending in (".jsonl", ".jsonl.gz")]
     log = next((one for one in logs if one.is_file()), None)
@@ -240,7 +241,7 @@ def folder_name(study: str) -> str:
 
 
 def write_records(records: StudyRecords, board: Path) -> None:
-    """Write the records of one study; a study of this name must not be on the board yet."""
+    """Write the records of one study; BoardError if the board has a study of this name."""
     folder = board / RECORDS / records.name
     if folder.exists():
         raise BoardError(
@@ -289,7 +290,8 @@ _NESTED_FIELDS: Final = {
 
 
 def read_records(board: Path, name: str) -> StudyRecords:
-    """Read the records of one study of a board; errors name the file."""
+    """Read the records of one study of a board; BoardError, with the file, if one is missing or
+    malformed."""
     folder = board / RECORDS / name
     facts = read_json(folder / RECORD_FILE)
     try:

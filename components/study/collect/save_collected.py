@@ -115,8 +115,9 @@ def image_choices(item: Item | None) -> list[str]:
 
 
 def existing_caption(item: Item | None, image: str) -> str:
-    """The present caption of an item, or of one of its images (`image`: a choice of
-    `image_choices`), unless one caption describes all images; "" if there is none."""
+    """The present caption of the image `image` (a choice of `image_choices`), or of all images if
+    the item has one caption for them; for "all images", the captions of the images with their
+    numbers. "" if there is none."""
     if item is None:
         return ""
     if isinstance(item.context, str):
@@ -128,8 +129,8 @@ def existing_caption(item: Item | None, image: str) -> str:
 
 
 def item_to_caption_html(target: CollectTarget, item: Item | None) -> Markup:
-    """HTML of the instruction and images of the item to caption; an https image is a link and is
-    not fetched."""
+    """HTML of the instruction and images of the item to caption, with a hint if it has no image; an
+    https image is a link and is not fetched. Empty without an item."""
     if item is None:
         return EMPTY
     pictures = Markup(

@@ -134,9 +134,10 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """Settings of the judge after a change of the field `key` to the typed value `raw`. Another
-    kind of judge resets the settings, a new model may rename the judge, a new host removes the
-    price. A ValueError for an unknown field or a value that cannot be parsed."""
+    """Settings of the judge after a change of the field `key` to the typed value `raw`. An empty
+    value, or one that equals the default, removes the key; an empty temperature is stored as null.
+    Another kind of judge resets the settings, a new model may rename the judge, a new host removes
+    the price. A ValueError for an unknown field or a value that cannot be parsed."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}
@@ -160,7 +161,8 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
 
 
 def _without_foreign_price(judge: dict[str, Any], url: str) -> dict[str, Any]:
-    """Remove the judge's price if `url` is at another host than its present address."""
+    """The judge without its price if `url` is at another host than its present address; else
+    unchanged."""
     before = origin_of(judge_address(judge))
     if not before or before == origin_of(url):
         return judge
@@ -174,7 +176,8 @@ def _default_value(judge: Mapping[str, Any], key: StudyKey) -> Any:
 
 
 def _parse_value(key: StudyKey, raw: Any) -> Any:
-    """Parse the typed value `raw` into the type of a key; None if it is empty."""
+    """Parse the typed value `raw` into the type of a key; None if it is empty. A ValueError if it
+    is malformed."""
     if key.type is bool:
         return bool(raw)
     words = str(raw).strip()
@@ -208,7 +211,8 @@ def _parse_json_object(words: str) -> dict[str, Any]:
 
 
 def parse_number(key: StudyKey, words: str) -> float:
-    """Parse a typed number; an error names the key and the expected range."""
+    """Parse a typed number; for any other text, a ValueError that names the key and the expected
+    range."""
     try:
         return int(words) if key.type is int else float(words)
     except ValueError:

@@ -24,7 +24,8 @@ KeyPath = tuple[str, ...]
 
 
 def read_mapping(text: str) -> dict[str, Any]:
-    """Parse a study file into a mapping; a ValueError names the line that cannot be parsed."""
+    """Parse a study file into a mapping. A ValueError if it cannot be parsed (it names the line) or
+    is not a mapping."""
     values = load_yaml(text) if text.strip() else {}
     if not isinstance(values, dict):
         raise ValueError("a study file must consist of “key: value” lines")
@@ -41,7 +42,8 @@ def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
 
 def put_value(text: str, path: KeyPath, value: Any) -> str:
     """Return the file's text with one value changed. None removes the key, and also the block that
-    contains the key if nothing else is in it."""
+    contains the key if nothing else is in it. A ValueError if the file cannot be parsed, or a key
+    of `path` contains no block."""
     wanted = _copy_with_value(read_mapping(text), path, value)
     if wanted == read_mapping(text):
         return text

@@ -128,8 +128,9 @@ def preset_status_text(study: LenientStudy) -> str:
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
 ) -> Markup:
-    """HTML of the Protocol step: published presets, then each setting. `protocols`: those that the
-    study's prompts name, such as "pairwise"; `sees`: whether a judge of the study has vision."""
+    """HTML of the Protocol step: published presets, then the settings that fit the prompts.
+    `protocols`: those that the study's prompts name, such as "pairwise"; `sees`: whether a judge of
+    the study has vision."""
     pairs, choice = bool(protocols & _PAIR_PROTOCOLS) or not protocols, "choice" in protocols
     models = {name: name for name in contestants}
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
@@ -220,8 +221,8 @@ def _budget_parsing_and_families_html(
 
 
 def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
-    """HTML of all settings of the judge `name`. `field`: "judge." with its index, or
-    "extraction"."""
+    """HTML of the settings that fit the judge `name` (endpoint, embedded or simulated). `field`:
+    "judge." with its index, or "extraction"."""
     kind, drawer = judge_kind(judge), field.startswith("judge.")
     url, other = judge_address(judge), provider_of(judge) == OTHER_ADDRESS
 

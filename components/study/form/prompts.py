@@ -218,7 +218,8 @@ def _item_contestants(preview: StudyPreview, item: Item) -> list[str]:
 def template_and_preview(
     preview: StudyPreview, state: FormState, shown: LibraryPrompt | None
 ) -> Markup:
-    """HTML of a prompt's template, with its variables highlighted, beside its messages as sent."""
+    """HTML of a prompt's template, with its variables highlighted, beside its messages as sent; a
+    notice without a prompt."""
     if shown is None:
         return notice_html(
             "warn", "No prompt.", "Choose a prompt in the library, or write your own."
@@ -233,7 +234,8 @@ def template_and_preview(
 
 def preview_html(preview: StudyPreview, state: FormState, prompt: Prompt) -> Markup:
     """HTML of the messages as sent to a judge: text of the template in grey, text inserted from the
-    item in black."""
+    item in black. A notice if there is no item with answers, or if the prompt cannot be
+    rendered."""
     if not preview.items:
         return notice_html(
             "warn", "No item for a preview.", preview.data_error or "The slice is empty."
@@ -305,7 +307,8 @@ def editor_preview(preview: StudyPreview, state: FormState, text: str) -> Markup
 
 
 def compare_prompts(preview: StudyPreview, state: FormState) -> Markup:
-    """HTML of two prompts message by message, with differing words marked."""
+    """HTML of two prompts message by message, with differing words marked; a notice until two
+    prompts are chosen."""
     folder = preview.lenient_study.folder
     first = current_prompt(preview.lenient_study, state)
     second = find_prompt(state.other, available_prompts(folder), folder)

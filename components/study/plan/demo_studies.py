@@ -28,7 +28,8 @@ LIVE_STUDY: Final = "Twenty items, live"
 
 
 def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
-    """Import the recorded demo studies; the Home tab shows the study of the embedded judge."""
+    """Import the recorded demo studies, except those that the store has already; the Home tab shows
+    the study of the embedded judge."""
     for log in sorted(folder.glob("*.jsonl.gz"), reverse=True):
         study = load_study(log.with_name(log.name.replace(".jsonl.gz", ".yaml")))
         prompts = tuple(load_prompt(name) for name in study.prompts)

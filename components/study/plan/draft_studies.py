@@ -65,7 +65,7 @@ def is_renamable(store: Store, engine: Engine, name: str) -> bool:
 
 def rename_from_form(store: Store, name: str, wanted: str) -> str:
     """Rename a study to `wanted`; return the new name, which has a suffix for the visitor on a
-    public page. A name that is empty, too long or of the demo raises StudyError."""
+    public page. A name that is empty, too long, taken or of the demo raises StudyError."""
     other = " ".join(wanted.split())
     if not other or len(other) > MAX_NAME:
         raise StudyError(f"A name has 1 to {MAX_NAME} characters.")

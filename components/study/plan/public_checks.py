@@ -35,8 +35,8 @@ MAX_ATTEMPTS: Final = 8
 
 
 def check_data_source(spec: DataSpec, folder: Path) -> None:
-    """In public mode, refuse data sources that would read a file of the server; uploads are in
-    `folder`."""
+    """In public mode, raise StudyError for a data source that would read a file of the server;
+    uploads are in `folder`."""
     if not is_public():
         return
     for name in (spec.source, *spec.parts, *spec.files.values()):
@@ -61,8 +61,8 @@ def _has_symbolic_link(folder: Path, name: str) -> bool:
 
 
 def check_prompts_and_judges(study: Study) -> None:
-    """In public mode, refuse prompt files, endpoints and key variables of the server, too many
-    models, judges or prompts, long time limits, and many attempts."""
+    """In public mode, raise an error for prompt files, endpoints and key variables of the server,
+    too many models, judges or prompts, long time limits, and many attempts."""
     if not is_public():
         return
     for name in study.prompts:
@@ -84,7 +84,8 @@ def check_prompts_and_judges(study: Study) -> None:
 
 
 def _check_time_and_attempts(judge: JudgeSpec) -> None:
-    """Refuse long time limits or many attempts, which could hold connections for hours."""
+    """Raise StudyError for long time limits or many attempts, which could hold connections for
+    hours."""
     longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
     if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
         raise StudyError(
@@ -105,7 +106,8 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Refuse a study with more calls than a public page accepts; the error has an estimate."""
+    """Raise PlanError, with an estimate of the calls, for a study with more calls than a public
+    page accepts."""
     most = current_access().asks
     if most is None:
         return
@@ -141,7 +143,7 @@ def _round_estimate(value: float) -> int:
 
 
 def check_upload_space(folder: Path, more: int) -> None:
-    """Refuse an upload of `more` bytes that would exceed the visitor's storage."""
+    """Raise StudyError if an upload of `more` bytes would exceed the visitor's storage."""
     most = current_access().upload_bytes
     if most is None:
         return

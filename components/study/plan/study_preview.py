@@ -39,7 +39,7 @@ class StudyPreview:
     plan_error: str = ""
     """Error in building the plan; empty if the plan was built."""
     data_error: str = ""
-    """Error in loading the data source; empty if it was loaded."""
+    """Error in loading the data source or in selecting the slice; empty if both succeeded."""
 
     @property
     def contestants(self) -> list[str]:
@@ -130,7 +130,8 @@ def _load_records_to_judge(spec: DataSpec, folder: Path) -> LoadedSource:
 
 
 def _check_has_answers(found: LoadedSource) -> None:
-    """Refuse records without questions and answers, on which no judge can be called."""
+    """Raise StudyError for files of verdicts (shards) without questions and answers, on which no
+    judge can be called."""
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(
             f"data.source: {found.shards.folder.name} holds verdicts without questions and "

@@ -49,8 +49,8 @@ async def race_with_hedge(
     """Run the attempts `first`; if they become slow and `budget` allows it, also a second attempt
     at the same ask. Return `first` or the second, whichever is answered first, and its outcome.
 
-    The other attempt is billed too, so it continues, unless it was not sent yet: its task is passed
-    to `background`.
+    The task of the other attempt is passed to `background` and continues, because it is billed too;
+    it is cancelled if it was not sent yet.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)

@@ -88,8 +88,8 @@ class PacedStarts:
             self.estimate.record_success(now)
 
     def record_refusal(self, now: float, guess: float, wait: float = 0.0) -> None:
-        """Lower the rate, and hold the calls of all processes for `wait` seconds. `guess` is the
-        rate assumed while no rate was measured."""
+        """Adapt the rate to a refusal (see RateEstimate.record_refusal), and hold the calls of all
+        processes for `wait` seconds. `guess` is the rate assumed while no rate was measured."""
         with self._change_shared_values(now):
             self.estimate.record_refusal(now, guess, wait=wait)
             self.cooldown_end = max(self.cooldown_end, now + wait)
@@ -104,7 +104,9 @@ class PacedStarts:
 
     @contextlib.contextmanager
     def _change_shared_values(self, now: float) -> Iterator[None]:
-        """Lock the shared values, load them, let the caller change them, and store them again."""
+        """Lock the shared values, load them, let the caller change them, and store them again. If
+        the file cannot be locked, or another endpoint uses the place in it, only the values of this
+        process change."""
         if self._slot is None:
             yield
             return

@@ -195,8 +195,9 @@ def _draw_logprobs(
 
 
 def verdict_sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
-    """Return the text that states a verdict in the given format. `label` is the label of the picked
-    answer, or the format's word for a tie; `margin` is 0 for a tie, 1 better, 2 much better."""
+    """Return the text that states a verdict in the given format; PromptError for a format that has
+    no such text. `label` is the label of the picked answer, or the format's word for a tie;
+    `margin` is 0 for a tie, 1 better, 2 much better."""
     if format in _FIVE_LEVEL_FORMATS:
         other = next(name for name in sorted(labels) if name != label)
         level = f"{label}{'>' * margin}{other}" if margin else "A=B"

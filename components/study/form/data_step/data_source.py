@@ -70,7 +70,8 @@ def source_card(preview: StudyPreview, state: FormState) -> Markup:
 
 
 def _source_size(preview: StudyPreview) -> str:
-    """Text on the size of a source: rows, columns and bytes of its table; questions and models."""
+    """Text on the size of a source: rows, columns and bytes of its table; questions and models. ""
+    if nothing could be read."""
     study, parts = preview.lenient_study, []
     if (table := source_table(study)) is not None:
         size = source_path(read_data_spec(study), study.folder).stat().st_size

@@ -144,7 +144,7 @@ def _skipped_notice(preview: StudyPreview) -> Markup:
 
 def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = "") -> Markup:
     """HTML of up to three comparisons: question, and answers in the order of the first call.
-    `why_none`: text on what is missing, shown if there is no comparison."""
+    `why_none`: text on what is missing, shown if there is no item; empty HTML if it is ""."""
     items = preview.items
     if not items:
         return html.no_preview(why_none) if why_none else EMPTY
@@ -168,7 +168,8 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
 
 
 def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
-    """Models in the order of the first call on an item; without a plan, the first two by name."""
+    """Models in the order of the first call on an item, empty if it has no call; without a plan,
+    the first two by name."""
     if preview.plan is None:
         return tuple(sorted(name for name, text in item.responses.items() if text.strip()))[:2]
     found = next(_iterate_presentations(preview.plan, item), None)

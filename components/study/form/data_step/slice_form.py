@@ -85,7 +85,7 @@ def _multi_select(
 
 
 def filter_text(study: LenientStudy) -> str:
-    """The filters of a study in one line: field=value,value; field=value."""
+    """The filters of a study in one line: field=value,value; field=value. "" if there are none."""
     where = study.value(*DATA.where)
     if not isinstance(where, Mapping):
         return ""

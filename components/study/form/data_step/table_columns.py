@@ -89,7 +89,7 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 
 def mapping_form(preview: StudyPreview) -> Markup:
     """HTML menus for the meaning of each column; a guessed meaning is shown, but not used until it
-    is confirmed. Empty if the source needs no mapping."""
+    is confirmed. Empty if the source neither has nor needs a column mapping."""
     table = table_needing_mapping(preview)
     if table is None:
         return EMPTY
@@ -223,7 +223,7 @@ def roles_html(preview: StudyPreview) -> Markup:
 
 def missing_roles(preview: StudyPreview) -> list[str]:
     """Required roles without a column ("the question", "the answer of model 2"), for a table with a
-    question and answers in each row."""
+    question and answers in each row; empty for any other source."""
     table = table_needing_mapping(preview)
     if table is None or not has_roles(preview):
         return []
