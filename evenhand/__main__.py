@@ -10,7 +10,7 @@ from evenhand import __version__
 from evenhand.extras import explain_missing
 
 _JUDGES, _STUDIES, _PAGE = "judges.__main__", "studies.__main__", "components.__main__"
-"""Modules whose `main` gets the word too, since it has several commands."""
+"""Modules with several commands, whose `main` also gets the word that names the command."""
 WORDS: Final = {
     "app": ("app", "start the page"),
     "run": (_JUDGES, "make the missing calls of a study; also resumes a run"),

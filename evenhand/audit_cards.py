@@ -112,7 +112,7 @@ def _plain_sentence(text: str) -> str:
 
 
 def _point_measures(card: PointCard) -> dict[str, Estimate]:
-    """Label -> measure, for the measures of verdicts on single answers that have a value."""
+    """Return label -> measure, for the measures of verdicts on single answers that have a value."""
     return {label: one for label, _, one, _ in card.measures if one.value is not None}
 
 

@@ -57,8 +57,8 @@ def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
 
 
 def names_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Decorate a function so that an import error of an optional package becomes an error that
-    names the extra to install."""
+    """Decorate a function so that the import error of a missing optional package becomes
+    PackageMissing, which names the extra to install."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> Result:

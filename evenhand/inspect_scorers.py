@@ -50,8 +50,8 @@ _POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 @metric
 def consistency() -> Metric:
-    """Compute the share of comparisons with the same verdict in both orders, among those with a
-    verdict in both; nan if there are none."""
+    """Return a metric of Inspect: the share of comparisons with the same verdict in both orders,
+    among those with a verdict in both; nan if there are none."""
 
     def compute(scores: list[SampleScore]) -> float:
         read = [one.score.metadata or {} for one in scores]

@@ -34,7 +34,7 @@ class PageNotStarted(EvenhandError):
 def report(data: Any, path: str | Path) -> Path:
     """Write a study (or table, or file) as one HTML file that opens offline; return its path. For a
     study from a store, the HTML file is the full report of the page (needs the extra `page`), for
-    any other study its audit."""
+    any other study its audit. StudyError if the file cannot be written."""
     study, target = as_study(data), Path(path).expanduser()
     if study.store is not None:
         from components.share.report import write_report
@@ -85,7 +85,7 @@ class ShownPage:
 def show(data: Any, *, port: int = 0, height: int = PAGE_HEIGHT) -> ShownPage:
     """Start the page with a study on this machine (needs the extra `page`) and return it; a
     notebook shows it inline, `height` pixels high. `data` is a study, a table or a file; `port` 0
-    means any free port."""
+    means any free port. PageNotStarted if the page does not answer in time."""
     study = as_study(data)
     store = study.store or _save_in_temporary_store(study)
     number = port or _free_port()

@@ -37,6 +37,7 @@ def elo(
     Online Elo depends on this order: with `orders` random orders of the items, 95 % of the ratings
     are between `order_low` and `order_high`. `winner` has contestants, or `first`, `second`,
     `left`, `right` or `tie`. `intervals=False` gives the ratings alone, which takes far less time.
+    SourceError for columns of different lengths or an unknown winner.
     """
     data = _battles_from_columns(first, second, winner, item)
     if not intervals:
@@ -64,7 +65,7 @@ def bradley_terry(
     """Compute Bradley–Terry ratings on the Elo scale, the best contestant first, with sandwich
     intervals clustered by item. Each row is a battle; `winner` has contestants, or `first`,
     `second`, `left`, `right` or `tie`; `item` has the item of each row (None: each row is an item
-    of its own)."""
+    of its own). SourceError for columns of different lengths or an unknown winner."""
     data = _battles_from_columns(first, second, winner, item)
     found = ratings_from_battles(data)
     return _ratings_frame({name: _estimate_columns(got) for name, got in found.items()}, COLUMNS)

@@ -82,8 +82,9 @@ def read(
     mapping: Mapping[str, str] | None = None,
     words: Mapping[Any, str] | None = None,
 ) -> JudgedStudy:
-    """Read a store, a CSV of battles, or a log in any format that Evenhand imports. If a store has
-    several studies, `study` names the one to read. Reading a store requires the extra `run`.
+    """Read a store, a CSV of battles, or a log in any format that Evenhand imports; SourceError for
+    any other file, and for a log without verdicts. If a store has several studies, `study` names
+    the one to read. Reading a store requires the extra `run`.
 
     `mapping` maps columns (also paths into nested cells) to the fields of docs/formats.md, for a
     table of no known format; `words`, for a CSV of battles only, states what a winner means, as in
@@ -125,7 +126,8 @@ def study(
     name: str = "table",
 ) -> JudgedStudy:
     """Build a study from a table with one verdict in each row: a DataFrame of pandas or polars, an
-    Arrow table, a dictionary of columns or a list of dictionaries.
+    Arrow table, a dictionary of columns or a list of dictionaries. SourceError for any other value,
+    a missing column or an invalid cell.
 
     The arguments name columns: the item, the contestants shown first and second, the winner (a
     contestant, `first`, `second`, `A`, `B`, `model_a`, `[[A]]` or `tie`; empty for a reply without
@@ -149,7 +151,8 @@ def study(
 
 
 def as_study(data: Any) -> JudgedStudy:
-    """Return a study unchanged; convert a table or a file to a study."""
+    """Return a study unchanged; convert a table (as `study` does) or a file (as `read` does) to a
+    study."""
     if isinstance(data, JudgedStudy):
         return data
     return read(data) if isinstance(data, str | Path) else study(data)
@@ -179,7 +182,8 @@ def _study_from_rows(
 
 def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) -> pd.DataFrame:
     """Build the judgement frame of a table of battles (see `frame_from_battles`); `words` maps
-    other words in the column of winners to their meaning. SourceError if a cell is invalid."""
+    other words in the column of winners to their meaning. SourceError if a column is missing or a
+    cell is invalid."""
     try:
         return frame_from_battles(table, {str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:
@@ -254,7 +258,7 @@ def _list_items(
 
 
 def _csv_header(path: Path) -> tuple[str, ...]:
-    """Column names of a CSV file; empty for any other file."""
+    """Return the column names of a CSV file; empty for any other file, or if it cannot be read."""
     if path.suffix.casefold() != ".csv" or not path.is_file():
         return ()
     try:
@@ -272,7 +276,7 @@ def _study_from_store(path: Path, name: str | None) -> JudgedStudy:
 
 def _study_from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedStudy:
     """Read a CSV of battles; the study has the same numbers as `python -m metrics FILE`. `words`
-    states what other words for the winner mean."""
+    states what other words for the winner mean. SourceError for an invalid file."""
     try:
         measured = read_results(path, words={str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:

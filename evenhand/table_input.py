@@ -46,7 +46,8 @@ _STUDY_KEY: Final = re.compile(r"\bdata\.(mapping|files|format|split|read)\b")
 
 
 def as_table(data: Any) -> pd.DataFrame:
-    """Convert a table of another library, a dictionary or a list of dictionaries to a DataFrame.
+    """Convert a table of another library, a dictionary or a list of dictionaries to a DataFrame;
+    SourceError for any other value.
 
     An index with a name of an item column, or with texts, becomes the column `item` of a table that
     has none.

@@ -30,8 +30,8 @@ _STYLE: Final = """<style>
 
 
 def audit_html(title: str, cards: list[str], notes: list[str]) -> str:
-    """HTML of an audit: its title, the cards of its judges and its notes, with their style. `cards`
-    are HTML; `title` and `notes` are plain texts."""
+    """Return the HTML of an audit: its title, the cards of its judges and its notes, with their
+    style. `cards` are HTML; `title` and `notes` are plain texts."""
     said = "".join(f'<p class="mute">{escape(note)}</p>' for note in notes)
     style = _STYLE.replace("TOKENS", _page_style_variables())
     return (
@@ -40,8 +40,8 @@ def audit_html(title: str, cards: list[str], notes: list[str]) -> str:
 
 
 def card_html(title: str, card: JudgeCard) -> str:
-    """HTML of the card of one judge with one prompt: its sentences, and a table of its measures,
-    with a chart of each share."""
+    """Return the HTML of the card of one judge with one prompt: its sentences, and a table of its
+    measures, with a chart of each share."""
     rows = "".join(_measure_row_html(label, one) for label, one in card.measures.items())
     head = "<th>Measure</th><th>Value, 95 % CI</th><th>0 to 100 %</th><th>n</th>"
     return (
@@ -64,7 +64,8 @@ def _measure_row_html(label: str, estimate: Estimate) -> str:
 
 
 def _interval_svg(estimate: Estimate) -> str:
-    """SVG of a share: a line for its interval and a dot for its value, on a track from 0 to 1."""
+    """Return an SVG of a share: a line for its interval and a dot for its value, on a track from 0
+    to 1."""
     value, low, high = (
         round(CHART_WIDTH * min(max(x, 0.0), 1.0), 1)
         for x in (

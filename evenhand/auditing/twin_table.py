@@ -76,7 +76,8 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
 
 
 def _effect_row(effect: TwinEffect) -> dict[str, Any]:
-    """Row of the table for one effect; the limits of each estimate are columns of their own."""
+    """Return the row of the table for one effect; the limits of each estimate are columns of their
+    own."""
     found: dict[str, Any] = {
         name: getattr(effect, name)
         for name in ("judge", "prompt", "family", "design", "floor_family", "skipped")

@@ -16,9 +16,9 @@ ANCHORS: Final = " (anchors)"
 
 
 def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
-    """Outcomes of one night (one run of a study): stream (judge, prompt and kind of score, such as
-    accuracy) -> item -> outcome, as `score_night` returns them. If a category `anchors` is given,
-    its items are scored in separate streams; StudyError if no item has it."""
+    """Return the outcomes of one night (one run of a study): stream (judge, prompt and kind of
+    score, such as accuracy) -> item -> outcome, as `score_night` returns them. If a category
+    `anchors` is given, its items are scored in separate streams; StudyError if no item has it."""
     frame, twins = study.frame, study.measured.twins
     if not anchors:
         return score_night(frame, twins)

@@ -44,8 +44,8 @@ class Baseline:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read a baseline file; BaselineUnusable if that is impossible. For a missing file, the error
-    states how to make one."""
+    """Read a baseline file; BaselineUnusable if it is missing (the message states how to make one),
+    cannot be read or is of another version."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -65,7 +65,8 @@ def load_baseline(path: Path) -> Baseline:
 
 
 def save_baseline(path: Path, baseline: Baseline) -> None:
-    """Write a baseline file atomically, so that no incomplete file is ever read."""
+    """Write a baseline file atomically, so that no incomplete file is ever read; StudyError if it
+    cannot be written."""
     partial = path.with_name(f"{path.name}.part")
     try:
         text = json.dumps(_baseline_to_json(baseline), ensure_ascii=False, indent=1)

@@ -55,18 +55,19 @@ def gate(
     anchors: str = "",
 ) -> GateResult:
     """Compare tonight's verdicts (those of `data`) with the baseline (earlier nights, in the file
-    `against`), item by item.
+    `against`), item by item. BaselineUnusable if the baseline cannot be read or an argument is out
+    of its range.
 
     A study file (YAML) is run with new calls, and its replies are kept in `store` (default: a new
     file beside the study file); its default baseline is the file `NAME.baseline.json` beside it.
     With `save` the night is added to the baseline as a good night, without a test; a night in which
-    less than the share `readable` of the calls has a verdict is refused. Otherwise it is tested
-    and, with `record`, added to the file as a tested night. The outcome is "ok" only if the
-    interval excludes a drop of the mean score (0 to 1) by `drop`. With `same_version` it is "worse"
-    if an endpoint reports another model version. `anchors` is a category of items whose questions
-    and answers are the same every night: these items show a change of the judge, the others also a
-    change of the system judged. `alpha` is the maximum probability of any false alarm, over all
-    nights and checks together.
+    less than the share `readable` of the calls has a verdict is refused (BaselineUnusable).
+    Otherwise it is tested and, with `record`, added to the file as a tested night. The outcome is
+    "ok" only if the interval excludes a drop of the mean score (0 to 1) by `drop`. With
+    `same_version` it is "worse" if an endpoint reports another model version. `anchors` is a
+    category of items whose questions and answers are the same every night: these items show a
+    change of the judge, the others also a change of the system judged. `alpha` is the maximum
+    probability of any false alarm, over all nights and checks together.
     """
     path = _baseline_path(data, against)
     if not 0 < alpha < 1:
@@ -187,7 +188,7 @@ def check_night(
 
 
 def judges_with_verdicts(frame: pd.DataFrame) -> set[str]:
-    """Names of the judges with at least one usable reply."""
+    """Return the names of the judges with at least one usable reply."""
     return set(frame["judge"][row_selection.usable_status_mask(frame)].astype(str))
 
 
@@ -242,7 +243,7 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
 
 
 def failure_causes(study: JudgedStudy) -> dict[str, str]:
-    """Judge -> text on its calls without a usable reply: their most frequent status with an
+    """Return judge -> text on its calls without a usable reply: their most frequent status with an
     example, else why the run stopped, else that no reply has a verdict. Judges without such calls
     are left out."""
     found: dict[str, str] = {}
@@ -268,7 +269,8 @@ def failure_causes(study: JudgedStudy) -> dict[str, str]:
 
 
 def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:
-    """Judge -> model versions reported by its endpoint; empty for studies without a store."""
+    """Return judge -> model versions reported by its endpoint; empty for studies without a
+    store."""
     if study.store is None:
         return {}
     from studies.store.queries.cost_queries import reported_models as stored_models

@@ -14,9 +14,9 @@ _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def junit(result: GateResult) -> str:
-    """Return JUnit XML with one test for each check. A check that could not be made, because of
-    failed calls or an error, is an error with its cause; any other check with the outcome `cannot
-    tell` is a skipped test."""
+    """Return JUnit XML with one test for each check: failed if the outcome is "worse", skipped if
+    it is "cannot tell". A check that could not be made because calls failed, and a comparison that
+    could not be made at all, is a test with a JUnit error, which states the cause."""
     tests = [(check.title, _junit_element(check), check.reason) for check in result.checks]
     if result.error:
         tests.append(("comparison with the baseline", "error", result.error))
@@ -37,7 +37,8 @@ def junit(result: GateResult) -> str:
 
 
 def _junit_element(check: StreamCheck) -> str:
-    """Name of the JUnit element of a check: error, skipped or failure; empty for a passed check."""
+    """Return the name of the JUnit element of a check: error, skipped or failure; "" for a passed
+    check."""
     if check.outcome == "cannot tell":
         return "error" if check.failed else "skipped"
     return "failure" if check.outcome == "worse" else ""

@@ -25,7 +25,8 @@ KIND_NAMES: Final = {
 
 
 def kind_name(kind: str) -> str:
-    """Name of a kind of score: the one in KIND_NAMES, else that of its measure in the catalogue."""
+    """Return the name of a kind of score: the one in KIND_NAMES, else that of its measure in the
+    catalogue."""
     return KIND_NAMES.get(kind) or records.RECORDS[kind].name
 
 

@@ -66,8 +66,9 @@ def judge(
 ) -> FunctionJudge | Callable[[ReplyFunction], FunctionJudge]:
     """Make a judge of a function that takes chat messages and returns the reply; also usable as a
     decorator. If the function changes, give it a new `name`: stored replies are reused as long as
-    the name is the same. A function without a name of its own (a lambda) needs `name`. `parallel`
-    is the maximum number of calls in flight, `family` the model family of the judge."""
+    the name is the same. A function without a name of its own (a lambda) needs `name`, else
+    StudyError is raised. `parallel` is the maximum number of calls in flight, `family` the model
+    family of the judge."""
     if function is None:
         return lambda given: judge(given, name=name, parallel=parallel, family=family)
     found = name or getattr(function, "__name__", "")

@@ -68,10 +68,11 @@ def align(
     hold-out). A block contains `examples` labelled cases with the right verdict, your `rules`,
     both, or your `criteria`; none uses a held-out item.
 
-    `study` is a study file that was run, or a study read from a store. `judge` and `prompt` default
-    to its first ones; `judges` are its judges that are functions. `budget` is the maximum of
-    dollars, None for no limit; `store` is the file with its replies (None: that of the study, or
-    the one beside the study file); `progress` shows a progress bar.
+    `study` is a study file that was run, or a study read from a store; StudyError for a study that
+    is in no store. `judge` and `prompt` default to its first ones; `judges` are its judges that are
+    functions. `budget` is the maximum of dollars, None for no limit; `store` is the file with its
+    replies (None: that of the study, or the one beside the study file); `progress` shows a progress
+    bar.
     """
     from judges.operations.align_prompt import (
         AlignRuns,
@@ -131,7 +132,7 @@ def _load_or_make_plan(study: JudgedStudy | str | Path, store: Store) -> Plan:
 
 
 def _candidates_frame(section: dict[str, Any]) -> pd.DataFrame:
-    """Table of PromptComparison: one row for each prompt in `section["candidates"]`."""
+    """Return the table of PromptComparison: one row for each prompt in `section["candidates"]`."""
     found = section.get("candidates", {})
     columns = [name for name in COLUMNS if any(name in line for line in found.values())]
     rows = {}

@@ -37,13 +37,14 @@ def run(
     name: str = "",
     progress: bool = True,
 ) -> JudgedStudy:
-    """Make the missing calls of a study and return it with its verdicts.
+    """Make the missing calls of a study and return it with its verdicts; a warning states how many
+    calls got no reply.
 
-    `study` is a study file, or a study whose items have texts. `judges` are functions or
-    dictionaries with the keys of a study file; by default, the judges of the file. Replies are kept
-    in `store` (default: a file beside the study file, or a new temporary one), so that a second run
-    makes only the calls that are missing. `prompts` are used for studies without a file. `name`
-    replaces the name of the study; `progress` shows a progress bar.
+    `study` is a study file, or a study whose items have texts (StudyError for one without).
+    `judges` are functions or dictionaries with the keys of a study file; by default, the judges of
+    the file. Replies are kept in `store` (default: a file beside the study file, or a new temporary
+    one), so that a second run makes only the calls that are missing. `prompts` are used for studies
+    without a file. `name` replaces the name of the study; `progress` shows a progress bar.
     """
     from judges.planning.plan import make_plan, save_plan
     from studies.store.store import Store

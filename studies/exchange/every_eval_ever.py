@@ -61,7 +61,8 @@ class _Scores:
 def write_records(
     study: Study, items: Mapping[str, Item], judgements: Iterable[Judgement], path: Path
 ) -> int:
-    """Write one record per model to a zip archive at `path`; return the number of records."""
+    """Write one record per model to a zip archive at `path`; return the number of records.
+    StudyError if there is no usable verdict or score."""
     scores = _collect_scores(items, judgements)
     if not scores:
         raise StudyError(
@@ -83,8 +84,8 @@ def write_records(
 def _collect_scores(
     items: Mapping[str, Item], judgements: Iterable[Judgement]
 ) -> dict[str, dict[Cell, _Scores]]:
-    """Model -> (judge, prompt, kind of result) -> values; unusable replies and noise-floor repeats
-    are left out."""
+    """Return model -> (judge, prompt, kind of result) -> values; unusable replies and noise-floor
+    repeats are left out."""
     found: dict[str, dict[Cell, _Scores]] = defaultdict(lambda: defaultdict(_Scores))
     for judgement in judgements:
         ask = judgement.ask
@@ -168,7 +169,8 @@ _DESCRIPTIONS: Final = {
 
 
 def _judge_fields(study: Study, judge: str, prompt: str) -> dict[str, Any]:
-    """Build the record's fields about the judge: a model with its prompt, or people."""
+    """Return the record's fields about the judge: a model with its prompt, or only that it is a
+    person."""
     if judge.startswith(HUMAN_PREFIX):
         return {"additional_details": {"judge": "a person"}}
     models = {spec.name: spec.model for spec in study.judges}

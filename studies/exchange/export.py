@@ -63,7 +63,8 @@ def register_export_format(name: str, suffix: str, description: str) -> Callable
 
 
 def write_export(store: Store, study: str, name: str, path: Path) -> int:
-    """Export a study to a file in the format `name`, and return the number of records.
+    """Export a study to a file in the format `name`, and return the number of records. StudyError
+    for an unknown format, or if the study has no data for it.
 
     The file is replaced only after the export is complete.
     """
@@ -276,6 +277,7 @@ def _mt_bench_line(
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
     """Write the verdicts (no noise-floor repeats) on the two models that were compared most often,
     since an LLM Comparator file holds only two models; return the number of examples (items).
+    StudyError if no pair has a usable verdict.
 
     Scores are from -1.5 to 1.5; positive means that the first model by name is better, whichever
     was shown first.

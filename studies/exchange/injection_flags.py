@@ -38,5 +38,6 @@ class InjectionFlags:
 
 
 def format_suspects(found: list[InjectionSuspect]) -> str:
-    """Format place and rules of each suspect as one CSV cell: `model-b: override, demand | …`."""
+    """Return one CSV cell with the location and the rules of each suspect: `model-b: override,
+    demand | …`."""
     return " | ".join(f"{one.where}: {', '.join(one.rules)}" for one in found)

@@ -55,7 +55,8 @@ def import_verdicts(
 
     `source` is a path relative to `folder`, or the `data` block of a study, of which only the slice
     is imported (the other arguments but `name` and `folder` are then not used). A recorded study of
-    the same name is replaced, unless the file has an error; a study with live calls is an error.
+    the same name is replaced, unless the file has an error; StudyError if a study of this name has
+    live calls.
     """
     spec = (
         source
@@ -94,7 +95,8 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
 
 
 def check_has_verdicts(name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Raise SourceError for a source without verdicts and votes, before anything is created."""
+    """Raise SourceError for a source with neither verdicts nor votes; used before a study is
+    created."""
     asks = (judgement.ask for judgement in loaded.judgements)
     if not loaded.verdicts and not votes_as_judgements(loaded.items, name, asks, ()):
         raise _no_verdicts_error(spec, loaded)

@@ -52,8 +52,8 @@ class ShardImport:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Import the results of asks that are in a plan of this store; return the counts of imported
-    and other rows."""
+    """Store the results of asks that are in a plan of this store, and their attempts; return the
+    counts of imported and other rows. SourceError if the rows of a file are not judgements."""
     total = ShardImport()
     for path in shards:
         total.files += 1
@@ -227,8 +227,8 @@ def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
 
 def _picks_to_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
     """Convert picks given as texts ("0", "1", "tie") to slots or TIE, None without a pick; raise
-    ValueError for a pick that is not a position. `shown` has the number of answers shown in each
-    row."""
+    ValueError for a number that is not a slot of its row. `shown` has the number of answers shown
+    in each row."""
     tie = pc.equal(column, "tie")
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
     beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)

@@ -78,7 +78,8 @@ def write_frame_records(
     frame: pd.DataFrame, items: Iterable[Item], folder: Path
 ) -> tuple[Path, Path]:
     """Write the judgements of a frame, unusable ones included, to `judgements.jsonl` in `folder`,
-    and their items with the better answers to `items.jsonl`; return both paths.
+    and their items with the better answers to `items.jsonl`; return both paths. StudyError if a
+    file cannot be written.
 
     `items` are the items whose texts are known. If an item states no better answers, they are taken
     from the frame, as answers that are better by design.

@@ -34,7 +34,8 @@ class ZipArchive:
         self.entries = {entry.filename: entry for entry in archive.infolist()}
 
     def read(self, name: str) -> bytes:
-        """Unpack one entry; an entry larger than the limit or than its stated size is an error."""
+        """Unpack one entry; SourceError if it is damaged, or larger than the limit or than its
+        stated size."""
         entry = self.entries[name]
         most = min(entry.file_size, self._limits.entry_bytes)
         if entry.file_size > self._limits.entry_bytes:

@@ -59,7 +59,8 @@ def _webp_size(head: bytes) -> ImageSize | None:
 
 
 def _jpeg_size(head: bytes) -> ImageSize | None:
-    """Read the size of a JPEG from its frame header, found by skipping the segments before it."""
+    """Read the size of a JPEG from its frame header, found by skipping the segments before it; None
+    if the bytes end before it."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         mark, length = head[at + 1], struct.unpack(">H", head[at + 2 : at + 4])[0]
@@ -101,10 +102,11 @@ def why_data_url_refused(url: str) -> str:
 
 
 def read_image(path: str, folder: Path) -> bytes:
-    """Read an image file named in the data; raise SourceError if it is unreadable or too large.
+    """Read an image file named in the data; raise SourceError if it is unreadable or has too many
+    pixels or bytes.
 
-    In public mode the file must be an image below the folder of the data, since the path comes
-    from an upload.
+    In public mode the file must be an image below the folder of the data, since the path comes from
+    an upload.
     """
     file = (folder / path).resolve()
     if is_public() and not file.is_relative_to(folder.resolve()):

@@ -22,12 +22,12 @@ _CHECK_FIELDS: Final = {"judge", "contestant", "follows", "fault", "harmful"}
 
 
 def read_items(path: Path) -> list[Item]:
-    """Read all items of a file, in file order."""
+    """Read all items of a file, in file order; SourceError for an invalid file."""
     return parse_items(read_table(path))
 
 
 def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item]:
-    """Parse the rows of a table as items; raise SourceError for a row that is none, an id that
+    """Parse the rows of a table as items; SourceError for a row that is not an item, an id that
     occurs twice, and a table without rows.
 
     With `texts_required=False`, an item may lack its question, its answers or both, as in files
@@ -50,15 +50,16 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
 
 
 def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop fields whose value is null, which Parquet stores for the fields that a row lacks."""
+    """Return the fields of a row without those whose value is null, which Parquet stores for the
+    fields that a row lacks, and without nulls inside the others."""
     return {
         name: inner for name, value in values.items() if (inner := drop_nulls(value)) is not None
     }
 
 
 def drop_nulls(value: Any) -> Any:
-    """Drop the keys whose value is null, at every level of a value from Parquet; convert Parquet
-    maps (lists of pairs) to dicts."""
+    """Return a value from Parquet without the keys whose value is null, at every level; Parquet
+    maps (lists of pairs) become dicts."""
     if isinstance(value, dict):
         return {name: drop_nulls(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):
@@ -101,7 +102,8 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
 
 
 def parse_stored_item(values: Mapping[str, Any], where: str = "store") -> Item:
-    """Parse an item of the store.
+    """Parse an item of the store, or of a file whose items may lack texts; SourceError for an
+    invalid field.
 
     Items of imported verdicts may have empty texts, or votes on an answer without a text, which
     `parse_item` would refuse. `where` begins every error message.
@@ -253,8 +255,8 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def check_contestant_name(name: str, where: str) -> None:
-    """Raise SourceError for names that are reserved or cannot be stored. `where` (file and line)
-    begins the message."""
+    """Raise SourceError for a name that is empty, "tie", begins with @ or contains control
+    characters. `where` (file and line) begins the message."""
     control = any(character < " " or character == "\x7f" for character in name)
     if not name.strip() or name == "tie" or name.startswith("@") or control:
         raise SourceError(
@@ -310,8 +312,8 @@ def _parse_margin(value: Mapping[str, Any], where: str, default: int) -> int:
 
 
 def _parse_check(value: Any, where: str, contestants: Set[str] | None = None) -> AnswerCheck:
-    """Parse people's verification of an answer; its contestant must be one of `contestants` (None:
-    any name is allowed)."""
+    """Parse people's verification of an answer; SourceError for an invalid field, or a contestant
+    that is not one of `contestants` (None: any name is allowed)."""
     _check_known_keys(value, _CHECK_FIELDS, where)
     follows, harmful = value.get("follows"), value.get("harmful", False)
     if not isinstance(follows, bool):

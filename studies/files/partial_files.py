@@ -1,4 +1,5 @@
-"""Files that are written beside their place and renamed when they are complete."""
+"""Files that are written under a temporary name beside their final path, and renamed when they are
+complete."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from typing import Final
 _TAILS: Final = ("", "-journal", "-wal", "-shm")
 _PARTIAL_NAME: Final = re.compile(r".+\.(\d+)\.part(?:-journal|-wal|-shm)?")
 _UNKNOWN_OWNER_SECONDS: Final = 86_400.0
-"""Age from which a file is a leftover where the system cannot tell whether its process runs."""
+"""Age in seconds from which a partial file counts as left over on Windows, where its process cannot
+be checked."""
 _open_here: Final[set[str]] = set()
 """Names of the files that this process is writing."""
 
@@ -40,7 +42,8 @@ def replace_when_written(target: Path) -> Iterator[Path]:
 
 
 def delete_leftovers(folder: Path) -> None:
-    """Delete the partial files in a folder whose processes have ended."""
+    """Delete the partial files in a folder whose processes have ended; on Windows, those older than
+    a day."""
     for path in folder.glob("*.part*"):
         name = _PARTIAL_NAME.fullmatch(path.name)
         if name and not _is_being_written(path, int(name[1])):

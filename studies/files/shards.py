@@ -1,9 +1,9 @@
 """Judgements as Parquet files (shards), which workers write in parallel and a store imports.
 
-A shard has the columns of `python -m studies export --format parquet`, without its marks of
-suspected injections, and three more: the index of the ask in its plan, whether the ask is settled
-(has its final result), and the attempts at it with their costs. Each row has the key of its ask, so
-writing or importing a shard twice has no further effect.
+A shard has the columns of `python -m studies export --format parquet`, without those of injection
+flags, and three more: the index of the ask in its plan, whether the ask is settled (has its final
+result), and the attempts at it with their costs. Each row has the key of its ask, so writing or
+importing a shard twice has no further effect.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
 
 
 def recover_journals(folder: Path, batch: str = "") -> int:
-    """Convert the journals that dead workers left to shards, delete them, and return the number of
-    outcomes.
+    """Convert the journals that dead workers left in a folder and its subfolders to shards, delete
+    them, and return the number of outcomes.
 
     `batch` is the beginning of the names of these files. A line that was cut off is left out. A
     journal whose shard exists is only deleted: the shard was written before the process died.

@@ -59,7 +59,7 @@ class SourceTable:
 
     notes: tuple[str, ...] = ()
     places: list[str] = field(default_factory=list)
-    """File and line of each row, for rows of several files."""
+    """File and line of each row, if the rows come from several files; else empty."""
 
     def row_place(self, index: int) -> str:
         """Return the location of a row for error messages: file, and line or row number."""
@@ -84,7 +84,7 @@ def text_of(value: Any) -> str:
 
 def rename_columns(table: SourceTable, names: Mapping[str, str]) -> SourceTable:
     """Return the table with columns renamed as in `names` (old -> new); SourceError for an unknown
-    column."""
+    column, or if two columns would have the same name."""
     for column in names:
         if column not in table.columns:
             raise SourceError(
@@ -155,7 +155,8 @@ def _file_kind(path: Path) -> str | None:
 
 
 def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
-    """Yield the lines of a file, gzipped or not; line length and total size are limited."""
+    """Yield the lines of a file, gzipped or not; SourceError if a line or the whole file is too
+    large."""
     max_bytes = limits.line_bytes
     for line in _read_with_size_limit(path, limits, methodcaller("readline", max_bytes + 1)):
         if len(line) > max_bytes:
@@ -321,7 +322,8 @@ def _refuse_json_list(line: bytes, name: str) -> None:
 
 
 def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
-    """Read a JSON file: a list of objects, a single object, or JSON lines."""
+    """Read a JSON file: a list of objects, a single object, or JSON lines; SourceError for any
+    other content."""
     content = b"".join(_read_with_size_limit(path, limits, lambda stream: stream.read(MEGABYTE)))
     if _is_json_lines(content, path.name, limits):
         del content  # the lines are read again, one at a time
@@ -369,7 +371,8 @@ def _read_parquet(path: Path, limits: ReadLimits) -> SourceTable:
 
 
 def _read_xlsx(path: Path, limits: ReadLimits) -> SourceTable:
-    """Read the first visible sheet; its first non-empty row contains the column names."""
+    """Read the first visible sheet; its first non-empty row contains the column names. SourceError
+    if the sheet is empty."""
     header: list[str] = []
     rows: list[Row] = []
     titles: set[str] = set()

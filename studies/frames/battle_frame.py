@@ -19,7 +19,8 @@ from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
 
 Codes = npt.NDArray[np.int64]
 MAX_SPARE_CODES: Final = 8
-"""Codes per row up to which unused codes cost less than numbering the used ones."""
+"""Maximum number of codes per row at which codes with gaps are used as they are; with more,
+numbering the used ones anew costs less."""
 
 
 class CodedColumn(NamedTuple):
@@ -64,7 +65,8 @@ def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = No
 
     `winner`, and `truth` (the better answer) if the table has it, are contestants or one of
     WINNER_WORDS; `words` states what further words mean. An empty winner is a reply without a
-    verdict. An unknown word raises an error that names the row.
+    verdict. ValueError, which names the row, for an unknown word or an empty name; also for a
+    missing column.
     """
     names, first, second, pick, item = encode_battles(table, words)
     n, judge = len(table), _encode_column(table, "judge", "all")
@@ -108,11 +110,10 @@ def _winner_slots(
     names: Sequence[str],
     words: Mapping[str, str],
 ) -> npt.NDArray[np.int8]:
-    """Slot that the word of each row names: 0 first, 1 second, TIE, or NO_PICK for an empty cell;
-    without the column, NO_PICK everywhere. A contestant's name takes precedence over a word.
-
-    `sides` has the contestants shown first and second, as indexes of `names`; `words` maps further
-    words to known ones. ValueError for an unknown word."""
+    """Return the slot that the word of each row names: 0 first, 1 second, TIE, or NO_PICK for an
+    empty cell; without the column, NO_PICK everywhere. A contestant's name takes precedence over a
+    word. `sides` has the contestants shown first and second, as indexes of `names`; `words` maps
+    further words to known ones. ValueError for an unknown word."""
     if column not in table:
         return np.full(len(table), NO_PICK, np.int8)
     codes, found = pd.factorize(table[column], use_na_sentinel=False)
@@ -160,7 +161,7 @@ def _refuse_empty_cells(empty: npt.NDArray[np.bool_], column: str) -> None:
 
 
 def find_item_column(table: pd.DataFrame) -> str:
-    """Name of the column that says which item a row is about; empty if there is none."""
+    """Return the name of the column that says which item a row is about; "" if there is none."""
     return next((name for name in ITEM_COLUMNS if name in table), "")
 
 
@@ -168,8 +169,8 @@ def find_item_column(table: pd.DataFrame) -> str:
 
 
 def _encode_texts(values: pd.Series, required: str = "") -> CodedColumn:
-    """Code a column of texts. If `required` (the column's name) is given, an empty or blank cell
-    raises an error that names the column."""
+    """Return a column of texts as codes. If `required` (the column's name) is given, ValueError,
+    which names the column, for an empty or blank cell."""
     codes, found = pd.factorize(values)
     if required:
         blank = np.array([str(value).strip() == "" for value in found] + [True])
@@ -182,7 +183,8 @@ def _encode_texts(values: pd.Series, required: str = "") -> CodedColumn:
 
 
 def _cell_text(value: object) -> str:
-    """Text of a cell; a missing value is empty, and 3.0 is "3", as in a CSV of whole numbers."""
+    """Return the text of a cell; a missing value is empty, and 3.0 is "3", as in a CSV of whole
+    numbers."""
     if value is None or value is pd.NA or value != value:
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -54,7 +54,8 @@ def module_sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str
 
 
 def imported_modules(source: bytes) -> Iterator[str]:
-    """Yield the names of the modules that a source text imports, also inside functions."""
+    """Yield the names of the modules that a source text imports, also inside functions; CodeMissing
+    for a relative import."""
     for node in _iterate_statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -21,8 +21,9 @@ LEAST: Final = "least_characters"
 
 
 def register_reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
-    """Decorator: register a function of a reply's text as a column of the frame. Replies with fewer
-    than `least` characters have no value, so that millions of short replies need not be read."""
+    """Return a decorator that registers a function of a reply's text as a column of the frame;
+    ValueError if the column has a function. Replies with fewer than `least` characters have no
+    value, so that millions of short replies need not be read."""
 
     def register(fact: ReplyFact) -> ReplyFact:
         if column in REPLY_FACTS:

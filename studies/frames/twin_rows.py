@@ -47,8 +47,8 @@ def select_twin_rows(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
 
 
 def add_twin_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add columns with the family and the slot of the twin that a row shows; "" and −1 without a
-    twin."""
+    """Return the frame with columns for the family and the slot of the twin that a row shows; ""
+    and −1 without a twin."""
     found = _twins_by_code(frame)
     codes = frame["shown"].cat.codes.to_numpy()
     families = sorted({family for _, family in found})

@@ -129,7 +129,7 @@ def _base_name(source: str) -> str:
 
 def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
     """Write the items as the next version of the data file `source` (if empty, of a new one);
-    return the path of the version for a study's `data.source`.
+    return the path of the version for a study's `data.source`. SourceError if it cannot be written.
 
     Of two saves at the same time, the second takes the following version number.
     """

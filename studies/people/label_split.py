@@ -23,15 +23,17 @@ from studies.store.store import Store
 
 SEED: Final = 7
 LEAST_HOLD_OUT: Final = 30
-"""Number of labelled items on the hold-out below which no prompt is recommended."""
+"""Minimum number of labelled items on the hold-out; with fewer, no prompt is recommended."""
 LEAST_LEARN: Final = 10
-"""Number of labelled items left to learn from before the hold-out gets more than half."""
+"""Minimum number of labelled items to learn from; only those above it may make the hold-out larger
+than half."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRecord:
     """A new version of a prompt that was asked on the hold-out. `learnt` are the items from which
-    the added text was made; `writer` is the judge that wrote the added rules, if any."""
+    the added text was made; `writer` is the judge that wrote the added rules, "" if no judge wrote
+    them."""
 
     name: str
     kind: str
@@ -71,7 +73,8 @@ class LabelSplit:
 
     @property
     def missing_hold_out(self) -> int:
-        """Number of labelled items that the hold-out lacks for a recommendation."""
+        """Number of labelled items that the hold-out lacks for a recommendation; 0 if it has
+        enough."""
         return max(0, LEAST_HOLD_OUT - len(self.hold_out))
 
     def last_look(self, judge: str, prompt: str) -> Look | None:
@@ -158,9 +161,9 @@ def stored_split(store: Store, name: str) -> LabelSplit | None:
 def split_labels(
     store: Store, name: str, seed: int = SEED, kind: LabelKind = "pairs"
 ) -> tuple[StudyLabels, LabelSplit]:
-    """Read the labels of one kind, and put their items into the study's split, which is stored if
-    the visitor owns the study. The split returned has only items with such labels. `seed` is for
-    the first split of a study."""
+    """Return the labels of one kind, and the split of the items that have them into learn and
+    hold-out. Items that the study's split does not have yet are added to it; it is stored if the
+    visitor owns the study. `seed` is for the first split of a study."""
     labels = read_labels(store, name, kind)
     before = stored_split(store, name)
     split = draw_split(store.items(name), labels.items, before, seed)
@@ -173,9 +176,9 @@ def record_look(
     store: Store, name: str, look: Look, *, replaces_unseen: bool = False
 ) -> LabelSplit:
     """Store a comparison of prompts on the hold-out (a look) before its candidates are asked;
-    return the split with it. Nothing is stored if the latest look for this judge and prompt has the
-    same candidates. With `replaces_unseen`, the new look replaces the latest, which got no
-    reply."""
+    return the split with it. If the latest look for this judge and prompt has the same candidates,
+    nothing is stored. With `replaces_unseen`, the new look replaces the latest one, whose
+    candidates got no reply."""
     split = stored_split(store, name)
     assert split is not None  # the candidates were made from its part learn
     last = split.last_look(look.judge, look.prompt)

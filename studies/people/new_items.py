@@ -106,7 +106,8 @@ def write_caption(
     `folder` and `data_folder` are as in `add_item`.
 
     `image` is the number of the captioned image, from 1; 0 if the caption describes all images of
-    the item. `by` is the name of the author. SourceError for an empty, long or unchanged caption.
+    the item. `by` is the name of the author. SourceError for an unknown item or image, and for an
+    empty, long or unchanged caption.
     """
     old = next((one for one in items if one.id == item), None)
     if old is None:
@@ -133,8 +134,10 @@ def _build_saved_version(source: str, item: str, items: int) -> SavedVersion:
 
 
 def _merge_caption(item: Item, text: str, image: int) -> str | tuple[str, ...]:
-    """Return the context of an item after the caption of an image is replaced by `text`: one text
-    per image, or a single text for an item with one image or if `image` (from 1) is 0, for all."""
+    """Return the context of an item after its caption is replaced by `text`. It is a single text if
+    `image` is 0 (a caption of all images) or the item has one image, else one text per image, of
+    which that of the image number `image` (from 1) is replaced. SourceError if there is no such
+    image."""
     if image == 0:
         return text
     if not 1 <= image <= len(item.images):

@@ -163,9 +163,10 @@ def _pair_key(ask: Ask) -> CaseKey | None:
 def label_answers(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement], kind: LabelKind
 ) -> StudyLabels:
-    """Label the single answers in asks or judgements, as in the column `gold` of a frame: by their
-    labels in the data, else by people's votes; `kind` is "pass" or "score". If people voted under
-    the names of several prompts of judges (criteria), these votes label no answer as a whole."""
+    """Return the labels of the single answers in asks or judgements, as in the column `gold` of a
+    frame: those in the data, else those by people's votes; `kind` is "pass" or "score". If people
+    voted under the names of several prompts of judges (criteria), these votes label no answer as a
+    whole."""
     answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
     votes: dict[CaseKey, list[Judgement]] = defaultdict(list)
     judged, voted = set[str](), set[str]()

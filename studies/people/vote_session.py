@@ -106,8 +106,8 @@ class VoteSession:
         comment: str = "",
         criteria: tuple[str, ...] = (),
     ) -> Ballot:
-        """Store a new or changed vote; return its ballot. `criteria` are in the order of the
-        verdict's rubric levels, `comment` is the voter's.
+        """Store a vote, in place of an earlier vote on the same ballot; return its ballot.
+        `criteria` are in the order of the verdict's rubric levels, `comment` is the voter's.
 
         `position` is the index of the ballot among this voter's ballots. `stamp` is the value of
         `Ballot.done` (time of the vote or skip; 0 if open) that the page received with the ballot.
@@ -141,8 +141,9 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
-        """Store this voter's verification of a single answer, which is not a judgement; `position`
-        and `stamp` are as in `vote`. Voter and contestant of `check` are those of the ballot."""
+        """Store this voter's verification of a single answer, which is not a judgement; return its
+        ballot. `position`, `stamp` and StaleBallot are as in `vote`. Voter and contestant of
+        `check` are replaced by those of the ballot."""
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
@@ -154,8 +155,8 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def skip(self, position: int, stamp: float, comment: str = "") -> None:
-        """Mark a ballot as skipped, unless it has a vote; `position` and `stamp` are as in
-        `vote`."""
+        """Mark a ballot as skipped; a ballot with a vote stays unchanged. `position`, `stamp` and
+        StaleBallot are as in `vote`."""
 
         def work(connection: sqlite3.Connection) -> None:
             ballot = self._require_unchanged(connection, position, stamp)
@@ -222,7 +223,7 @@ class VoteSession:
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
         """Return the voter's last ballot whose number `wanted` accepts, and store the present time
-        as the time when it was last shown."""
+        as the time when it was last shown; None if there is no such ballot."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)
@@ -276,7 +277,8 @@ class VoteSession:
 
 
 def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) -> VoteSession:
-    """Open a voter's session; `mode` applies unless the study's voting rules set another mode."""
+    """Return a voter's session on a study; `mode` applies unless the study's voting rules set
+    another mode."""
     rules = read_voting_rules(store.read_connection, study)
     mode = rules.mode or mode
     known = votable_comparisons(store, study, mode, replace(rules, choose="random"))

@@ -23,7 +23,7 @@ from studies.store.store import Store
 
 DAY_SECONDS: Final = 86_400.0
 RECENT_SECONDS: Final = 3_600.0
-"""Seconds without use before which a study is not deleted to make room for others."""
+"""A study that was used within this many seconds is not deleted to make room for others."""
 CHECK_INTERVAL: Final = 3_600.0
 """Seconds between two searches for expired studies and uploads."""
 

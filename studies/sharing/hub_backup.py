@@ -45,10 +45,11 @@ def hub_api(token: str | None) -> HfApi:
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
-    """Download the last snapshot to `path`; return False if there is no snapshot or `path` exists.
+    """Download the last snapshot to `path`, delete a write-ahead log left there and return True;
+    return False if there is no snapshot or `path` exists.
 
-    An unreachable Hub is an error, because with an empty store all judgements would be paid for
-    again.
+    StoreUnusable if the Hub cannot be reached or the snapshot is damaged, because with an empty
+    store all judgements would be paid for again.
     """
     if path.exists():
         return False

@@ -107,8 +107,9 @@ class VisitorStore(Store):
             )
 
     def name_for_owner(self, name: str) -> str:
-        """Return the name under which this visitor saves a study: that of an own study or of one
-        made from it, else `name` with a suffix that identifies the visitor.
+        """Return the name under which this visitor saves a study: `name` with a suffix that
+        identifies the visitor. The name is unchanged if it has this suffix, if the visitor owns a
+        study of this name, or if the visitor has no id.
 
         Every new name gets the suffix; if only taken names got it, it would show which names the
         studies of other visitors have.
@@ -120,7 +121,7 @@ class VisitorStore(Store):
 
     def rename_study(self, name: str, other: str) -> None:
         """Rename a study of this visitor to `other`; StudyError if `name_for_owner` would change
-        this name."""
+        this name, AccessDenied if the visitor does not own the study."""
         self.require_owner(name)
         if other != self.name_for_owner(other):
             raise StudyError(f"a study of yours is named {self.name_for_owner(other)!r} here")
@@ -145,7 +146,7 @@ class VisitorStore(Store):
 
     def create_share_link(self, name: str, *, votes: bool = False) -> str:
         """Create a link for reading this study and, with `votes`, for voting on it; return its
-        token.
+        token. AccessDenied if the visitor does not own the study.
 
         The store keeps only the token's hash.
         """
@@ -156,12 +157,13 @@ class VisitorStore(Store):
         return token
 
     def revoke_links(self, name: str) -> int:
-        """Delete all links of a study; return their number."""
+        """Delete all links of a study; return their number. AccessDenied if the visitor does not
+        own the study."""
         self.require_owner(name)
         return int(self.writer.run(lambda c: delete_links(c, name)))
 
     def count_links(self, name: str) -> int:
-        """Return the number of links of a study that this visitor owns."""
+        """Return the number of links of a study; AccessDenied if the visitor does not own it."""
         self.require_owner(name)
         return count_links(self._unrestricted, name)
 

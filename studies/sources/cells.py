@@ -18,14 +18,15 @@ FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False
 
 @dataclass(slots=True)
 class RowCells:
-    """The cells of one row, its place for error messages, and its index in the table."""
+    """The cells of one row, its location for error messages (`where`: file and line), and its index
+    in the table."""
 
     row: Mapping[str, Any]
     where: str = ""
     index: int = 0
 
     def error(self, problem: str) -> SourceError:
-        """Return an error about this row, which names its place."""
+        """Return a SourceError about this row; its message begins with the row's location."""
         return SourceError(f"{self.where}: {problem}")
 
     def text(self, *columns: str) -> str:
@@ -40,7 +41,8 @@ class RowCells:
         return text
 
     def require_two_texts(self, first: str, second: str) -> tuple[str, str]:
-        """Return the texts of two cells, such as the names of two models; neither may be empty."""
+        """Return the texts of two cells, such as the names of two models; SourceError if one is
+        empty."""
         return self.require_text(first), self.require_text(second)
 
     def cells_of_object(self, column: str) -> RowCells:
@@ -51,7 +53,7 @@ class RowCells:
     def pick(self, column: str, words: Mapping[str, Pick]) -> Pick:
         """Convert the winner in a cell to a pick by `words` (word -> pick); None for an empty cell.
 
-        An unknown word is an error, because a guess would count as a verdict.
+        An unknown word is a SourceError, because a guess would count as a verdict.
         """
         text = self.text(column).strip()
         if not text:
@@ -119,7 +121,8 @@ class MappedCells(RowCells):
         return text_of(self.value(name))
 
     def field_number(self, name: str) -> float | None:
-        """Return the number of a field; None if its cell is empty or no column is mapped to it."""
+        """Return the number of a field; None if its cell is empty or no column is mapped to it,
+        SourceError for a text that is no number."""
         return self.number(self.fields[name]) if name in self.fields else None
 
     def columns_of_group(self, group: str) -> dict[str, str]:

@@ -72,7 +72,8 @@ def read_dataset_folder(folder: Path) -> SourceTable | None:
 
 
 def find_arrow_files(folder: Path) -> list[Path]:
-    """List the Arrow files that `datasets.save_to_disk` wrote into a folder."""
+    """List the Arrow files that `datasets.save_to_disk` wrote into a folder or its subfolders, two
+    levels deep; empty if there are none."""
     found = (path for path in _files_below(folder) if path.suffix == ".arrow")
     return [path for path in found if (path.parent / "state.json").is_file()]
 
@@ -116,7 +117,8 @@ def read_files_as_one_table(
 
 
 def list_table_files(folder: Path) -> list[Path]:
-    """List the table files directly in a folder, without subfolders."""
+    """List the table files directly in a folder, without subfolders; SourceError if there are more
+    than MAX_FILES."""
     return _check_file_count(table_files_in(folder), folder.name)
 
 

@@ -60,8 +60,9 @@ def parse_hub_address(source: str) -> HubAddress:
 
 
 def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
-    """Read the rows of the split; return the data spec completed from the catalogue, the rows and
-    the commit."""
+    """Read a Hub dataset: the rows of its split, or the file that its address names. Return the
+    data spec, completed from the catalogue, the rows and the commit. SourceError if it cannot be
+    read."""
     address = parse_hub_address(spec.source)
     known = find_hub_set(address.repo, address.config)
     if known:
@@ -88,7 +89,8 @@ def _read_dataset_rows(
     address: HubAddress, split: str, columns: tuple[str, ...], commit: str, token: str | bool
 ) -> SourceTable:
     """Read rows of a Hub dataset at a commit: those of `split`, such as "test[:200]" (at most
-    MAX_DEFAULT_ROWS if it names no end); of Parquet files, only these `columns` (empty: all)."""
+    MAX_DEFAULT_ROWS if it names no end); of Parquet files, only these `columns` (empty: all).
+    StudyError if the dataset has several splits and `split` names none."""
     import datasets
 
     repo, (name, start, stop) = address.repo, _parse_split(split)
@@ -132,7 +134,9 @@ def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
 
 
 def _parse_split(split: str) -> tuple[str, int, int]:
-    """Return name, first row and end (exclusive): "test[10:200]" -> ("test", 10, 200)."""
+    """Return name, first row and end (exclusive): "test[10:200]" -> ("test", 10, 200). The name can
+    be "", the end is by default MAX_DEFAULT_ROWS after the start; StudyError for an invalid or
+    empty split."""
     match = _SPLIT_PATTERN.fullmatch(split.strip())
     if match is None:
         raise StudyError(f"data.split: {split!r}: expected a name such as test, or test[:200]")
@@ -144,8 +148,8 @@ def _parse_split(split: str) -> tuple[str, int, int]:
 
 
 def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> SourceTable:
-    """Read the file that `address` names, at a commit of its repository; the size is checked before
-    the file is downloaded."""
+    """Read the file that `address` names, at a commit of its repository; SourceError if it is
+    missing or, checked before the download, too large."""
     from huggingface_hub import HfApi, hf_hub_download
 
     repo, file = address.repo, address.file

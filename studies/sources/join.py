@@ -78,7 +78,8 @@ def join_answers(
     `questions` are the questions' join keys: their values of the columns `on`. If several questions
     have the same key and a file has as many rows with it, the k-th question takes the k-th row;
     otherwise all these questions take the first row. Empty answers are left out and counted.
-    `column_of` names a file's column of answers (default: `answer_column`).
+    `column_of` names a file's column of answers (default: `answer_column`). SourceError if a file
+    lacks one of the columns `on`.
     """
     positions: dict[JoinKey, list[int]] = defaultdict(list)
     for position, key in enumerate(questions):
@@ -152,7 +153,8 @@ def answer_column(table: SourceTable, contestant: str) -> str:
 
     It is the only column named like the contestant or by a word such as `response`, else the only
     one whose name contains such a word, else the only column that is not a known column of
-    questions. Several candidates are an error, because a guess could take another model's answers.
+    questions. SourceError if no column is the only one, because a guess could take another model's
+    answers.
     """
     others = [name for name in table.columns if name not in _KEY_COLUMNS]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]

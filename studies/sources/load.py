@@ -88,7 +88,8 @@ class LoadedSource:
 
 
 def source_path(spec: DataSpec, folder: Path) -> Path:
-    """Return the path of a source: a built-in file, or a path relative to `folder`."""
+    """Return the path of a source: a built-in file, or a path relative to `folder`; SourceError if
+    it begins with the home folder of an unknown user (`~name`)."""
     if spec.source in BUILT_IN_SOURCES:
         return BUILT_IN_SOURCES[spec.source]
     try:
@@ -111,7 +112,8 @@ def load_items(spec: DataSpec, folder: Path) -> list[Item]:
 
 
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:
-    """Load all items and recorded verdicts of a source, without selecting the slice.
+    """Load all items and recorded verdicts of a source, without selecting the slice; SourceError if
+    it does not exist or cannot be read.
 
     `token` is the user's own Hub token, for a private dataset; on a local machine HF_TOKEN is the
     default.
@@ -174,7 +176,8 @@ def read_source(
     revision: str = "",
     paths: tuple[Path, ...] = (),
 ) -> LoadedSource:
-    """Detect the format of a source and read its items and verdicts.
+    """Detect the format of a source and read its items and verdicts; SourceError if it has no items
+    or cannot be read.
 
     `folder` is the base folder of the paths in `data.files`, `table` has the rows of a file or Hub
     dataset (None for a folder or log files), `revision` is the commit of a Hub dataset, `paths` are
@@ -223,10 +226,13 @@ def read_source(
 
 
 def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> SourceTable | None:
-    """Return the table; for a file that is one JSON object and a study that names no format, a
-    table of the rows in the object. With a mapping, the object itself is the only row if the
-    mapping names paths from its top (`key[].field`) or the object has no rows; without one, an
-    object of a known format, or without rows, is returned unchanged."""
+    """Return the rows of a file that is one JSON object; any other table (or None), and the file of
+    a study that names a format, is returned unchanged.
+
+    With a mapping, the whole object is the only row if the mapping names paths from its top
+    (`key[].field`) or the object contains no rows; else the rows inside the object are returned.
+    Without a mapping, an object of a known format, or without rows, is returned unchanged.
+    """
     if table is None or table.json_object is None:
         return table
     if spec.format not in (detect.AUTO_FORMAT, TABLE_FORMAT):
@@ -292,7 +298,8 @@ def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], 
 
 
 def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
-    """Return the format of a source, and the reason for the choice."""
+    """Return the format of a source, and the reason for the choice; SourceError if none or several
+    match, StudyError for an unknown name."""
     if spec.format != detect.AUTO_FORMAT:
         return detect.choose_format(spec.format, table, path)
     if spec.mapping:

@@ -14,8 +14,9 @@ from studies.spec.study import DataSpec
 
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
-    """Filter the items and take a seeded sample (for each value of a field, if `spec.per` names
-    some), or the first items of the file; sort them by id. SourceError if none is left."""
+    """Return the items of a study's slice, sorted by id: those that pass the filters, and of these
+    a seeded sample (if `spec.per` names fields, for each of their values) or, with `take: first`,
+    the first of the file. StudyError for an unknown category, SourceError if no item is left."""
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
     if spec.take == "first" and spec.count and not spec.per:
@@ -97,7 +98,7 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 def _combine_checks(item: Item, field: str) -> str:
     """Return "true", "false" or "unchecked" (no checks): the field `follows` is true if all checks
-    of the item say so, `harmful` if any does."""
+    of the item say so, `harmful` if any does; StudyError for another field."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

@@ -27,7 +27,8 @@ def find_line_of_key(text: str, place: str) -> int:
 
 
 class FieldReader:
-    """Typed access to the fields of a mapping; `refuse_unknown_keys` rejects fields not read."""
+    """Typed access to the fields of a mapping; StudyError for any other value.
+    `refuse_unknown_keys` rejects the fields that were not read."""
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):
@@ -63,8 +64,8 @@ class FieldReader:
         )
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
-        """Return a field's value, which must be one of `options`; `default` for an absent field.
-        The error suggests the closest option."""
+        """Return a field's value, `default` for an absent field; StudyError, which suggests the
+        closest option, if it is not one of `options`."""
         known = list(options)
         value = self.text(key, default)
         if value not in known:
@@ -86,7 +87,7 @@ class FieldReader:
         return self.take(key, [], _as_list, "a list")
 
     def refuse_unknown_keys(self) -> None:
-        """Raise an error for the first key that was not read; call this last."""
+        """Raise StudyError for the first key that was not read; call this last."""
         for key in self._values:
             if key not in self._known:
                 known = sorted(self._known)

@@ -31,8 +31,9 @@ class Presentation:
 
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
-    """Return the contestants of a study (by default all in the data); raise StudyError if one of
-    them, the baseline or the new model has no answer in the data."""
+    """Return the contestants of a study (by default all in the data). StudyError if one of them,
+    the baseline or the new model has no answer in the data, or if `@reference` is to be compared
+    and no item has a reference answer."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:
@@ -113,9 +114,10 @@ class TwinTarget:
 
 
 def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
-    """Return item -> answers drawn to get twins. In the design "duel" answers are drawn, in the
-    design "substitution" pairs of the study, with the answer of the pair that a twin replaces.
-    Equal studies have equal draws. Empty if the study has no twins."""
+    """Return item -> answers drawn to get twins; empty if the study has no twins. In the design
+    "duel" answers are drawn, in the design "substitution" pairs of the study, with the answer of
+    the pair that a twin replaces. Equal studies have equal draws. StudyError if `twins.answers`
+    names a model that the study does not have."""
     twins = study.twins
     if twins is None:
         return {}
@@ -214,8 +216,9 @@ def _has_answer(item: Item, name: str) -> bool:
 def _pairs_of_item(
     study: Study, item: Item, names: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of an item's answers that `study.pairing` compares; `names` are the study's
-    contestants. On `reference_items`, a new contestant is also compared with the baseline."""
+    """Return the pairs of an item's answers that `study.pairing` compares, none if the baseline or
+    the new contestant that it needs has no answer; `names` are the study's contestants. On
+    `reference_items`, a new contestant is also compared with the baseline."""
     present = [name for name in names if _has_answer(item, name)]
     if study.pairing == "all":
         return list(itertools.combinations(present, 2))
@@ -240,7 +243,8 @@ def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
     """Return the pairs of the newly added contestant: with one drawn opponent, and on
-    `reference_items` also with the baseline. `present` are the contestants with an answer."""
+    `reference_items` also with the baseline; none without an answer of the new contestant.
+    `present` are the contestants with an answer."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
@@ -265,7 +269,7 @@ def _repeat_presentations(
 ) -> Iterator[Presentation]:
     """Yield each order as often as the study repeats it, and a drawn share of the orders once more,
     for the noise floor. `crossed`: labels in the other order; `unrelated`: item whose answer is the
-    unrelated option, if any."""
+    unrelated option, None without this option."""
     for shown in orders:
         for repeat in range(study.repeats):
             yield Presentation(item, shown, crossed, repeat, False, len(orders), unrelated)

@@ -22,7 +22,8 @@ from studies.texts.twin_families import FAMILIES, PRESET_FAMILIES, QUICK_ITEMS
 
 
 def load_study(path: Path) -> Study:
-    """Load a study file; errors name the file and the field."""
+    """Load a study file; StudyError, which names the file and the field, if it cannot be read or is
+    invalid."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -34,8 +35,9 @@ def load_study(path: Path) -> Study:
 
 
 def parse_study(text: str, where: str = "study", folder: Path | None = None) -> Study:
-    """Parse a study from YAML text; `where` begins every error message, `folder` (None: the current
-    one) is the folder to which paths in the study are relative."""
+    """Parse a study from YAML text; StudyError, which names the line if it is known, for an invalid
+    text. `where` begins every error message; `folder` (None: the current one) is the folder to
+    which paths in the study are relative."""
     try:
         values = load_yaml(text)
     except ValueError as error:
@@ -82,7 +84,7 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
 
 
 def dump_study(study: Study) -> str:
-    """Write a study as YAML, without the values that equal those of its preset (if it has no
+    """Return a study as YAML text, without the values that equal those of its preset (if it has no
     preset: the defaults)."""
     import yaml  # not needed to measure a table
 

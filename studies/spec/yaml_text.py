@@ -69,8 +69,9 @@ class _UniqueKeyLoader(BoundedYamlLoader):
 
 
 def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
-    """Count the values of a YAML node with its aliases expanded; `known` caches counts by node id,
-    `above` has the ids of the nodes that contain this node."""
+    """Count the values of a YAML node with its aliases expanded; YamlTooLarge if they are too many,
+    or if an alias contains itself. `known` caches counts by node id, `above` has the ids of the
+    nodes that contain this node."""
     if id(node) in above:
         raise YamlTooLarge(problem="an alias that contains itself", problem_mark=node.start_mark)
     if id(node) not in known:

@@ -79,7 +79,8 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class VotingRules:
-    """Voting rules of a study, which are the same for all its voters."""
+    """Voting rules of a study, which are the same for all its voters; StudyError for a value that
+    is not allowed."""
 
     mode: BallotMode | Literal[""] = ""
     """Voting mode; empty for the mode that fits the study."""
@@ -119,7 +120,8 @@ class VotingRules:
 
 
 def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
-    """Read all ballots of a study, or those of one `voter`, sorted by voter and ballot number."""
+    """Read the ballots of a study, sorted by voter and ballot number: those of one `voter`, or of
+    all voters if it is empty."""
     rows = connection.execute(
         f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={STUDY_ID} AND voter!=? "
         "AND ? IN ('', voter) ORDER BY voter, position",

@@ -102,7 +102,8 @@ def default_store_path() -> Path:
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     """Open a connection in autocommit mode; transactions need explicit BEGIN and COMMIT.
 
-    Without `create`, a missing file is an error; SQLite would create an empty file without tables.
+    Without `create`, a missing file raises sqlite3.OperationalError; SQLite would create an empty
+    file without tables.
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
     with PLAIN_READ:
@@ -249,8 +250,9 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Return a stamp that identifies the file at the path (None without a file); restore a file
-        that was deleted while in use first."""
+        """Return a stamp that identifies the file at the path; None if there is no file. A file
+        that was deleted while this watch had it open is first restored from the open connection,
+        and `notice` says so."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now

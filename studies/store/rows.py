@@ -97,8 +97,8 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
 
 def item_facts(item: Item) -> dict[str, Any]:
     """Return the facts of an item that a frame needs: category, answer lengths, preferences
-    (`human`), places of suspects and, if the item has them, question id, right verdicts (`labels`)
-    and right levels of rubrics."""
+    (`human`), the texts with injection suspects (`suspects`) and, if the item has them, question
+    id, right verdicts (`labels`) and right levels of rubrics."""
     lengths = {name: len(text) for name, text in item.responses.items()}
     if item.reference:
         lengths["@reference"] = len(item.reference)

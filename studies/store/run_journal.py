@@ -242,9 +242,9 @@ class RunJournal:
         return True
 
     async def write(self, work: WriteFunction) -> Any:
-        """Run a write in the writer thread and return its result; after a failure repeat it while
+        """Run a write in the writer thread and return its result. After a failure, repeat it while
         `wait_for_repair` returns true, for example until a full disk has space, so that no paid
-        reply is lost."""
+        reply is lost; else raise StoreUnusable."""
         while True:
             submitted = time.monotonic()
             try:

@@ -32,8 +32,9 @@ def write_study_rows(
     plan_sha: str,
     only_recorded: bool,
 ) -> PlanChange:
-    """Write a study's items, prompts and plan; keep stored judgements and votes cast on the page.
-    Return how its live asks changed; the arguments are those of `Store.save_study`."""
+    """Write a study's items, prompts and plan in place of its earlier items and plan; keep stored
+    judgements and votes cast on the page. Return how its live asks changed; the arguments are those
+    of `Store.save_study`."""
     study_id = rows.put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}

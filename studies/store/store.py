@@ -72,7 +72,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     @property
     def read_only(self) -> bool:
-        """Whether the page of this store has no tabs that add or run studies."""
+        """Whether the page of this store has no tabs that add or run studies; always False here."""
         return False
 
     @property
@@ -174,8 +174,9 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study to `other`, and the studies made from it if their new names are free;
-        judgements and votes are kept. StudyError if a study has the new name."""
+        """Rename a study to `other`, and those studies made from it whose new names are free;
+        judgements and votes are kept. StudyError if a study has the new name, UnknownStudy if there
+        is no study `name`."""
         self.study(name)
         taken = {line.name for line in self.studies()}
         if other in taken:
@@ -189,7 +190,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     def delete_study(self, name: str) -> int:
         """Delete a study, its runs and the judgements that only it uses; return the number of
-        judgements."""
+        judgements. UnknownStudy if there is no such study."""
         self.study(name)
         self._cache.drop_study(name)
         frame_cache.delete_cached(self.path, name)
@@ -215,9 +216,12 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     # ---- the frame --------------------------------------------------------------------------
 
     def frame(self, study: str | None = None, twins: TwinRows = "without") -> pd.DataFrame:
-        """Return the judgement frame of a study; without a name, of the only study in the store.
-        `twins` states whether comparisons that show a twin (an answer with one change) are left
-        out ("without"), returned alone ("only") or together with the others ("with")."""
+        """Return the judgement frame of a study; without a name, that of the only study in the
+        store (StudyError if there are none or several).
+
+        `twins` states whether comparisons that show a twin (an answer with one change) are left out
+        ("without"), returned alone ("only") or together with the others ("with").
+        """
         from studies.frames.reply_facts import REPLY_FACTS  # import pandas
         from studies.frames.twin_rows import select_twin_rows
 
@@ -233,8 +237,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return selected.copy(deep=False)  # copy-on-write: callers cannot change the cache
 
     def prepare_frame(self, name: str) -> None:
-        """Compute what a study's frame needs besides its rows; useful while another thread reads
-        the rows."""
+        """Compute and cache the parts of a study's frame other than its rows, for example while
+        another thread reads the rows."""
         self.item_facts(name)
         frame_cache.precompute_code_fingerprint()
 

@@ -78,7 +78,8 @@ class StoreFile:
 
     @property
     def read_connection(self) -> sqlite3.Connection:
-        """The connection through which this thread reads."""
+        """The connection through which this thread reads, opened anew if the file was replaced;
+        StoreUnusable, or StoreDamaged, if the file cannot be opened."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         try:
             if connection is None or self._local.file != self.file_watch.check():
@@ -90,7 +91,8 @@ class StoreFile:
 
     def read_blocks(self, name: str, sql: str) -> Iterator[tuple[Any, ...]]:
         """Run a query for each block (consecutive rows) of a study's plan; yield the first row of
-        each result. `sql` has the parameters :study, :first and :last (see parallel_reads)."""
+        each result. `sql` has the parameters :study, :first and :last (see parallel_reads).
+        StoreUnusable, or StoreDamaged, if the file cannot be read."""
         try:
             yield from parallel_reads.read_blocks(
                 self.read_connection, self._open_reader, name, sql
@@ -104,8 +106,8 @@ class StoreFile:
     # ---- values computed from a version of a study -----------------------------------------
 
     def version(self, name: str) -> StudyVersion:
-        """Return the version of a study, which changes if the study is saved or gets a
-        judgement."""
+        """Return the version of a study, which changes if the study is saved or gets a judgement;
+        ("", 0) if there is no such study."""
         return self._versions.current_version(name, self.read)
 
     def memoised(
@@ -133,8 +135,8 @@ class StoreFile:
         return self._cache.find((name, *what), current)
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
-        """Return the result of `work` as `memoised` does; also cache it on disk, under the name
-        `what`, if it took long to compute.
+        """Return the result of `work` as `memoised` does; if it took longer than MIN_CACHED_SECONDS
+        to compute, also cache it on disk under the name `what`.
 
         The result must be unchanged by conversion to JSON and back.
         """

@@ -20,8 +20,9 @@ class _VersionRecord(NamedTuple):
     last: int
     """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """Sequence number (seq) in the study's version. At the first check (in this process, or after a
-    save) the store's highest; later that of the study's newest judgement since then, if any."""
+    """Sequence number (seq) in the study's version: at the first check (in this process, or after a
+    save) the highest of the store, later that of the newest judgement that the study got since;
+    unchanged if it got none."""
 
 
 class StudyVersions:

@@ -68,7 +68,7 @@ class StoreWriter:
         self._queue_write(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
-        """Queue the write `work`, wait for its commit and return its result."""
+        """Queue the write `work` and wait for its commit; return its result, or raise its error."""
         waiting: Future[Any] = Future()
         self._queue_write(_WriteJob(work, waiting, None))
         return waiting.result()

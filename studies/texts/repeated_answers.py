@@ -21,8 +21,8 @@ MIN_LENGTH: Final = 20
 
 
 def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
-    """Return the items, each marked with the contestants who give the same answer of MIN_LENGTH or
-    more characters, word for word, to MIN_QUESTIONS or more questions."""
+    """Return the items; the meta of each names the contestants who give their answer to it, of
+    MIN_LENGTH or more characters, word for word to MIN_QUESTIONS or more questions."""
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, item in enumerate(items):
         for name, text in item.responses.items():

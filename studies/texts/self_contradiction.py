@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Final
 
 LEAST_CHARACTERS: Final = 40
-"""Length below which a reply has no room for a verdict and a reason."""
+"""Minimum length of a reply that is examined; a shorter one has no room for a verdict and a
+reason."""
 MAX_CHARACTERS: Final = 20_000
 """Longer replies are not examined."""
 

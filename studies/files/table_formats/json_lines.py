@@ -18,7 +18,8 @@ from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
 _MARKS: Final = b'[]{},"'
 _OTHER_BYTES: Final = bytes(byte for byte in range(256) if byte not in _MARKS)
 _INNERMOST: Final = re.compile(rb"[\[{],*[\]}]")
-"""A list or object that contains no other one, of which only brackets and commas are left."""
+"""Pattern of a list or object that contains no other one, in a text reduced to its brackets and
+commas."""
 
 
 def count_values(content: bytes, where: str, limits: ReadLimits) -> int:
@@ -63,7 +64,8 @@ def _brackets_and_commas(content: bytes) -> Iterator[bytes]:
 
 
 def decode_utf8(content: bytes, where: str) -> str:
-    """Decode UTF-8; `where` (file and line) begins the error message."""
+    """Decode UTF-8; SourceError, whose message begins with `where` (file and line), for other
+    bytes."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -73,7 +75,8 @@ def decode_utf8(content: bytes, where: str) -> str:
 
 
 def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> dict[str, Any]:
-    """Parse one line that must be a JSON object; `where` begins every error message."""
+    """Parse one line as a JSON object; SourceError if it is none. `where` begins every error
+    message."""
     values = parse_json(decode_utf8(line, where).removeprefix("\ufeff"), where, limits)
     if not isinstance(values, dict):
         raise SourceError(
@@ -84,7 +87,8 @@ def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> d
 
 
 def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
-    """Parse a JSON text; `where` (file and line) begins every error message.
+    """Parse a JSON text; SourceError if it is invalid, nested too deeply, or has a key twice in one
+    object or half a character. `where` (file and line) begins every error message.
 
     Callers that parse many lines pass `limits`, so that the limits are determined only once.
     """

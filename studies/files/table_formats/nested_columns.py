@@ -54,8 +54,8 @@ def find_rows_in_object(table: SourceTable) -> SourceTable | None:
 def _find_rows_at_levels(
     table: SourceTable, content: Mapping[str, Any], around: Row, levels: int
 ) -> SourceTable | None:
-    """As `find_rows_in_object`, for the object `content` and at most `levels` levels; `around` has
-    the values to repeat in every row."""
+    """Return the same as `find_rows_in_object`, for the object `content` and at most `levels`
+    levels; `around` has the values to repeat in every row."""
     plain = (str, int, float, bool)
     around = {**around, **{k: v for k, v in content.items() if isinstance(v, plain)}}
     lists = [value for value in content.values() if _is_list_of_objects(value)]
@@ -143,10 +143,9 @@ def _split_path(name: str, columns: Sequence[str]) -> list[str]:
 
 
 def _explode_list_column(table: SourceTable, names: Sequence[str]) -> SourceTable:
-    """Make one row for each element of a list; the values of the other columns are repeated.
-
-    `names` are paths such as `answers[].text`, all into the same column.
-    """
+    """Return the table with one row for each element of a list; the values of the other columns are
+    repeated. `names` are paths such as `answers[].text`, all into the same column; SourceError if
+    they name several columns."""
     split = {name: _split_path(name, table.columns) for name in names}
     lists = {path[0].removesuffix(EACH) for path in split.values()}
     if len(lists) > 1:

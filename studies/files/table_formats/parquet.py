@@ -42,7 +42,7 @@ def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[
 
 def read_arrow(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the column names and all rows of an Arrow file (stream or file format), as
-    `datasets.save_to_disk` writes it."""
+    `datasets.save_to_disk` writes it; SourceError if it is damaged or exceeds the limits."""
     import pyarrow as arrow
 
     rows: list[dict[str, Any]] = []
@@ -193,7 +193,7 @@ def _text_columns(metadata: Any, *, nested: bool) -> list[str]:
 
 
 def unpacked_size(column: Any) -> int:
-    """Size of a column in bytes after dictionary codes are replaced by their texts."""
+    """Return the size of a column in bytes after dictionary codes are replaced by their texts."""
     import pyarrow.compute as compute
     import pyarrow.types as types
 

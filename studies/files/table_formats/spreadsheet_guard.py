@@ -47,5 +47,5 @@ def guard_formula(value: object) -> object:
 
 
 def unguard_formula(text: str) -> str:
-    """Remove the apostrophe that `guard_formula` added."""
+    """Remove the apostrophe that `guard_formula` added; return any other text unchanged."""
     return text[1:] if _GUARDED_FORMULA.match(text) else text

@@ -22,7 +22,7 @@ _UNREADABLE: Final = (
 
 def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
     """Yield, for each non-empty row of the first visible sheet, the sheet's name ("" if it is the
-    only sheet) and the cells.
+    only sheet) and the cells. SourceError if the workbook cannot be read or exceeds the limits.
 
     For formulas, the values stored in the workbook are used.
     """

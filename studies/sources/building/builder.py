@@ -92,7 +92,7 @@ class SourceBuilder:
         self.needs_reading = False
         """Whether the file has replies but no verdicts; verdicts are then read from replies."""
         self.reply_format = ""
-        """Verdict format of the replies, if the format of the file determines it."""
+        """Verdict format of the replies; empty if the format of the file does not determine it."""
         self.labels_recorded = True
         """Whether label A in the replies means the first contestant that the file lists."""
         self.shards: ShardContents | None = None
@@ -113,7 +113,9 @@ class SourceBuilder:
         """Add an item, or add its answers to an earlier item with the same id, question and texts;
         return the item's id, which has a suffix (`q1~2`) if an earlier item has other texts.
 
-        `facts` are further fields of a new item, such as its category; `where` begins errors."""
+        `facts` are further fields of a new item, such as its category. SourceError, whose message
+        begins with `where`, for an empty id or an invalid name of a contestant.
+        """
         if not id:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
@@ -146,9 +148,9 @@ class SourceBuilder:
     def add_better_answer(
         self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
     ) -> None:
-        """Record which answer of the contestants `names` is better: `pick` is its index or "tie".
-        `source` states who says so: the design of the data, or a name for people. Nothing is added
-        if `pick` is None or `source` has chosen among these answers already."""
+        """Add to an item which of the answers of the contestants `names` is better: `pick` is its
+        index or "tie". `source` states who says so: the design of the data, or a name for people.
+        Nothing is added if `pick` is None or `source` has chosen among these answers already."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         votes = enumerate(draft.human)
         known = {draft.compared.get(index) for index, vote in votes if vote.judge == source}

@@ -1,4 +1,5 @@
-"""Slot labels of recorded verdicts, and conversion of a pick to another order of the answers."""
+"""Recorded verdicts: slot labels, status of failures, and conversion of a pick to another order of
+the answers."""
 
 from __future__ import annotations
 
@@ -65,8 +66,9 @@ def verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask)
 def sort_by_name(
     names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
 ) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
-    """Sort the contestants by name, for verdicts of unknown order; convert pick and scores to this
-    order: ("b", "a"), 0, (5, 3) -> ("a", "b"), 1, (3, 5)."""
+    """Return the contestants sorted by name, for verdicts of unknown order, with pick and scores in
+    this order: ("b", "a"), 0, (5, 3) -> ("a", "b"), 1, (3, 5). A pick that is "tie" or None is
+    unchanged."""
     order = sorted(range(len(names)), key=lambda k: names[k])
     new_pick = order.index(pick) if isinstance(pick, int) else pick
     new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores

@@ -88,8 +88,8 @@ def _example_mapping(mapping: dict[str, str]) -> str:
 
 
 def _describe_example_rows(guess: dict[str, str], table: SourceTable) -> str:
-    """State what the guessed mapping `guess` (column -> field) would read from the first rows; ""
-    without a guess."""
+    """Return a sentence on the texts that the guessed mapping `guess` (column -> field) would read
+    from the first rows; "" without a guess or without rows."""
     if not guess or not table.rows:
         return ""
     return f"This would read {describe_guess(guess, table.rows)}. "

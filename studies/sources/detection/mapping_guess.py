@@ -100,9 +100,9 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
 def _add_question_guess(
     guess: dict[str, str], columns: Sequence[str], rows: Rows
 ) -> dict[str, str]:
-    """Map the first column of sentences to the question, if no column is mapped to it yet and at
-    least two other columns are answers. Columns such as `gpt4_response` are not taken. `guess`:
-    column -> field."""
+    """Return the guess (column -> field), with the first column of sentences mapped to the question
+    if no column is mapped to it yet and at least two other columns are answers. Columns such as
+    `gpt4_response` are not taken for the question."""
     if "instruction" in guess.values():
         return guess
     free = [
@@ -135,11 +135,12 @@ _NAME_FIELDS: Final = ("id", "first", "second", "a", "b", "contestant", "judge",
 
 
 def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, str]:
-    """Correct the guess for columns that were taken as names but contain long texts.
+    """Return the guess (column -> field), corrected for columns that were taken as names but
+    contain long texts.
 
-    `first` (a model's name) becomes `response_first`, `person` becomes the question, each unless
-    another column has this field; otherwise the column is dropped from the guess. `guess`: column
-    -> field.
+    A column of model names, such as `first`, becomes one of answers (`response_first`), and
+    `person` becomes the question, each unless another column has this field; otherwise the column
+    is dropped from the guess.
     """
     corrected: dict[str, str] = {}
     for column, field in guess.items():
@@ -154,8 +155,8 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
 
 
 def _read_sides_as_answers(guess: dict[str, str]) -> dict[str, str]:
-    """Take short texts in columns such as `a` and `b` for answers if no column has answers or a
-    verdict on them: names of models alone compare nothing. `guess`: column -> field."""
+    """Return the guess (column -> field), with columns such as `a` and `b` taken for answers if no
+    column has answers or a verdict on them: names of models alone compare nothing."""
     about = ("winner", "reply", "gold", "human", "response", "score")
     if any(field.startswith(about) for field in guess.values()):
         return guess
@@ -177,13 +178,14 @@ _VERDICT_MARK: Final = re.compile(
     r"\b(?:assistant|response|answer) [AB12] (?:is|wins|performs)\b",
     re.IGNORECASE,
 )
-"""Marks of a judge's reply, which an answer to a question does not have."""
+"""Pattern of texts such as [[A]] or "final verdict", which are in a judge's reply but not in an
+answer."""
 
 
 def _keep_fitting_guesses(guess: dict[str, str], rows: Rows) -> dict[str, str]:
-    """Keep the guesses that fit the values of their columns: numbers are scores and no names of
-    models, a column of winners has few different values, and a judge's reply is no answer. `guess`:
-    column -> field."""
+    """Return the guesses (column -> field) that fit the values of their columns: scores and ranks
+    are numbers, names of models and answers are not, a column of winners has few different values,
+    and only the field `reply` may contain a judge's replies."""
     kept = {}
     for column, field in guess.items():
         values = [text for row in rows[:50] if (text := text_of(row.get(column)).strip())]
@@ -209,13 +211,14 @@ def _is_number(text: str) -> bool:
 
 
 def _has_verdict_marks(column: str, rows: Rows) -> bool:
-    """Whether most of the texts in a column have a mark of a judge's reply, such as [[A]]."""
+    """Whether most of the texts in a column (of more than 20 characters, in the first 50 rows)
+    contain a text that is typical of a judge's reply, such as [[A]]."""
     texts = [text for row in rows[:50] if len(text := text_of(row.get(column)).strip()) > 20]
     return bool(texts) and 2 * sum(bool(_VERDICT_MARK.search(text)) for text in texts) > len(texts)
 
 
 def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
-    """Describe in one text what a guessed mapping reads from the first three rows."""
+    """Return one text that states what a guessed mapping reads from the first three rows."""
     lines = []
     for number, row in enumerate(rows[:3], 1):
         cells = (f"{field}: {_quote_shortened(row.get(column))}" for column, field in guess.items())

@@ -72,12 +72,12 @@ _ORDER_WORDS: Final = {
     "ab": False, "original": False, "normal": False, "forward": False, "ba": True,
     "swapped": True, "reversed": True, "reverse": True, "flipped": True,
 }  # fmt: skip
-"""Word for the order shown -> whether it is the other one."""
+"""Word in the field `swap` -> whether the answers were shown in the other order than in the row."""
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 _SIDES: Final = (("first", "second"), ("a", "b"))
 """Fields that name the two models of a comparison, in the order shown or of unknown order."""
 _OF_SIDES: Final = ("response", "score")
-"""Fields of each of the two models, such as `response_a`."""
+"""First parts of the fields that each of the two models has, such as `response` in `response_a`."""
 Sides = tuple[str, str]
 UNNAMED: Final[Sides] = ("answer A", "answer B")
 """Names of the two contestants in a file that does not name them."""
@@ -236,8 +236,10 @@ def _has_rating(fields: Mapping[str, str]) -> bool:
 def _read_answer_rows(
     builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str]
 ) -> None:
-    """Read a table of one answer per row; scores become verdicts, and the ranks that a person
-    gives to a question's answers become one ranking."""
+    """Read a table of one answer per row; scores become verdicts, and the ranks that a person gives
+    to two or more answers to a question become one ranking. SourceError for a second rank of an
+    answer by a person and, in a table without scores and replies, for a second answer of a
+    contestant."""
     ranks: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     builder.needs_reading = _needs_reply_reading(fields, ())
     for line in rows:
@@ -305,8 +307,10 @@ def _read_comparison_rows(
 
 
 def _is_swapped(line: MappedCells, names: Sides) -> bool:
-    """Whether the answers of a row were shown in the other order. A model's name, alone or as
-    `name_first`, is the model shown first; in a column `name_first`, true means this model."""
+    """Whether the answers of a row were shown in the other order than `names`, by the cell mapped
+    to `swap`. The cell states it by true, false or a word such as "ba", or names the model shown
+    first (`name` or `name_first`). If the column is called `name_first`, true means that this model
+    was first. SourceError for any other text."""
     text, places = line.plain_text("swap").strip(), {"a": 0, "b": 1}
     places |= {name.casefold(): place for place, name in enumerate(names)}
     word, column = text.casefold(), line.fields["swap"].casefold()
@@ -327,8 +331,9 @@ def _model_named_in_order(text: str) -> str:
 
 
 def _unnamed_models(rows: Sequence[MappedCells]) -> Sides:
-    """Return the models of a table without a column for them: the two of its orders, such as
-    `plain_first` and `other_first`; else UNNAMED."""
+    """Return the names of the models for a table without a column of models: the two that the cells
+    of `swap` name, as in `plain_first` and `other_first`; UNNAMED if they do not name exactly
+    two."""
     orders = (line.plain_text("swap").strip() for line in rows)
     found = [*dict.fromkeys(m for text in orders if (m := _model_named_in_order(text)) != text)]
     return (found[0], found[1]) if len(found) == 2 else UNNAMED
@@ -356,8 +361,9 @@ def _add_comparison(
 def _add_better_answers(
     builder: SourceBuilder, line: MappedCells, item: str, names: Sequence[str]
 ) -> None:
-    """Add the better answer of a row: by design (`gold`), and by people (`human`), whose vote has
-    the name of its column."""
+    """Add the better answer of a row as given in the fields `gold` (known by design) and `human` (a
+    vote, which has the name of its column as voter); nothing for a field that is empty or not
+    mapped."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]
@@ -386,9 +392,10 @@ def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winn
 
 
 def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[float]) -> Pick:
-    """Return the pick of a row: an index of `names`, "tie" or None. It is read from `winner_index`
-    if a column is mapped to it, else from the cell `winner`, also if this cell is empty (None);
-    without a column `winner`, it is the higher of the two scores."""
+    """Return the pick of a row: an index of `names`, "tie" or None. It is read from the field
+    `winner_index` if it is mapped, else from `winner`; an empty cell is None, an unknown word a
+    SourceError. If neither field is mapped, the answer with the higher score wins; None without
+    scores."""
     if "winner_index" in line.fields:
         word = line.plain_text("winner_index").strip().casefold().removesuffix(".0")
         if word and word not in _INDEX_WORDS:
@@ -403,8 +410,8 @@ def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[flo
 
 
 def _pair_scores(line: MappedCells, sides: Sides) -> tuple[float, ...]:
-    """Return the scores of both answers of a row; empty if a score is missing, StudyError if only
-    one of the two has a column."""
+    """Return the scores of both answers of a row; empty if a score is missing or no scores are
+    mapped, StudyError if only one of the two has a column."""
     names = [f"score_{side}" for side in sides]
     if len(names) > len(line.fields.keys() & names) > 0:
         raise StudyError(f"data.mapping: map a column to '{names[0]}' and one to '{names[1]}'")

@@ -113,7 +113,8 @@ def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str
 
 
 def _judge_name(line: RowCells) -> str:
-    """Return the judge of a row, `human:<name>` for a person, or UNNAMED_JUDGE."""
+    """Return the judge of a row, `human:<name>` for a person; UNNAMED_JUDGE if no column names
+    one."""
     for name in ("judge", *_PEOPLE_COLUMNS):
         value = cells.parse_list(line.row.get(name))
         if isinstance(value, (list, tuple)) and value:  # MT-Bench's (model, prompt)
@@ -124,7 +125,8 @@ def _judge_name(line: RowCells) -> str:
 
 
 def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
-    """Return the question and both answers, from conversations or from plain columns."""
+    """Return the question and both answers: from the conversations, up to the turn that the row
+    names, or else from plain columns; "" for a text that the row does not have."""
     turns = [cells.parse_conversation(line.row.get(f"conversation_{side}")) for side in "ab"]
     if all(turns):
         turn = line.text("turn")
@@ -183,7 +185,8 @@ def read_autoarena(source: OpenSource) -> SourceBuilder:
 
 
 def _read_answers(source: OpenSource) -> SourceBuilder:
-    """Read the answers in this file (its name is the model) and in the files of `data.files`."""
+    """Read the answers in this file (the name of the file is the model), and the answers to the
+    same questions in the files of `data.files`."""
     builder = SourceBuilder()
     files = {original_name(source.path).split(".")[0]: source.rows} | source.other_files()
     questions = list(dict.fromkeys(line.require_text("prompt") for line in source.cells()))
@@ -294,8 +297,8 @@ def read_visit_battles(source: OpenSource) -> SourceBuilder:
 
 
 def _selected_slot(line: RowCells) -> Pick:
-    """Return the slot that a person selected; "tie" for both or neither, None if one of the two
-    marks is missing."""
+    """Return the slot that a person selected; "tie" if both or neither were selected, None if one
+    of the two cells is neither true nor false."""
     marks = [cells.FLAGS.get(line.text(name).strip().casefold()) for name in _SELECTED]
     if None in marks:
         return None
@@ -337,7 +340,8 @@ def _meaning_of_second_verdict(table: SourceTable) -> str:
 
     The replies to the second call name the winner by position. If most verdicts are the same letter
     as in their reply, the letters mean positions; if most differ, or a verdict is a model's name,
-    they mean models; if there are as many of both, the result is empty.
+    they mean models. If there are as many of both, or no replies to compare with, the result is ""
+    (unknown).
     """
     same = named = 0
     for row in table.rows:

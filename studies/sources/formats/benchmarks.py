@@ -114,7 +114,8 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
 
 
 def _add_answers(answers: Answers, table: SourceTable) -> None:
-    """Add the rows of a file of models' answers to `answers`."""
+    """Add the rows of a file of models' answers to `answers`; SourceError for a row without a list
+    of turns, and for a second, different answer of a model to a question."""
     for line in cells_of(table):
         choices = line.row.get("choices")
         turns = choices[0].get("turns") if isinstance(choices, list) and choices else None
@@ -258,7 +259,8 @@ def read_arena_hard(source: OpenSource) -> SourceBuilder:
 
 
 def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
-    """Add a row's verdicts; return the number of scores that are not one of the five levels."""
+    """Add a row's verdicts, none if the baseline is compared with itself; return the number of
+    scores that are not one of the five levels. SourceError if the row has not one or two games."""
     games, unknown = line.row.get("games"), 0
     if not isinstance(games, list) or len(games) > 2:
         found = f"{len(games)} games" if isinstance(games, list) else type(games).__name__
@@ -327,8 +329,8 @@ def _why_matches_vicuna_folder(folder: Path) -> str:
 
 
 def _vicuna_files(folder: Path) -> list[Path]:
-    """List the JSON-lines files (at most 200) of a folder that looks like Vicuna's, by the names of
-    its files; empty for any other folder."""
+    """List the JSON-lines files (at most 200) of a folder and its subfolders; empty if no path
+    contains the word "review", since the folder is then not one of Vicuna's."""
     found = list(islice((path for path in folder.glob("**/*.jsonl") if path.is_file()), 200))
     return sorted(found) if any("review" in str(path.relative_to(folder)) for path in found) else []
 

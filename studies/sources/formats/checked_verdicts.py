@@ -1,8 +1,8 @@
 """Format of verdicts on single answers, with the right verdicts: columns such as `verdict` and
 `label`, or `score` and `human_score`.
 
-Both contain pass/fail words or numbers on one scale. An unknown word raises an error that asks for
-its meaning, because a wrong guess would reverse every verdict.
+Both columns contain pass/fail words or numbers on one scale. An unknown word is a SourceError that
+asks for its meaning, because a wrong guess would reverse every verdict.
 """
 
 from __future__ import annotations

@@ -120,7 +120,8 @@ def _add_item(
     text_only: bool,
 ) -> None:
     """Add the item of a row; `answers`: contestant -> text, `images`: `index` of a row -> its cell
-    `image`. With `text_only`, a description replaces the images."""
+    `image`. With `text_only`, a description replaces the images; SourceError if the row has
+    none."""
     task, where, number = line.text("task_name"), line.where, line.text("index").strip()
     description = _first_filled_text(line, *_DESCRIPTIONS)
     if text_only and not description:
@@ -145,8 +146,9 @@ def _add_item(
 
 
 def build_instruction(line: RowCells, description: str) -> str:
-    """Return a row's question; if empty, build it from other columns by the query template. With a
-    `description`, add the note that it replaces the images."""
+    """Return a row's question; if it is empty, build it from other columns by the query template.
+    With a `description`, add the note that it replaces the images. SourceError if the row has
+    neither a question nor an instruction."""
     question = _first_filled_text(line, "question")
     if not question:
         parts = {name: _first_filled_text(line, name, f"{name}s") for name in _QUERY_PARTS}
@@ -175,8 +177,9 @@ def description_note(description: str) -> str:
 
 
 def parse_criteria(value: Any, where: str) -> dict[str, str]:
-    """Parse subjective and factuality criteria from a cell with a dict or a Python dict literal;
-    any other text is a subjective criterion."""
+    """Parse a cell of criteria, a dict or a Python dict literal, to texts under "subjective" and
+    "factuality": a key that contains "subjective" is the former, any other key the latter. A plain
+    text is a subjective criterion; an empty cell gives {}, an unreadable literal a SourceError."""
     found = value if isinstance(value, Mapping) else _parse_literal(text_of(value).strip(), where)
     if isinstance(found, str):
         return {"subjective": found} if found else {}

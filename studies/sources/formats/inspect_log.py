@@ -26,7 +26,8 @@ LOG_SUFFIX: Final = ".eval"
 _HEADERS: Final = ("header.json", "_journal/start.json")
 _GRADERS: Final = ("model_graded_qa", "model_graded_fact")
 _NO_GRADE: Final = "Grade not found in model output"
-"""Explanation of a score whose reply has no grade; older logs record such a score as incorrect."""
+"""Beginning of the explanation of a score whose reply has no grade; older logs record such a score
+as incorrect."""
 _START: Final = 4096
 _TASK: Final = re.compile(rb'"task"\s*:\s*"([^"]*)"')
 
@@ -92,7 +93,7 @@ def _task_name(path: Path, source: OpenSource) -> str:
 
 def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Samples]]:
     """Yield one pair: the description of an evaluation, and an iterator over its samples, which can
-    be used until this generator is resumed."""
+    be used until this generator is resumed. SourceError if the file is not a log."""
     if path.suffix != LOG_SUFFIX:
         table = source.table if source.table is not None else read_table(path)
         content = table.json_object or {}

@@ -100,7 +100,8 @@ _FILLER: Final = re.compile(r"(pairwise|outputs?|example|pred(iction)?s?|\W|_)+"
 
 
 def _auto_j_files(folder: Path) -> tuple[Path | None, list[Path]]:
-    """Return the file of pairs in a folder, and the files of judges' outputs."""
+    """Return the file of pairs in a folder (None if there is none), and the files of judges'
+    outputs."""
     paths, matches = table_files_in(folder), make_column_matcher(_AUTO_J_SIGNS)
     pairs = (path for path in paths if "pairwise" in path.name.casefold())
     base = next((path for path in pairs if matches(read_table(path))), None)
@@ -231,8 +232,9 @@ def read_llmbar(source: OpenSource) -> SourceBuilder:
 
 
 def _names_from_path(path: Path) -> tuple[str, str, str]:
-    """Return judge, prompt and subset from <subset>/<judge>/<prompt>/result.json; for any other
-    file, its name is the judge."""
+    """Return judge, prompt and subset from <subset>/<judge>/<prompt>/result.json. For any other
+    file, the judge is the file's name (UNNAMED_JUDGE for "result"), the prompt "llmbar", the subset
+    ""."""
     prompt, judge, above = path.parent, path.parent.parent, path.parent.parent.parent
     if path.name == _RESULT_FILE and prompt.name and judge.name and prompt.name != UPLOADS_FOLDER:
         subset = above.parent if above.name == _EVALUATORS else above

@@ -65,7 +65,7 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
-    """Parse the rows of an export of judgements; raise SourceError for a row that is none."""
+    """Parse the rows of an export of judgements; SourceError for a row that is not a judgement."""
     if table.kind == "parquet":
         table = replace(table, rows=[drop_nulls(row) for row in table.rows])
     return _parse_rows(table, "judgement", "; export it again", _parse_judgement)
@@ -74,8 +74,9 @@ def parse_judgements(table: SourceTable) -> list[Judgement]:
 def _parse_rows(
     table: SourceTable, kind: str, advice: str, parse: Callable[[Row], Judgement]
 ) -> list[Judgement]:
-    """Parse each row of an own export; an error names the place of the row, the `kind` of row that
-    was expected, and the `advice`."""
+    """Return the judgements that `parse` makes of the rows of one of Evenhand's exports. A row that
+    it cannot parse is a SourceError, which states the row's place, the `kind` of row expected
+    ("judgement" or "vote") and the `advice`."""
     found = []
     for index, row in enumerate(table.rows):
         try:
@@ -87,7 +88,9 @@ def _parse_rows(
 
 
 def _build_with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -> SourceBuilder:
-    """Return a builder with exported judgements and their items, and notes on missing texts."""
+    """Return a builder with exported judgements, each once, and their items; notes state missing
+    texts and skipped duplicates. An item that no file describes has no texts. SourceError if
+    `data.files` has another key than ITEMS_KEY."""
     files = source.spec.files
     if unknown := sorted(set(files) - {ITEMS_KEY}):
         raise SourceError(
@@ -142,7 +145,8 @@ def _check_status(status: str) -> Any:
 
 
 def _parse_judgement(values: Mapping[str, Any]) -> Judgement:
-    """Parse one judgement; nested parts may be JSON texts, as in flat tables.
+    """Parse one judgement; nested parts may be JSON texts, as in flat tables. ValueError for an
+    unknown status, or for a usable status without a verdict.
 
     Injection flags of an export are ignored, since they are computed again from the items.
     """
@@ -256,8 +260,9 @@ def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
 
 
 def _set_order_counts(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Set `Ask.orders` to the number of orders (for one answer: arrangements) in which the file has
-    the comparison; used for older files, which do not state it."""
+    """Return the judgements with `Ask.orders` set to the number of orders (for one answer:
+    arrangements) in which the file has the comparison; used for older files, which do not state
+    it."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
     asks = [one.ask for one in judgements]
     keys = [(ask.judge, ask.prompt, ask.item, frozenset(ask.shown)) for ask in asks]
@@ -273,8 +278,8 @@ def _set_order_counts(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def vote_row(judgement: Judgement) -> dict[str, object]:
-    """Convert a vote to a row. `detail` is the reason why the person was shown the comparison, if
-    known; `labels` is empty for the usual slot labels (A, B)."""
+    """Convert a vote to a row of the exported table of votes. `detail` is the reason why the person
+    was shown the comparison, if known; `labels` is empty for the usual slot labels (A, B)."""
     ask, verdict = judgement.ask, judgement.verdict
     pick = None if verdict is None else verdict.pick
     picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
@@ -319,8 +324,8 @@ def read_votes(source: OpenSource) -> SourceBuilder:
 
 
 def unguarded_text(value: object) -> str:
-    """Return the text of a cell, without the apostrophe before a text that begins like a
-    formula."""
+    """Return the text of a cell, without the apostrophe that exports put before a text that a
+    spreadsheet would take for a formula."""
     return unguard_formula(text_of(value))
 
 

@@ -255,7 +255,8 @@ def _prd_tables(folder: Path) -> list[SourceTable]:
 
 
 def _add_prompt(builder: SourceBuilder, line: RowCells) -> None:
-    """Add a row of PRD's prompts as an item: its question, and the answers by model."""
+    """Add a row of PRD's prompts as an item: its question, and the answers by model; SourceError if
+    the answers are not an object."""
     responses = line.row["responses"]
     if not isinstance(responses, Mapping):
         raise line.error("field 'responses': expected answers by model; correct the row")

@@ -80,7 +80,8 @@ def _add_ranking(
     where: str,
 ) -> None:
     """Add the item `id` whose contestants are named by rank (`rank-1` is the best answer). `turns`
-    are the messages up to the question, `replies` the answers with their ranks.
+    are the messages up to the question, `replies` the answers with their ranks. SourceError if an
+    answer has no rank.
 
     Answers stay in file order, so that the rank does not determine the position.
     """
@@ -97,7 +98,8 @@ def _add_ranking(
 
 
 def _join_conversation(turns: Sequence[Row], where: str) -> str:
-    """Return the question: the prompt, or the whole conversation if there are earlier turns."""
+    """Return the question: the prompt, or the whole conversation if there are earlier turns;
+    SourceError if the last turn is empty."""
     texts = [text_of(turn.get("text", turn.get("content"))) for turn in turns]
     if not texts or not texts[-1].strip():
         raise SourceError(f"{where}: the prompt is empty; fill it or remove the row")
@@ -108,7 +110,8 @@ def _join_conversation(turns: Sequence[Row], where: str) -> str:
 
 
 def _read_tree(line: RowCells, builder: SourceBuilder) -> None:
-    """Add an item for every prompt of a message tree that has two or more ranked replies."""
+    """Add an item for every prompt of a message tree that has two or more ranked replies;
+    SourceError if the row has no tree."""
     prompt = line.row.get("prompt")
     if not isinstance(prompt, dict):
         raise line.error(
@@ -201,14 +204,16 @@ def read_preference(source: OpenSource) -> SourceBuilder:
 
 
 def _name_answers(kind: str, texts: list[str]) -> dict[str, str]:
-    """Return contestant -> text: `kind` is the name of a single answer, several are `kind-1`, …."""
+    """Return contestant -> text. A single answer has the name `kind` ("chosen" or "rejected"),
+    several are numbered: `kind-1`, `kind-2`, …."""
     if len(texts) == 1:
         return {kind: texts[0]}
     return {f"{kind}-{k}": text for k, text in enumerate(texts, 1)}
 
 
 def _answer_texts(value: Any) -> list[str]:
-    """Return the answers in a cell: one text, a list, or the last answer of a conversation."""
+    """Return the answers in a cell: one text, the texts of a list, or the last answer of a
+    conversation; empty texts are left out."""
     if turns := parse_conversation(value):
         return split_conversation(turns)[1][-1:]
     parts = value if isinstance(value, list) else [value]

@@ -89,9 +89,10 @@ class ScoreLog:
         error: str = "",
         person: bool = False,
     ) -> None:
-        """Add the score of an answer; with `error`, add a failed call instead. If score and reply
-        are missing, nothing is added; a note counts such answers. `person`: whether `judge` is the
-        name of a person, whose score labels the verdicts of judges with the same `prompt`."""
+        """Add the score of an answer; with `error`, add a failed call instead. A value that is no
+        score is an unusable reply if there is a `reply`, else nothing is added; notes count missing
+        scores and unknown labels. `person`: whether `judge` is the name of a person, whose score
+        labels the verdicts of judges with the same `prompt`."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
@@ -107,8 +108,9 @@ class ScoreLog:
         )
 
     def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:
-        """Add notes on pass/fail words, missing scores and unknown labels, and on the number of
-        scores of a `kind` left out because a rule, not a model, gave them; return the builder."""
+        """Add notes on pass/fail words, missing scores and unknown labels, and on the `left_out`
+        scores that a rule, not a model, gave (`kind` is their name in the note); return the
+        builder."""
         notes = self.builder.notes
         if left_out:
             notes.append(f"{left_out:,} {kind} without a model as judge were left out")

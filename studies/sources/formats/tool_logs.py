@@ -39,7 +39,8 @@ def _why_matches_promptfoo(table: SourceTable) -> str:
 
 
 def _result_rows(table: SourceTable) -> Sequence[Row]:
-    """Return the results of a promptfoo file: its rows, or the list `results` of a JSON object."""
+    """Return the results of a promptfoo file: its rows or, for one JSON object, the list in its key
+    `results`; an empty list if the object has no such list."""
     if table.json_object is None:
         return table.rows
     results = table.json_object.get("results")
@@ -96,8 +97,9 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
 def _add_choice(
     builder: SourceBuilder, at: tuple[str, str, str], answers: Sequence[tuple[str, RowCells]]
 ) -> None:
-    """Add the verdict of `select-best` on a test's answers, if there are two or more; it is
-    unusable unless exactly one answer was chosen. `at`: item, judge and prompt."""
+    """Add the verdict of `select-best` on a test's answers; it is unusable unless exactly one
+    answer was chosen. With fewer than two answers, nothing is added. `at`: item, judge and
+    prompt."""
     if len(answers) < 2:
         return
     best = [slot for slot, (_, part) in enumerate(answers) if part.row.get("pass") is True]
@@ -107,7 +109,8 @@ def _add_choice(
 
 
 def _question_from_variables(variables: Mapping[str, Any]) -> str:
-    """Return a test's variables as its question, since each contestant may have its own prompt."""
+    """Return a test's variables as its question, since each contestant may have its own prompt: the
+    value of a single variable, else paragraphs "name: value"."""
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))
     return "\n\n".join(f"{name}: {text_of(value)}" for name, value in variables.items())
@@ -131,8 +134,8 @@ def _name_contestants(rows: Sequence[Row], *, several_files: bool) -> list[str]:
 
 
 def _provider_and_prompt(row: Row) -> tuple[str, str]:
-    """Return provider and prompt of an answer, which name the contestant if a file has several
-    prompts."""
+    """Return the provider of an answer (`provider <promptIdx>` if the row names none) and its
+    prompt in one line, "" without a prompt."""
     provider, prompt = row.get("provider"), row.get("prompt") or {}
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
     label = prompt.get("label") or prompt.get("raw") if isinstance(prompt, dict) else prompt
@@ -140,7 +143,8 @@ def _provider_and_prompt(row: Row) -> tuple[str, str]:
 
 
 def _provider_name(value: Any) -> str:
-    """Return the name of a provider, given as a text or as an object with a label or id."""
+    """Return the name of a provider, given as a text or as an object with a label or id; "" if it
+    is missing."""
     if isinstance(value, dict):
         return _provider_name(value.get("label") or value.get("id") or value.get("text"))
     return text_of(value)
@@ -153,7 +157,8 @@ _RULES: Final = ("exact match", "pattern match", "json correctness", "tool corre
 
 
 def _deepeval_run(table: SourceTable) -> tuple[RowCells, list[Mapping[str, Any]]]:
-    """Return a test run of DeepEval, and those of its test cases that have metrics."""
+    """Return a test run of DeepEval, and those of its test cases that have metrics; for any other
+    file, the list of test cases is empty."""
     content = table.json_object or {}
     run = content.get("testRunData", content)
     cases = run.get("testCases") if isinstance(run, dict) else None
@@ -407,7 +412,8 @@ def _add_experiment_row(log: ScoreLog, line: RowCells, keys: Sequence[str]) -> N
 
 def _add_preference(builder: SourceBuilder, group: str, members: Sequence[RowCells]) -> None:
     """Add the verdict on the two answers (LangSmith's runs) of a feedback group: the higher score
-    wins. Nothing is added for a group of another size."""
+    wins; without both scores it is unusable. Nothing is added for a group of another size, or if
+    one model gave both answers."""
     names = [line.text("session_id", "run_id") for line in members]
     if len(members) != 2 or builder.note_self_comparison(names, group):
         return

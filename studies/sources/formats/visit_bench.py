@@ -132,7 +132,8 @@ def _reference_fault(line: RowCells) -> str | None:
 
 
 def _parse_flag(line: RowCells, column: str) -> bool | None:
-    """Parse true or false; None for an empty cell, which means that people did not check this."""
+    """Parse true or false; None for an empty cell, which means that people did not check this,
+    SourceError for any other text."""
     text = line.text(column).strip().casefold()
     if text in ("", "nan", "none"):
         return None
@@ -157,7 +158,7 @@ def _first_cell(line: RowCells, columns: tuple[str, ...]) -> str:
 
 def split_list(text: str) -> list[str]:
     """Split a cell that lists texts in Python or JSON notation, or URLs separated by |, comma or
-    line break; any other text is one element."""
+    line break; any other text is one element, an empty text none."""
     if text.startswith("[") and text.endswith("]") and len(text) < 1_000_000:
         try:
             value = ast.literal_eval(text)

@@ -107,7 +107,7 @@ def _read_cached_values(store: Path, study: str) -> dict[str, Any]:
 
 
 def delete_cached(store: Path, study: str) -> None:
-    """Delete the cached frame and values of a study."""
+    """Delete the cached frame and values of a study; errors of the file system are ignored."""
     for ending in ("arrow", "json"):
         with contextlib.suppress(OSError):
             _cache_path(store, study, ending).unlink(missing_ok=True)
@@ -145,7 +145,7 @@ def precompute_code_fingerprint() -> None:
 @lru_cache(maxsize=1)
 def _code_fingerprint() -> str:
     """Return the fingerprint of the registered modules, all their imports, and the version of
-    pandas."""
+    pandas; CodeMissing if no module is registered or a source cannot be read."""
     if not _MAKERS:
         raise CodeMissing(
             "no module has registered as the maker of frames; import studies.store.store"

@@ -67,10 +67,8 @@ class StoreCache:
         return len(self._entries)
 
     def compute_once(self, key: CacheKey, version: Hashable, work: Callable[[], Value]) -> Value:
-        """Return the value of a key in this version, computed by `work` if it is not cached.
-
-        Simultaneous requests for a key wait for one computation.
-        """
+        """Return the value of a key in this version; if it is not cached, it is computed by `work`
+        and cached. Simultaneous requests for a key wait for one computation."""
         with self._lock_key(key):
             entry = self._find_entry(key, version)
             if entry is None:

@@ -47,7 +47,7 @@ class ItemQueries(StoreFile):
         return {item: _parse_item_facts(narrow, text) for item, narrow, text in json.loads(rows)}
 
     def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
-        """Return item -> instruction, for the given items."""
+        """Return item -> instruction, for those of the given items that the study has."""
         wanted = list(items)
         marks = ",".join("?" * len(wanted))
         rows = self.read(

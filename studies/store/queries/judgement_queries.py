@@ -33,7 +33,7 @@ class JudgementQueries(StoreFile):
         return (judgement_from_row(row) for row in rows)
 
     def recorded_judgements(self, name: str) -> Iterator[Judgement]:
-        """Yield the recorded verdicts and human votes of a study."""
+        """Yield the recorded verdicts and human votes of a study, in plan order."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.origin='recorded' "
             "ORDER BY p.position",
@@ -104,7 +104,8 @@ class JudgementQueries(StoreFile):
         return int(self.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
 
     def request(self, key: str) -> RequestRecord | None:
-        """Return the request behind a key; None for recorded verdicts and human votes."""
+        """Return the request behind a key; None if none is stored, as for recorded verdicts and
+        votes."""
         row = self.read(
             "SELECT key, endpoint, model, prompt_sha, parameters FROM requests WHERE key=?", (key,)
         ).fetchone()

@@ -47,7 +47,8 @@ class PromptQueries(StoreFile):
 
 
 def declared_scale(text: str) -> tuple[str, ...]:
-    """Return the options in the key `scale` of a prompt's YAML; empty without a list there."""
+    """Return the options in the key `scale` of a prompt's YAML; empty for invalid YAML or without a
+    list in this key."""
     import yaml  # not needed to measure a table
 
     from studies.spec.yaml_text import BoundedYamlLoader

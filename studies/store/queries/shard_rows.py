@@ -72,8 +72,10 @@ def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[An
 def write_recorded_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
-    """Write the rows collected in the temporary table to the store as a recorded study; of several
-    rows of an ask, the first in the plan counts. `plan_sha` is stored as the hash of the plan."""
+    """Write the rows collected in the temporary table to the store as a recorded study, in place of
+    its earlier plan; of several rows of an ask, the first in the plan counts, and rows of items
+    that are not in `items` are left out. `plan_sha` is stored as the hash of the plan. SourceError
+    if two asks have the same position in the plan."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)
@@ -111,7 +113,7 @@ def insert_import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any,
 
 
 def _check_import_table(connection: sqlite3.Connection) -> None:
-    """Raise an error if the temporary table of collected rows was lost.
+    """Raise SourceError if the temporary table of collected rows was lost.
 
     After a disk error the writer reconnects, which drops the rows collected so far; without this
     check a part of the folder would be saved as if it were complete.

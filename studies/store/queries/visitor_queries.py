@@ -157,7 +157,8 @@ def unused_studies(store: StoreFile, before: float) -> list[str]:
 
 
 def used_store_bytes(store: StoreFile) -> int:
-    """Return the bytes of the store's file that hold rows; those of deleted rows are reused."""
+    """Return the bytes of the store's file without its free pages, which SQLite reuses for new
+    rows."""
     pages, free, size = (
         int(store.read(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_count", "freelist_count", "page_size")

@@ -1,8 +1,9 @@
 """Frame columns about votes cast on the page: `seconds` and `chosen`.
 
-A frame has them only if there are such votes. `seconds` is the duration of the vote; NaN if not
-timed or for a judge model. `chosen` is the reason why the comparison was chosen (random, flipped,
-split); empty for votes that came with the data and for judge models.
+A frame has them only if a vote has a time, as every vote cast on the page has. `seconds` is the
+duration of the vote; NaN if not timed or for a judge model. `chosen` is the reason why the
+comparison was chosen (random, flipped, split); empty for votes that came with the data and for
+judge models.
 """
 
 import sqlite3
@@ -17,7 +18,8 @@ from studies.store.ballot_queries import selection_reasons
 def add_vote_columns(
     frame: pd.DataFrame, connection: sqlite3.Connection, study: str
 ) -> pd.DataFrame:
-    """Return the frame with `seconds` and `chosen` added, if it has votes cast on the page."""
+    """Return the frame with `seconds` and `chosen` added; without votes that have a time or a
+    duration, the frame itself."""
     human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
     if not human:
         return frame

@@ -31,7 +31,8 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def check_store_file(path: Path) -> None:
-    """Raise StoreUnusable, or StoreDamaged, if the file at the path cannot be a complete store."""
+    """Raise StoreUnusable, or StoreDamaged, if the file at the path cannot be a complete store; a
+    missing file is no fault."""
     if not path.exists():
         return
     if path.is_dir():

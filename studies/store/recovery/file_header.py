@@ -10,7 +10,7 @@ DEFAULT_PAGE_SIZE: Final = 4096
 
 
 class FileHeader(NamedTuple):
-    """Fields of a header; their places are documented at https://sqlite.org/fileformat2.html."""
+    """Fields of a header; their offsets are documented at https://sqlite.org/fileformat2.html."""
 
     page_size: int
     reserved: int

@@ -223,7 +223,7 @@ def _parse_record_values(payload: bytes) -> tuple[Any, ...]:
 
 def _parse_record_value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
     """Return the value at the offset `at` of a record, and its length in bytes; `code` is SQLite's
-    serial type of the value."""
+    serial type of the value. Unreadable if the type is unknown or the record is too short."""
     if code >= 12:
         length = (code - 12) // 2
         content = payload[at : at + length]

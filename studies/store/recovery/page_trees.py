@@ -71,8 +71,8 @@ class PageTrees:
             yield from self._fitting_rows(page, shape, losses)
 
     def _take_page(self, number: int, shape: TableShape) -> BTreePage | None:
-        """Read a page of a tree; None if it is unreadable, of another kind of tree, or was read
-        before."""
+        """Read a page of a tree; None if it is unreadable, was read before, or belongs to an index
+        instead of a table (or the other way round)."""
         if number in self._seen:
             return None
         try:

@@ -30,7 +30,7 @@ def backup_folder(store: Path) -> Path:
 
 
 def daily_backups(store: Path) -> list[Path]:
-    """List the daily backups of a store, oldest first."""
+    """List the daily backups of a store, oldest first; empty if there are none."""
     return sorted(backup_folder(store).glob("daily-????-??-??.db"))
 
 
@@ -41,7 +41,8 @@ def backups_to_keep() -> int:
 
 
 def write_backup(store: Path, target: Path) -> None:
-    """Copy a store to a temporary file, check the copy and rename it to `target`."""
+    """Copy a store to a temporary file, check the copy and rename it to `target`; StoreUnusable,
+    without a file at `target`, if copying fails or the copy is damaged."""
     try:
         with replace_when_written(target) as partial:
             copy_store(store, partial)
@@ -76,7 +77,8 @@ def backup_before_migration(store: Path, version: int) -> None:
 
 
 def backup_daily(store: Path) -> Path | None:
-    """Make today's backup if the store has changed since the last; delete the oldest backups.
+    """Make today's backup if none was made today and the store has changed since the last one;
+    delete the oldest backups above the number to keep.
 
     Return the new file; None if no backup was due. StoreUnusable if the store is too large, or the
     disk too full.

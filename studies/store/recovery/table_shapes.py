@@ -51,7 +51,8 @@ class TableShape(NamedTuple):
     columns: tuple[Column, ...]
     has_rowid: bool
     rowid_column: str = ""
-    """Name of the column, if any, that is the row id; its value in the record is empty."""
+    """Name of the column that is the row id, whose value in the record is empty; "" if there is
+    none."""
     partial: bool = False
     """Whether an index covers only some rows of its table."""
 
