@@ -58,9 +58,10 @@ def judges_as_annotators(
     frame: pd.DataFrame, rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
 ) -> list[JudgeAsAnnotator]:
     """Compare each judge with the person it would replace, by their agreement with the other
-    people; the judge with the largest advantage comes first.
+    people; the judge with the largest advantage comes first. Empty without judges' verdicts.
 
-    All readable verdicts of a judge on a case count equally, in all orders; a tie is a choice.
+    All readable verdicts of a judge on a case count equally, in all orders; a tie is a choice. A
+    judge without a verdict on a case with two votes has unknown estimates, and comes last.
     """
     rows = row_selection.select_picks(frame)
     if len(rows) == 0:

@@ -128,7 +128,8 @@ def _estimate_chance_corrected(
     sums: Floats, statistic: Statistic, n: int, unit: str, note: str
 ) -> Estimate:
     """Estimate κ or α (`statistic`) from the tables of `_contingency_tables_by_item`; the interval
-    is widened if there are fewer than FEW_DISAGREEMENTS disagreements."""
+    is widened if there are fewer than FEW_DISAGREEMENTS disagreements. Unknown if both raters
+    always give the same verdict."""
     effect = _effect_of_full_disagreement(sums.sum(axis=0))
     got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note, effect)
     if got.value is None:
@@ -328,7 +329,8 @@ def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
 
 
 def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
-    """Compute the agreement among people: the reference for a judge that replaces one of them."""
+    """Compute the agreement among people, with which the agreement of a judge that replaces one of
+    them is compared."""
     return agreement_among_votes(extract_votes(frame))
 
 

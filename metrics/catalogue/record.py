@@ -70,7 +70,7 @@ class MeasureRecord:
     paths: tuple[str, ...]
     """Where `python -m metrics --json` has it; * stands for a name of the study."""
     short: str = ""
-    """Head of a narrow column or in a paper; empty: the name."""
+    """Heading of a narrow column, or in a table of a paper; if it is empty, the name is used."""
     how: str = ""
     """Computation in detail, with the method of the interval."""
     unit: str = "share"
@@ -84,7 +84,8 @@ class MeasureRecord:
     options: Literal["pairs", "many", "both"] = "both"
     """Whether the measure applies to comparisons of two answers, of more, or of both."""
     outlets: frozenset[Outlet] = frozenset()
-    """Outlets that list the measure by themselves."""
+    """Places that list the measure: the matrix and the cards of the page, the library, the tables
+    for a paper, the gate for CI."""
     families: tuple[str, ...] = ()
     """Families of paired differences that contain the measure."""
     selection: Mapping[str, object] = field(default_factory=dict)
@@ -128,7 +129,8 @@ DECLARED: Final[dict[str, MeasureRecord]] = {}
 
 
 def _declaring(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, MeasureRecord]:
-    """Return a function that builds a record and adds it to the catalogue."""
+    """Return a function that builds a record, adds it to the catalogue and returns it; it raises
+    ValueError if the catalogue has a record with the same key."""
 
     def declare(*args: _Facts.args, **facts: _Facts.kwargs) -> MeasureRecord:
         record = build(*args, **facts)
@@ -140,7 +142,8 @@ def _declaring(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, Measu
 
 
 declare: Final = _declaring(MeasureRecord)
-"""Add the record with these facts to the catalogue; a second one with its key is an error."""
+"""Add the record with these facts to the catalogue and return it; ValueError if the catalogue has a
+record with the same key."""
 
 
 def declare_measures(

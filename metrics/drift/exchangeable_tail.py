@@ -25,6 +25,7 @@ def lower_tail_probability(bags: Sequence[Bag], tonight: Sequence[int]) -> float
 
     `bags[i]` is score -> number of nights of item i, tonight included; `tonight[i]` its score
     tonight. Low scores are bad. The p-value is conservative: sums equal to tonight's count in full.
+    It is 1 if every item has the same score on all its nights.
     """
     varied = [(bag, score) for bag, score in zip(bags, tonight, strict=True) if len(bag) > 1]
     if not varied:

@@ -27,7 +27,7 @@ class NightComparison:
     value: float | None
     """Mean score tonight, from 0 to 1; None if no item was scored on an earlier night."""
     before: float | None
-    """Mean score of the same items on the earlier nights."""
+    """Mean score of the same items on the earlier nights; None if there are no such items."""
     difference: Estimate
     p: float
     evidence: ChangeEvidence
@@ -83,7 +83,7 @@ class StreamHistory:
     def _strength_of_evidence(self, bags: Bags, evidence: ChangeEvidence) -> float:
         """Return the evidence for a change. If the baseline is a single night, this is the stronger
         result of two tests, which share the allowed rate of false alarms: each night against all
-        others, and the baseline night against all later ones."""
+        others and, on the nights in LOOKS only, the baseline night against all later ones."""
         if not self.single:
             return evidence.e_value
         strength = (1 - SHARE) * evidence.e_value
@@ -142,8 +142,9 @@ def _mean_score(scores: Mapping[str, int], bag: Mapping[str, int]) -> float:
 
 
 def _estimate_difference(ours: list[int], earlier: list[float]) -> Estimate:
-    """Estimate the mean over items of tonight's score (`ours`) − mean score of earlier nights, both
-    in sixtieths, with a t interval; the estimate is on the scale from −1 to 1."""
+    """Estimate the mean over items of tonight's score (`ours`) minus the mean score of earlier
+    nights, with a t interval. The scores are in sixtieths, the estimate is on the scale from −1 to
+    1; unknown without items."""
     if not ours:
         return unknown_estimate("no item in common with the baseline", "share")
     gap = (np.array(ours) - np.array(earlier)) / SCALE

@@ -30,7 +30,7 @@ consistency, RESISTANCE, or the key of another measure."""
 RESISTANCE: Final = "resistance"
 """Kind of the score of a study's twins."""
 KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
-"""Key of a measure -> kind of its score in baseline files, where they differ."""
+"""Key of a measure -> kind of its score in baseline files, if that is not the key."""
 CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
     KNOWN_ANSWERS: lambda rows: bool((rows["known_answer"] >= 0).any()),
     BOTH_ORDERS: lambda rows: bool((rows["orders"] > 1).any()),
@@ -127,12 +127,12 @@ def _verdict_as_text(shown: str, pick: int, scores: Sequence[float]) -> str:
 
 
 def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
-    """Return outcome -> score in sixtieths, for all outcomes (`bag`: outcome -> nights) of one
-    item.
+    """Return outcome -> score in sixtieths, for all outcomes of one item (`bag`: outcome -> number
+    of nights).
 
     For agreement, a night's score is the share of verdicts equal to those of another night,
     averaged over all nights of the item; the night itself is included, so that all nights are
-    treated alike.
+    treated alike. For any other kind, the outcome is the score, written as text.
     """
     if kind != "agreement":
         return {outcome: int(outcome) for outcome in bag}

@@ -192,7 +192,8 @@ class _VerdictCounts:
         self.to_pair = np.equal.outer(self.pair, np.arange(pairs)).astype(np.float64)
 
     def weighted_totals(self, weights: Floats) -> Floats:
-        """Totals [kind, round, cell] under item weights [round, item]."""
+        """Totals [kind, round, cell] under item weights [round, item]; a round is the whole sample,
+        or one bootstrap sample of its items."""
         totals = weights @ self.sums.reshape(self.items, -1)
         return totals.reshape(len(weights), 6, -1).transpose(1, 0, 2)
 
@@ -208,7 +209,8 @@ def _fit_by_em(
     tolerance: float = 1e-9,
 ) -> Floats:
     """Fit strengths in logits, [round, model], by EM, with one Newton step of the strengths in each
-    iteration; `totals` [kind, round, cell] are those of `weighted_totals`.
+    iteration; `totals` [kind, round, cell] are those of `weighted_totals`. There is an error rate
+    for each judge and position of the better answer.
 
     `pseudo` wins are added to both sides of every pair; `start` are the first strengths (default:
     0); `extra` [2, round, rate] adds errors and labelled verdicts to each error rate. A round ends

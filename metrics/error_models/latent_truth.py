@@ -47,9 +47,10 @@ class Replies:
 
 @dataclass(frozen=True, eq=False)
 class LatentFit:
-    """Fitted probabilities; the first axis is the bootstrap round. `kinds` [round, kind]: of each
-    kind of case; `truths` [round, group, truth]; `rates` [round, kind, rater, category]: of each
-    reply; `posterior` [round, kind, truth, case]. `log_likelihood` has a value for each round."""
+    """Fitted probabilities, by bootstrap round: `kinds` [round, kind] of each kind of case,
+    `truths` [round, group, truth] of each truth, `rates` [round, kind, rater, category] of each
+    reply, `posterior` [round, kind, truth, case] of the classes of each case. `log_likelihood` has
+    a value for each round."""
 
     kinds: Floats
     truths: Floats

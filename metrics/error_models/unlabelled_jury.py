@@ -28,8 +28,8 @@ from studies.domain import Estimate
 
 MIN_JUDGES: Final = 3
 MIN_GAIN: Final = 2.0
-"""Least gain of log-likelihood for each parameter, over judges that reply independently of any
-better answer, and of two kinds of comparisons over one."""
+"""Least gain of log-likelihood per parameter for which a model is accepted: the jury's over that of
+judges who reply independently of any better answer, and two kinds of comparisons over one."""
 MIN_PAIR: Final = 20
 """Number of comparisons from which a pair of contestants has its own share of wins."""
 MAX_PATTERNS: Final = 10_000
@@ -311,7 +311,8 @@ def _estimate_share(value: float, rounds: Floats, n: int, items: int, note: str 
 def _estimate_with_percentiles(
     value: float, rounds: Floats, n: int, items: int, unit: str, note: str
 ) -> Estimate:
-    """Estimate with the central 95 % of the bootstrap rounds as its interval."""
+    """Estimate with the central 95 % of the bootstrap rounds as its interval; unknown if the value,
+    or more than half of the rounds, is undefined."""
     known = rounds[np.isfinite(rounds)]
     if not np.isfinite(value) or len(known) < ROUNDS / 2:
         return Estimate(

@@ -111,10 +111,11 @@ def paired_contrasts(
     """Estimate the differences of every measure between cells of `by`, on the items both cells
     have.
 
-    `pairs` lists the cells to compare (default: all pairs). All differences, of every pair and
-    every measure, form one family. If the pairs were selected from a larger family because of their
-    values, `critical` is the critical value of that family (`max_t_of_all_pairs`): the adjustment
-    then uses no smaller one.
+    `pairs` lists the cells to compare (default: all pairs); ValueError if one of them has no rows.
+    All differences, of every pair and every measure, form one family; a difference without common
+    items has no value. If the pairs were selected from a larger family because of their values,
+    `critical` is the critical value of that family (`max_t_of_all_pairs`): the adjustment then uses
+    no smaller one.
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
@@ -134,7 +135,7 @@ def max_t_of_all_pairs(
 
     With this critical value, the interval stays valid for two cells that were selected because of
     their values, such as the highest and the lowest. Families of more than MAX_BOOTSTRAP_FAMILY
-    differences use Bonferroni's quantile.
+    differences use Bonferroni's quantile. If no difference has an interval, the result is 1.96.
     """
     evidence = GroupedFrame(frame, by)
     known = [cell for cell in evidence.cells if cells is None or cell in cells]
@@ -155,8 +156,9 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Estimate paired differences for several lists of pairs; each list is adjusted as a separate
-    family. A family contains all measures for all its pairs."""
+    """Estimate paired differences for several lists of pairs of cells (`groups`); each list is
+    adjusted as a separate family, which contains all measures for all its pairs. ValueError if a
+    cell has no rows."""
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
 

@@ -39,8 +39,9 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order,
     "order" their difference, which is due to the order. An outcome is the winner or a tie. The
     values are means over the comparisons read in all their orders, at least two, with at least two
-    repeats in each (noise-floor repeats are left out); with few repeats, "order" is biased upward.
-    The largest possible entropy is that of all winners and a tie.
+    repeats in each (noise-floor repeats are left out); unknown without such comparisons. With few
+    repeats, "order" is biased upward. The largest possible entropy is that of all winners and a
+    tie.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

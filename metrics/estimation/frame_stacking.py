@@ -14,10 +14,11 @@ from studies.frames.frame import QUESTION_COLUMN
 
 def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
     """Stack the frames of several studies (name -> frame) into one; the new column `column` has the
-    name of each row's study.
+    name of each row's study. ValueError without frames.
 
     Items with the same id count as the same item, so contrasts can pair them across studies (for
-    example, a study with images and one with context texts).
+    example, a study with images and one with context texts). If one frame has the column
+    `question`, all rows get it.
     """
     known = {
         str(item): str(question)

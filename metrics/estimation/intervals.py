@@ -105,7 +105,7 @@ def proportion(
 
     `effective_sample_size` corrects for several verdicts per item; with one verdict per item the
     interval is the ordinary Wilson interval. For a share of 0 or 1 the sample size is the number of
-    items, not of verdicts. With one item only there is no interval.
+    items, not of verdicts. With one item only there is no interval, without outcomes no value.
     """
     y = np.asarray(successes, np.float64)
     if len(y) == 0:
@@ -236,7 +236,7 @@ def mean_estimate(
     effect: float | None = None,
 ) -> Estimate:
     """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`; with
-    one item only there is no interval.
+    one item only there is no interval, without rows no value.
 
     If all items have the same mean, the half-width is `no_spread_half_width` with `effect`
     (default: the distance to the farther bound; without bounds there is no interval). If few rows
@@ -271,9 +271,9 @@ def _rare_value_margins(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
     FEW_DEVIATIONS rows (and less than half) differ from the most frequent value; else (0, 0).
 
     A sample with few such rows often shows too few of them, or too many. The shares of larger and
-    of smaller values get Wilson limits, their mean deviations count as known (that of a side
-    without rows: as large as the other), and the distances to the limits are combined as those of
-    independent shares: √(a² + b²).
+    of smaller values get Wilson limits; their mean deviations count as known (if there are no
+    larger values, or no smaller ones, as that of the others). The distances to the limits are
+    combined as those of independent shares: √(a² + b²).
     """
     found, counts = np.unique(y, return_counts=True)
     events = len(y) - int(counts.max())
@@ -347,8 +347,9 @@ def jackknife_estimate(
     effect: float | None = None,
 ) -> Estimate:
     """Estimate a statistic of item totals (`sums`: [item, total]) with a delete-one-item t interval
-    clipped to `bounds`; `n` is the number of verdicts behind the totals. There is no interval for
-    one item, or if the statistic is undefined without one of the items.
+    clipped to `bounds`; `n` is the number of verdicts behind the totals. There is no value if the
+    statistic is undefined, and no interval for one item, or if the statistic is undefined without
+    one of the items.
 
     If leaving out items changes nothing, the half-width is `no_spread_half_width` with `effect`
     (default: the distance to the farther bound; 0 if a bound is infinite).

@@ -34,8 +34,8 @@ def distance_to_farther_bound(value: float, bounds: tuple[float, float]) -> floa
 def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[float, float]:
     """Tango's score interval for the difference (more − less)/n of two shares in n matched pairs.
 
-    `more` pairs have the event only on the first side, `less` only on the second; all three numbers
-    may be fractional. If `more` and `less` are 0 the interval is ±z²/(n + z²).
+    `more` pairs have the event only in their first member, `less` only in their second; all three
+    numbers may be fractional. If `more` and `less` are 0 the interval is ±z²/(n + z²).
     """
     score = _tango_score(more, less, n)
     value = (more - less) / n

@@ -97,7 +97,8 @@ def suspect_mask(frame: pd.DataFrame) -> Mask:
 
 
 def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the first vote of each person on each case: a repeated vote is not a second person."""
+    """Return the frame with only the first vote of each person on each case, because a repeated
+    vote is not a second person; rows of judges are all kept."""
     human = people_mask(frame)
     if not human.any():
         return frame
@@ -128,7 +129,8 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
 
 
 def pool_as_one_judge(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Give all rows the judge `name`, and store their former judges in the column `person`."""
+    """Return the frame with the judge `name` in all rows, and the former judges in the column
+    `person`."""
     codes = np.zeros(len(frame), np.int8)
     pooled = pd.Categorical.from_codes(codes, pd.Index([name], dtype="str"))
     return frame.assign(judge=pooled, **{PERSON_COLUMN: frame["judge"]})
@@ -142,8 +144,8 @@ def columns_with_person_and_question(frame: pd.DataFrame, columns: Sequence[str]
 def add_item_column(
     frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
 ) -> pd.DataFrame:
-    """Add a categorical column to group by (such as the task), from a mapping item -> value; items
-    outside the mapping get the value `rest`."""
+    """Return the frame with a categorical column to group by (such as the task), from a mapping
+    item -> value; items outside the mapping get the value `rest`."""
     item = frame["item"].astype("category")
     names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
     known = sorted(set(names))

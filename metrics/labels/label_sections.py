@@ -168,8 +168,9 @@ def estimates_by_field(record: Any) -> dict[str, Estimate]:
 
 
 def pass_fail_sentence(found: PassFailResult) -> str:
-    """Write a sentence: shares of good and bad answers that pass, true and observed pass rate;
-    without labels the observed rate only."""
+    """Return a sentence: shares of good and bad answers that pass, true pass rate (if known) and
+    observed pass rate; without labels the observed rate only. If there are no usable verdicts, the
+    sentence says so."""
     rates, true = found.rates, found.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
@@ -185,8 +186,9 @@ def pass_fail_sentence(found: PassFailResult) -> str:
 
 
 def format_pass_shares(sensitivity: float | None, specificity: float | None) -> str:
-    """Write the shares of good and of bad answers that the judge passes, as a sentence without full
-    stop; for an unknown share, that no answer has this label; empty if both are unknown."""
+    """Return a sentence without full stop: the shares of good and of bad answers that the judge
+    passes. If one share is unknown, the sentence says that no answer has this label; empty if both
+    shares are unknown."""
     if sensitivity is not None and specificity is not None:
         bad = _format_percent(1 - specificity)
         return (

@@ -66,16 +66,19 @@ class OptionOrder:
     """Expected value of `first_place` if the verdicts did not depend on the order."""
     shift: Mapping[str, Estimate]
     places: tuple[PlaceShare, ...] = ()
-    """Share of verdicts for the option listed at each place, from the first place to the last."""
+    """Share of verdicts for the option listed at each place, from the first place to the last;
+    empty if the order of the options is not stored."""
     place_entropy: float | None = None
-    """Entropy of the chosen places, from 0 (always the same place) to 1 (all equally often)."""
+    """Entropy of the chosen places, from 0 (always the same place) to 1 (all equally often); None
+    if `places` is empty."""
     letter: PlaceShare | None = None
-    """Share of verdicts for the option with the letter A, if the options had letters."""
+    """Share of verdicts for the option with the letter A; None unless the options had letters in
+    every arrangement."""
 
 
 def option_order_effects(frame: pd.DataFrame) -> dict[Rater, OptionOrder]:
-    """Estimate the effects of the options' order for each judge and prompt with two or more
-    orders."""
+    """Estimate the effects of the options' order for each judge and prompt with two or more orders;
+    empty without such judges."""
     if not (frame["options"] == 1).any():
         return {}
     table, chosen = point_table(frame), chosen_options(frame)

@@ -33,7 +33,8 @@ class PassByOrder:
 
 
 def pass_by_order(frame: pd.DataFrame, rater: Rater) -> PassByOrder:
-    """Estimate the pass rates of one judge and prompt by the option listed first."""
+    """Estimate the pass rates of one judge and prompt by the option listed first; unknown if no
+    answer was judged in both orders."""
     return _estimate_pass_rates(_answers_in_both_orders(frame, rater))
 
 

@@ -33,8 +33,8 @@ MOVER_METHOD: Final = "sum of two shares, from their Wilson limits"
 PERMUTATIONS: Final = 2_000
 PERMUTATION_SEED: Final = 5
 MAX_PERMUTED: Final = 2_000
-"""Number of answers above which the p-value of a permutation test is that of an F test, which it
-then equals up to chance."""
+"""Number of answers above which an F test replaces the permutation test; the p-values of the two
+are then nearly equal."""
 NO_GOOD_NOTE: Final = "no answer has the label pass"
 NO_BAD_NOTE: Final = "no answer has the label fail"
 NO_LABEL_NOTE: Final = "no verdict has a label"
@@ -149,7 +149,8 @@ def _missing_data_note(known: PassFailRows, chosen: np.ndarray) -> str:
 
 
 def _kappa_estimate(known: PassFailRows) -> Estimate:
-    """Estimate Cohen's κ of verdict and label, with a jackknife interval over items."""
+    """Estimate Cohen's κ of verdict and label, with a jackknife interval over items; unknown
+    without labels, or if all verdicts and all labels are the same."""
     if not len(known.verdict):
         return unknown_estimate(NO_LABEL_NOTE, "kappa")
     cells = np.stack(
@@ -175,7 +176,7 @@ def _kappa_of_totals(totals: Floats) -> Floats:
 
 def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
     """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates, which are
-    independent.
+    independent; unknown if one of them is.
 
     The distance of J to its lower limit is √(a² + b²), with a and b the distances of the two
     estimates to their lower limits; likewise for the upper limit (Donner and Zou 2012).
@@ -212,7 +213,8 @@ def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) 
 def combine_independent(
     parts: Sequence[tuple[float, Estimate]], unit: str, method: str, note: str = ""
 ) -> Estimate:
-    """Estimate a weighted sum of independent estimates (positive weights).
+    """Estimate a weighted sum of independent estimates (positive weights). An estimate without a
+    value counts as 0, and the sum then has no interval.
 
     The distance of the sum to its lower limit is √Σ(weight·distance of the estimate to its lower
     limit)²; likewise for the upper limit.

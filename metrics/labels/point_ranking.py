@@ -69,7 +69,8 @@ class PointRanking:
 
 
 def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
-    """Rank the models for each judge and prompt with usable verdicts on single answers."""
+    """Rank the models for each judge and prompt with usable verdicts on single answers: by pass
+    rate or by mean score. Empty without such verdicts."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
@@ -190,8 +191,8 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
 
 
 def _independent_gap(first: Estimate, second: Estimate) -> Estimate:
-    """Estimate the difference of two corrected rates; the squared distances to their limits add up
-    (Donner and Zou 2012).
+    """Estimate the difference of two corrected rates, unknown if one of them is; the squared
+    distances to their limits add up (Donner and Zou 2012).
 
     Items and labels that both rates share are ignored, so the interval is rather too wide.
     """

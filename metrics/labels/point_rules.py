@@ -88,7 +88,7 @@ class PointRemedies:
 
 def point_remedies(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
     """Compare the rules with one call, for each judge and prompt that has verdicts on labelled
-    answers."""
+    answers; empty without such verdicts."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
@@ -322,9 +322,9 @@ def _recommend_rule(
     losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule], span: float
 ) -> PointAdvice | None:
     """Return the rule with the fewest calls that has a significant gain on held-out items. None if
-    there is no such rule, or if no rule's adjusted gain is significant. `losses`: id of a rule ->
-    calls per answer, and loss on each answer; `item`: of each answer; `span`: largest possible
-    gain."""
+    there is no such rule, or if no rule's adjusted gain is significant. `losses` is id of a rule ->
+    calls per answer, and loss on each answer; `item` is the item of each answer, `span` the largest
+    possible gain."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules

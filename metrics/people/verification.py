@@ -112,7 +112,8 @@ class VerificationArrays:
 
     def _fault_share(self, failed: row_selection.Mask, code: int) -> Estimate:
         """Estimate the share of one kind of fault among the verifications that the mask `failed`
-        selects; `code` is its index in FAULTS, or len(FAULTS) for neither."""
+        selects, unknown if it selects none; `code` is the index of the fault in FAULTS, or
+        len(FAULTS) for neither of them."""
         if not failed.any():
             return unknown_estimate(NONE_FAIL_NOTE, "share")
         return proportion(self.fault[failed] == code, self.item[failed])

@@ -60,8 +60,9 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who agree with the others less than the others agree with each other:
-    significantly (Fisher's exact test), and by at least MIN_GAP.
+    """Return the flag "apart", or None, of each person. A person is flagged who agrees with the
+    others less than the others agree with each other: significantly (Fisher's exact test), and by
+    at least MIN_GAP.
 
     For the person each comparison counts once. For the others, pairs of voters count, such that no
     voter is in two pairs of the same comparison. Counts are rounded in the person's favour.
@@ -94,8 +95,9 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people whose votes change when swapped more often than the others': significantly
-    (Fisher's exact test), and by at least MIN_GAP."""
+    """Return the flag "unsteady", or None, of each person. A person is flagged whose votes change
+    when the answers are swapped, and more often than those of the others: significantly (Fisher's
+    exact test), and by at least MIN_GAP."""
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.consistency_by_person]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
     tables = [(k, m, hits - k, n - m) for k, m in seen]
@@ -129,8 +131,9 @@ def _significant_flag(
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who prefer a position: exact binomial test of their share of first picks, which
-    must also differ from the reference by at least MIN_LEAN.
+    """Return the flag "one side", or None, of each person. A person is flagged who prefers a
+    position: whose share of first picks differs from a reference share significantly (exact
+    binomial test), and by at least MIN_LEAN.
 
     The reference is the share expected from the others' votes, or chance: the higher of the two for
     a person who picks first more often than by chance, else the lower.
@@ -197,8 +200,8 @@ class _SidePicks:
 
 
 def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people with at least MIN_VOTES timed votes who cast most of these faster than the
-    answers can be read."""
+    """Return the flag "too fast", or None, of each person. A person is flagged who has at least
+    MIN_VOTES timed votes, and cast most of these faster than the answers can be read."""
     timed = np.isfinite(people.seconds)
     least = np.where(np.isfinite(people.length), people.length / MAX_READING_SPEED, MIN_SECONDS)
     fast = people.votes_per_person(timed & (np.nan_to_num(people.seconds) < least))

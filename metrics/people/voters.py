@@ -37,18 +37,19 @@ class Voter:
     others: Estimate
     """Mean share of the other people who gave the same verdict as this person on a case."""
     rest: float | None
-    """Mean agreement of the other people with each other on the same answers, the reference for
-    `others`."""
+    """Mean agreement of the other people with each other on the same answers, with which `others`
+    is compared; None without comparisons that two other people judged."""
     skill: Estimate
     """Probability of a correct decisive vote, from pairwise agreement."""
     seconds: float | None
-    """Median seconds of the timed votes."""
+    """Median seconds of the timed votes; None if no vote is timed."""
     timed: int
     flags: tuple[VoterFlag, ...] = ()
 
 
 def list_voters(frame: pd.DataFrame) -> list[Voter]:
-    """Measure all voters of a frame; flagged people first, then by number of votes.
+    """Measure all voters of a frame; flagged people first, then by number of votes. Empty without
+    votes.
 
     An optional column `seconds` gives the time of each vote (nan or 0: not timed). If a person
     voted repeatedly on a comparison, only the first vote is compared with other people's.

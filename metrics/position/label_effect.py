@@ -172,7 +172,8 @@ def _group_means(
 def mean_content_and_position_terms(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate, from the probabilities in both orders, "position", the mean position term
     (positive: toward the first position), and "content", the mean absolute content term (preference
-    for one contestant in both positions), in logits."""
+    for one contestant in both positions), in logits. They are unknown without label probabilities
+    in both orders."""
     table = content_and_position_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"

@@ -75,8 +75,8 @@ def _bounds_by_cell(
     what: str,
 ) -> dict[CellKey, Estimate]:
     """Return, for each cell, events/read as `value` and the bounds events/(read + missing) and
-    (events + missing)/(read + missing). `what` is the word for the missing replies or comparisons
-    in the note."""
+    (events + missing)/(read + missing); unknown if no comparison was planned in several orders.
+    `what` is the word for the missing replies or comparisons in the note."""
     found = {}
     for code, key in enumerate(evidence.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])

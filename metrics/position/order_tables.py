@@ -113,7 +113,8 @@ class OrderTable:
         direction.
 
         Replies may be missing because of the slot they would have picked. A preference that is
-        significant in this worst case does not depend on the reason.
+        significant in this worst case does not depend on the reason. p is 1 if the worst case
+        cancels or reverses the preference.
         """
         leans, sign = self.item_leans, int(np.sign(self.item_leans.sum()))
         worst = leans - sign * self.incomplete_by_item

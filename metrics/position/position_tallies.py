@@ -316,8 +316,8 @@ def _share_entropy(share: Floats) -> Floats:
 def _entropy_estimate(
     share: Estimate, measure: Measure, value: float, low: float, high: float
 ) -> Estimate:
-    """Convert the estimate of a first-slot share to one of entropy. `value`, `low` and `high` are
-    the entropies of the share and of its limits."""
+    """Convert the estimate of a first-slot share to one of entropy, unknown if the share is.
+    `value`, `low` and `high` are the entropies of the share and of its limits."""
     if share.value is None:
         return unknown_estimate(measure.empty, measure.unit)
     method = "Wilson interval of the first-position share, converted to entropy"

@@ -178,5 +178,6 @@ def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Align
 
 
 def always_tie_alignment(frame: pd.DataFrame) -> Alignment:
-    """Estimate the alignment with people of a judge that always answers "equal", as a reference."""
+    """Estimate the alignment with people of a judge that always answers "equal", with which that of
+    real judges is compared."""
     return SignedScores(frame).always_tie_gaps().alignment

@@ -178,9 +178,9 @@ def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[Ali
 def alignment_contrast(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
-    """Estimate left − right of the mean difference from people and of the share within 1. Both are
-    computed for each case, over the cases that both sides have. `names` are those of the two
-    conditions, `cases` is the number of all cases."""
+    """Estimate left − right of the mean difference from people's scores and of the share of
+    differences of at most 1, each as the mean over the cases that both conditions have. `names` are
+    those of the two conditions, `cases` is the number of all cases."""
     (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
     both = np.isfinite(a) & np.isfinite(b)
     item = a_item[both]

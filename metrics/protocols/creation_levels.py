@@ -140,8 +140,9 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
     """Estimate the Visual Factuality Score (0–10) of each model: its mean score on an item, over
     all readable replies, averaged over items.
 
-    Only prompts that score two answers and pick none count. The baseline's answers are scored again
-    beside each opponent, so the baseline has one entry per opponent: "baseline (vs opponent)".
+    Only prompts that score two answers and pick none count; empty without such scores. The
+    baseline's answers are scored again beside each opponent, so the baseline has one entry per
+    opponent: "baseline (vs opponent)".
     """
     columns = score_columns(frame)
     rows = row_selection.select_rows(
@@ -173,8 +174,8 @@ def _names_of_scores(placed: Ints, names: list[str], baseline: str | None) -> np
 def _mean_score_over_items(
     rows: pd.DataFrame, score: Floats, mine: np.ndarray, scale: ScoreScale
 ) -> Estimate:
-    """Estimate the mean over items of the mean of the scores that `mine` selects; `score` has one
-    for each of the `rows`."""
+    """Estimate the mean over items of the mean of the scores that `mine` selects, unknown if it
+    selects none; `score` has one for each of the `rows`."""
     scored = mine & np.isfinite(score)
     if not scored.any():
         return unknown_estimate("no scores", scale.unit)
@@ -196,8 +197,8 @@ class PromptRatings:
 
 def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
     """Return prompt -> ratings of single answers (MT-Bench): mean over items of each contestant's
-    mean score. Pass/fail verdicts are not ratings; their rates are in a separate section. If
-    several judges gave the ratings, a note says that they are pooled."""
+    mean score; empty without ratings. Pass/fail verdicts are not ratings; their rates are in a
+    separate section. If several judges gave the ratings, a note says that they are pooled."""
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:

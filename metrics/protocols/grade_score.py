@@ -64,7 +64,7 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     Only comparisons with all rotations planned (at least N orders) count. By default a set with an
     unread trial or a tie is left out, and `attrs["left_out"]` is the number of such sets. With the
     rule "gradelab" (that of the authors' code) all sets count, and the entropy is divided by the
-    log of the number of trials instead of N.
+    log of the number of trials instead of N. ValueError for any other rule.
     """
     if rule not in ("default", "gradelab"):
         raise ValueError(f"No parsing rule named {rule!r}. Known: default, gradelab")

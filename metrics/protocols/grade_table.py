@@ -58,8 +58,8 @@ class GradeCell:
 
 
 def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add a column `unrelated` for grouping: "unrelated" if an unrelated option was shown, else
-    "none"."""
+    """Return the frame with a column `unrelated` for grouping: "unrelated" if an unrelated option
+    was shown, else "none"."""
     shown = frame["shown"].astype("category")
     has = [UNRELATED in str(names).split(SEP) for names in shown.cat.categories]
     codes = np.array(has, np.int64)[shown.cat.codes.to_numpy()] if has else np.zeros(0, np.int64)
@@ -122,8 +122,8 @@ def contradiction_share(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of choices of an option that the judge itself graded lower than another
     option, in the same reply.
 
-    Only readable choices with all options graded count; if several options share the top grade,
-    choosing any of them is no contradiction.
+    Only readable choices with all options graded count, and without any the share is unknown; if
+    several options share the top grade, choosing any of them is no contradiction.
     """
     columns = score_columns(frame)
     rows = row_selection.select_picks(frame)
@@ -142,7 +142,8 @@ def contradiction_share(frame: pd.DataFrame) -> Estimate:
 
 
 def unrelated_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of decisive choices for the unrelated option, where it was shown."""
+    """Estimate the share of decisive choices for the unrelated option, where it was shown; unknown
+    if there are no such choices."""
     rows = row_selection.select_picks(frame)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
     rows = row_selection.select_rows(rows, mark_unrelated(rows)["unrelated"] == UNRELATED_PRESENT)

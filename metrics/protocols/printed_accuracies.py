@@ -63,7 +63,8 @@ def _calls_with_known_answer(frame: pd.DataFrame) -> pd.DataFrame:
 def _accuracies_by_comparison(
     rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints
 ) -> dict[str, Estimate]:
-    """Estimate the accuracies that need a comparison in both orders."""
+    """Estimate the accuracies that need a comparison in both orders; unknown if no pair was judged
+    in both orders."""
     case, cases = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     first = row_selection.first_rows(case, cases)
     both = (rows["orders"].to_numpy()[first] > 1) & (np.bincount(case, minlength=cases) > 1)

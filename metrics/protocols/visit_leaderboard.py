@@ -136,7 +136,7 @@ def _win_shares_against_reference(
 ) -> dict[str, tuple[Estimate, int]]:
     """Return, for each contestant compared with the reference answer, the contestant's share of
     wins among decisive head-to-heads with the reference, and the number of head-to-heads with the
-    reference, ties included."""
+    reference, ties included. Empty if the reference answer is in no pair."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
@@ -152,7 +152,8 @@ def _win_shares_against_reference(
 
 
 def _add_note(estimate: Estimate | None, note: str) -> Estimate:
-    """Append a note; for None, or without a value, return an unknown estimate that says why."""
+    """Return the estimate with a note added; if it is None or has no value, an unknown estimate
+    whose note gives the reason too."""
     if estimate is None or estimate.value is None:
         return unknown_estimate(join_notes(NEVER_MET_NOTE, note), "share")
     return replace(estimate, note=join_notes(estimate.note, note))
@@ -182,7 +183,8 @@ def cost_per_head_to_head(
 
     `cost` is the dollars of each row, nan if unknown (default: the column `cost`). `extra` is a
     cost outside the frame, such as that of extracting verdicts; it is divided evenly among the
-    head-to-heads. Those with a call of unknown cost are not in the mean.
+    head-to-heads. Those with a call of unknown cost are not in the mean; without others the cost is
+    unknown. ValueError if `cost` has not one entry per row.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:

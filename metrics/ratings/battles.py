@@ -70,7 +70,7 @@ def extract_battles(
     side. Noise-floor repeats, unreadable replies and prompts that only score are left out.
     `weighting="arena-hard"` gives "much better" the weight STRONG_WINS. With
     `outcome="probability"` a verdict with label probabilities counts by these instead of as win,
-    loss or tie.
+    loss or tie. ValueError for an unknown `weighting` or `outcome`.
     """
     if weighting not in ("sign", "arena-hard"):
         raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
@@ -119,7 +119,7 @@ def battles_from_codes(coded: CodedBattles) -> Battles:
 
 
 def _first_outcomes(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:
-    """Outcome of the answer shown first in each row: 1 won, 0 lost, 0.5 tie; with the kind
+    """Outcome of the answer shown first in each row: 1 won, 0 lost, 0.5 tie; if `outcome` is
     "probability", its points from the label probabilities, where there are any."""
     hard = _outcomes_from_picks(rows["pick"].to_numpy())
     if outcome == "verdict" or len(rows) == 0:
@@ -196,7 +196,8 @@ class PairCounts:
 
 
 def count_pairs(data: Battles) -> PairCounts:
-    """Count the wins of both sides in each pair of contestants, in total and by kind of item."""
+    """Count the wins of both contestants of each pair, in total and by kind of item (see
+    `PairCounts`)."""
     models = len(data.names)
     code = np.minimum(data.first, data.second)
     code *= models

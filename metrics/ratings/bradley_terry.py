@@ -288,9 +288,10 @@ def connected_leaderboards(
     first.
 
     Every readable verdict of every order is one battle, a tie half a win each. Groups without a
-    battle between them cannot be ranked against each other. A contestant without a readable verdict
-    is in no group. `weighting` is that of `extract_battles`. With `outcome="probability"` outcomes
-    are fractions; the intervals stay valid as they are clustered by item.
+    battle between them cannot be ranked against each other. A contestant without a battle is on no
+    leaderboard, unless it is the only one. `weighting` is that of `extract_battles`. With
+    `outcome="probability"` outcomes are fractions; the intervals stay valid as they are clustered
+    by item.
     """
     return connected_leaderboards_from(extract_battles(frame, weighting=weighting, outcome=outcome))
 

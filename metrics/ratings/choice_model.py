@@ -74,7 +74,8 @@ def fit_choice_model(frame: pd.DataFrame, *, min_options: int = 2) -> ChoiceMode
     Every readable pick of every order counts once; ties and picks of unknown order are left out.
     If no order is known, or the orders do not separate position from content, strengths are fitted
     without position effects. Options that were shown together share one scale of strengths;
-    position effects are separate for each number of options.
+    position effects are separate for each number of options. Without a readable choice the model is
+    empty, with a note.
     """
     rows = select_picks(frame.loc[(frame["options"] >= max(min_options, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()

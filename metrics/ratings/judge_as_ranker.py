@@ -1,5 +1,6 @@
-"""A judge as a ranker of models: Kendall's τ with the ranking by people or by known answers,
-decisiveness, and bias toward single models (Gera et al. 2024, "JuStRank", arXiv 2412.09569).
+"""A judge as a ranker of models: Kendall's τ with the ranking by people or by known answers (the
+reference), decisiveness, and bias toward single models (Gera et al. 2024, "JuStRank", arXiv
+2412.09569).
 
 All three compare, for each pair of models, the judge's win rate with the reference's. Decisiveness
 is the parameter α of the symmetric beta distribution function F(x; α, α) that maps the reference's
@@ -56,7 +57,7 @@ class RankerMeasures:
     bias_spread: Estimate
     bias: dict[str, Estimate] = field(default_factory=dict)
     pairs: tuple[tuple[str, str, float, float], ...] = ()
-    """(model, model, the reference's win rate of the first, the judge's)."""
+    """(model, other model, win rate of the first by the reference, its win rate by the judge)."""
 
 
 def judge_as_ranker(judged: pd.DataFrame, study: RankedStudy) -> RankerMeasures:
@@ -204,7 +205,7 @@ class _PairTable:
 
     def _strengths(self, rates: Floats) -> Floats:
         """Bradley–Terry strengths [round, model] from win rates [round, pair]; every pair counts
-        once."""
+        once. The first round is the sample itself, the others are bootstrap samples."""
         return bradley_terry_of_rates(rates, self.low, self.high, len(self.names))
 
     def _mean_residual_by_model(self, residual: Floats) -> Floats:
@@ -224,9 +225,10 @@ def symmetric_beta(share: Floats, alpha: Floats | float) -> Floats:
 
 
 def fit_decisiveness(reference: Floats, mine: Floats) -> Floats:
-    """Fit the decisiveness α of each round: `symmetric_beta` with this α maps the win rates of the
-    `reference` to the judge's (`mine`), both [round, pair], with the least squared error. A grid
-    and golden-section search of log α within ALPHA_BOUNDS; unknown win rates (nan) are left out."""
+    """Fit the decisiveness α of each round (the sample, then each bootstrap sample):
+    `symmetric_beta` with this α maps the win rates of the `reference` to the judge's (`mine`), both
+    [round, pair], with the least squared error. α is found by a grid and a golden-section search of
+    log α within ALPHA_BOUNDS; unknown win rates (nan) are left out."""
     known = np.isfinite(reference) & np.isfinite(mine)
     x, y = np.where(known, reference, 0.5), np.where(known, mine, 0.5)
 
@@ -266,8 +268,9 @@ def bradley_terry_of_rates(rates: Floats, low: Ints, high: Ints, models: int) ->
 
 
 def kendall_tau_rows(mine: Floats, reference: Floats) -> Floats:
-    """Kendall's τ-b of the two rankings by strength, [round, model], in each row; strengths that
-    differ by less than 5·10⁻⁷ are equal. nan where a ranking has all models in one place."""
+    """Kendall's τ-b, for each row, of the two rankings of models by the strengths `mine` and
+    `reference`, both [row, model]; strengths that differ by less than 5·10⁻⁷ are equal. nan where
+    all models of a ranking are equal."""
     above, below = np.triu_indices(mine.shape[1], 1)
     signs = [
         np.sign(np.round(one[:, above] - one[:, below], 6))

@@ -157,7 +157,7 @@ def _play_last_battles(
     of a curve.
 
     Returns (None, None) if `ratings_from_last_battles` finds that earlier battles have an effect,
-    or that there are few battles.
+    or that there are few battles; `rng` is then as before, so that it draws the same orders again.
     """
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)

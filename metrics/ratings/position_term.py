@@ -45,7 +45,8 @@ class PositionModel:
     `gamma` is the advantage of the answer shown first, in logits; `first_if_equal` is σ(γ), the
     share of first picks between equal answers. `strength` has θ (logits, sum zero within a group of
     contestants connected by battles). `nu` is Davidson's tie parameter per judge; empty if a tie
-    counts as half a win each.
+    counts as half a win each. If no judge's γ can be estimated, `strength` and `nu` are empty, and
+    `test` and `log_likelihood` are None.
     """
 
     gamma: dict[str, Estimate]
@@ -63,8 +64,8 @@ def fit_position_model(frame: pd.DataFrame, *, ties: TieTreatment = "half") -> P
 
     Every readable verdict of known order counts. `ties="half"`: half a win each; "davidson": a
     third outcome with its own parameter. A judge whose γ cannot be identified from its orders has
-    no estimate but a note with the reason, and its verdicts are left out. A judge that always picks
-    the first answer has a regularised γ.
+    no estimate but a note with the reason, and its verdicts are left out. For a judge that always
+    picks the same position, γ comes from added pseudo-counts and has no interval.
     """
     known = row_selection.select_known_order(frame)
     unknown = {name: unknown_estimate(ORDER_UNKNOWN_NOTE, "logit") for name in _judge_names(frame)}

@@ -62,7 +62,8 @@ class GapLimits:
 
     def lower_limit(self, above: int, below: int) -> float | None:
         """Return the lower limit, in logits, of a gap that has no upper limit; None unless a chain
-        of wins leads from `above` to `below` and none back.
+        of wins leads from `above` to `below` and none back, or if not even a gap of −MAX_GAP_LOGITS
+        can be excluded.
 
         A gap is excluded if the battles are less than 2.5 % as likely under the best fit with this
         gap as under the best fit of all. For two contestants and n wins the limit is exact: a win

@@ -123,11 +123,13 @@ def _best_by_cost(
 def _options_of_rater(
     study: RemedyStudy, rater: int, costs: Mapping[Rater, float]
 ) -> Iterator[_PlanOption]:
-    """Yield the rules of a judge and prompt that may enter the plan, with `advised` set for the
-    recommended rule; nothing if no remedy is recommended.
+    """Yield the rule recommended for a judge and prompt, with `advised` set, then the judge's best
+    rule at each cost or less; nothing if no remedy is recommended. Rules of unknown price are left
+    out.
 
-    Rules with the judge's other prompts are left out, because these prompts have rules of their
-    own.
+    The best rules are neither "one call" nor rules with the judge's other prompts, because these
+    are options of their own. With more than MAX_SELECTED comparisons, the best rules by number of
+    calls (those of the recommendation) are taken instead, to save time.
     """
     advice = study.advice(rater)
     if advice.chosen is None:

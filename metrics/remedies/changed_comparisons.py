@@ -24,8 +24,8 @@ def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) ->
     """Mask of the judge's rows on comparisons for which a rule's credit differs from that of the
     rule "one call".
 
-    `key` identifies the rule (`rule_key`). An empty prompt means the judge's first prompt. With an
-    unknown judge or rule no row is selected.
+    `key` identifies the rule (`rule_key`), one of those shown for this judge and prompt. An empty
+    prompt means the judge's first prompt. With an unknown judge or rule no row is selected.
     """
     nothing = np.zeros(len(frame), bool)
     study = build_remedy_study(frame)

@@ -20,8 +20,8 @@ from metrics.estimation.intervals import Floats, Ints, safe_divide
 Values = NDArray[np.floating[Any]]
 
 ZERO: Final = 1e-6
-"""A graded score closer to zero than this is undecided, one closer to a margin reaches it:
-probabilities and scores are stored as 32-bit floats."""
+"""A graded score closer to zero than this counts as zero, and one that is below a margin by less
+than this counts as reaching it, because probabilities and scores are stored as 32-bit floats."""
 FOLDS: Final = 5
 """Number of folds of items for estimating a judge's position effect on other items."""
 
@@ -107,7 +107,7 @@ def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
 
 def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
     """Decide by the majority of 2k calls: k calls in each of the two orders. `repeats` is [order,
-    repeat, comparison]."""
+    repeat, comparison]. Equally many calls for both answers are undecided."""
     return decide_by_sign(repeats[:, :k].sum(axis=(0, 1)))
 
 
@@ -149,7 +149,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
     """Return, for each call, the mean of `slot` (graded score in favour of the first position) over
-    the calls with the same arrangement of labels in the other folds; 0 if there are none."""
+    the calls with the same arrangement of labels in the other folds; 0 if there are none. Only
+    comparisons with scores in both orders are used."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS

@@ -182,8 +182,8 @@ def build_order_grid(
 
 
 def _pair_rows(frame: pd.DataFrame) -> _PairRows:
-    """Select rows that show two different answers in a known order; of a person's repeated votes on
-    a case, only the first, and no vote without a verdict."""
+    """Select the rows that show two different answers: of judges, those in a recorded order; of a
+    person's votes on a case, only the first with a verdict."""
     keep, order = pair_orders(frame)
     people = row_selection.people_mask(frame)
     keep &= ~people | (frame["pick"] != NO_PICK).to_numpy()
@@ -230,15 +230,17 @@ def _recorded_winners(rows: _PairRows, *, use: bool) -> Floats:
 
 
 def _graded_signs(rows: _PairRows) -> Floats:
-    """Graded score of each row, positive for the contestant whose name sorts first."""
+    """Graded score of each row, positive for the contestant whose name sorts first; nan without a
+    graded reply."""
     return first_slot_scores(rows.frame) * rows.side
 
 
 def _raters_and_row_indices(
     frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
 ) -> tuple[tuple[Rater, ...], Ints]:
-    """Return all (judge, prompt) in the rows `judged` (row numbers), sorted by the judges' place in
-    `judges`, then by name; and for each row of the frame the index of its (judge, prompt)."""
+    """Return all (judge, prompt) in the rows `judged` (row numbers), in the order of `judges`, then
+    by name; and for each row of the frame the index of its (judge, prompt). A judge not in `judges`
+    comes last; the index of a row whose (judge, prompt) is not in `judged` has no meaning."""
     judge, prompt = (frame[name].astype("category").cat for name in ("judge", "prompt"))
     width = max(len(prompt.categories), 1)
     key = judge.codes.to_numpy().astype(np.int64) * width + prompt.codes.to_numpy()

@@ -75,9 +75,9 @@ def recommend(
     significantly above zero.
 
     `table` has the estimates of a judge's rules, first "one call"; rules that ask people, or lack
-    replies on some comparisons, are not recommended. No rule is recommended unless, for at least
-    one of the others, the adjusted interval of its difference to one call lies above zero.
-    `further` are rules outside `table` that can be recommended too.
+    replies on some comparisons, are not recommended. `chosen` is None unless at least one rule of
+    `table` that can be recommended has an adjusted interval of its difference from one call above
+    zero. `further` are rules outside `table` that can be recommended too.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
@@ -120,7 +120,8 @@ def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> st
 
 def power_text(table: Sequence[RuleEstimate]) -> str:
     """Sentence on how often a gain of SMALL_GAIN would have been found, by the intervals of the
-    rule with the highest agreement; empty if no rule decides differently from one call."""
+    rule with the highest agreement. Rules that ask people, or lack replies on some comparisons, do
+    not count. Empty if none of the others has intervals and decides differently from one call."""
     lines = [one for one in table if one.complete and one.changed and not one.rule.votes]
     found = [
         (one.difference.value or 0.0, rate, rule_words(one.rule).title.lower())
@@ -140,7 +141,8 @@ def power_text(table: Sequence[RuleEstimate]) -> str:
 
 def detection_rate(raw: Estimate, adjusted: Estimate, gain: float) -> float | None:
     """Probability that the adjusted interval of a difference lies above zero if the true difference
-    is `gain` and the intervals are as wide as these; None if they have no width."""
+    is `gain` and the intervals are as wide as these; None if an interval is missing or has no
+    width."""
     if raw.value is None or raw.low is None or raw.high is None or adjusted.low is None:
         return None
     error = (raw.high - raw.low) / 2 / float(student_t_quantile(raw.items))
@@ -149,7 +151,7 @@ def detection_rate(raw: Estimate, adjusted: Estimate, gain: float) -> float | No
 
 
 def gain_text(gain: Estimate) -> str:
-    """Format a gain with its interval: "+4.6 points [1.2, 8.0]"."""
+    """Format a gain with its interval, if it has one: "+4.6 points [1.2, 8.0]"."""
     text = f"{format_points(gain.value)} points"
     if gain.low is None or gain.high is None:
         return text
@@ -158,7 +160,8 @@ def gain_text(gain: Estimate) -> str:
 
 
 def format_points(value: float | None, digits: int = 1) -> str:
-    """Format a difference of shares as signed percentage points: "+4.6"; "–" for None."""
+    """Format a difference of shares as signed percentage points: "+4.6"; "0.0" without a sign if it
+    rounds to zero, "–" for None."""
     if value is None:
         return "–"
     text = f"{100 * value:+.{digits}f}".replace("-", "−")
@@ -169,7 +172,7 @@ def held_out_gains(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> tuple[PriceGain, ...]:
     """Estimate, for each price (judge calls per comparison), the gain of the best rule up to that
-    price over the first rule (one call); empty with fewer than two rules.
+    price over the first rule (one call); empty with fewer than two rules or without comparisons.
 
     The best rule is chosen on half of the items, and its gain is measured on the other half.
     """

@@ -37,8 +37,8 @@ from studies.domain import Estimate, Rater
 SEED: Final = 7
 CREDIT: Final = "call_credit"
 MIN_COMPLETE: Final = 0.5
-"""Share of the comparisons with a known better answer that a judge must have judged in both orders.
-A judge with a smaller share is left out, because only comparisons that all judges have are used."""
+"""Share of the comparisons with a known better answer that a rater must have judged in both orders.
+A rater with a smaller share is left out, because only comparisons that all raters have are used."""
 MIN_AVAILABLE: Final = 0.9
 """Share of comparisons: if a judge has graded replies on at least this share, the comparisons
 without its graded replies are left out for all judges."""
@@ -53,10 +53,10 @@ more, only the juries shown in the table are: the best partner is then known pre
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
-    """Verdicts on the comparisons with a known better answer that all judges have in both orders
-    (`grid`). `left_out` is reason -> number of comparisons left out, `incomplete_raters` the raters
-    left out. `call_grid` has the comparisons on which single calls are compared: those of `grid`
-    or, if it has none, all with a known better answer."""
+    """Verdicts on the comparisons with a known better answer that all raters, except those left out
+    (`incomplete_raters`), have judged in both orders (`grid`). `left_out` is reason -> number of
+    comparisons left out. `call_grid` has the comparisons on which single calls are compared: those
+    of `grid` or, if it has none, all with a known better answer."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -165,8 +165,9 @@ class RemedyStudy:
         )
 
     def _juries_with(self, rater: int) -> list[Rule]:
-        """List rules of juries that include this judge: with the best partner, with the two best,
-        and with all judges if all of them are possible partners."""
+        """List rules of juries that include this judge: all rules with the best partner, all but
+        "round-robin" with the two best, and, if there are more partners and every other judge is
+        one, "jury-both" of all judges. Empty without a possible partner."""
         panel = self.raters_with_prompt(self.raters[rater][1])
         others = self.jury_partners(rater)
         found: list[Rule] = []
@@ -180,8 +181,8 @@ class RemedyStudy:
         return found
 
     def further_jury_rules(self, rater: int, shown: Sequence[Rule]) -> list[Rule]:
-        """List the rules of further juries with this judge that can be recommended but are not in
-        `shown`; none if there are too many judges or comparisons."""
+        """List the rules of the juries of two and of three judges with this judge that are not in
+        `shown`; empty if there are too many judges (MAX_PANEL) or comparisons (MAX_SELECTED)."""
         others = self.jury_partners(rater)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
@@ -211,8 +212,8 @@ class RemedyStudy:
         return self._computed_advice[rater]
 
     def candidate_rules(self, rater: int) -> list[Rule]:
-        """List the rules from which a rater's recommendation is chosen; the first takes the verdict
-        of a single call."""
+        """List the rules from which a rater's recommendation is chosen, "one call" first. Rules
+        that ask people, or lack replies on some comparisons, are left out."""
         shown = self.judge_rules(rater)
         rules = [*shown, *self.further_jury_rules(rater, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
@@ -246,14 +247,14 @@ def _seeded_generator() -> np.random.Generator:
 def build_remedy_study(
     frame: pd.DataFrame, judges: Sequence[str] = (), source: WinnerSource | None = None
 ) -> RemedyStudy:
-    """Build the study of the comparisons with a known better answer that every judge has judged in
+    """Build the study of the comparisons with a known better answer that every rater has judged in
     both orders. `judges` gives the order of the judges (default: by name), `source` the source of
     the better answers (default: `default_winner_source`).
 
-    First, each judge that judged less than half (MIN_COMPLETE) of the comparisons with a known
-    better answer in both orders is left out. If a judge has graded replies (with a
-    strength of preference) on nearly all these comparisons (MIN_AVAILABLE), comparisons without
-    its graded replies are left out too.
+    First, each rater that judged less than half (MIN_COMPLETE) of the comparisons with a known
+    better answer in both orders is left out; if none remains, no comparison is used. If a rater has
+    graded replies (with a strength of preference) on nearly all these comparisons (MIN_AVAILABLE),
+    comparisons without its graded replies are left out too.
     """
     whole = grid = build_order_grid(frame, judges, source)
     known = grid.known_winner != 0
@@ -272,8 +273,8 @@ def build_remedy_study(
 
 def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> pd.DataFrame:
     """Return the frame with the column CREDIT: 1 for a call that decides for the better answer, ½
-    for a tie, 0 for the other answer; nan for calls that `study` does not compare. A frame that has
-    the column is returned as it is."""
+    for a tie, 0 for the other answer; nan for calls that `study` (default: the remedy study of this
+    frame) does not compare, such as repeats. A frame that has the column is returned as it is."""
     if CREDIT in frame:
         return frame
     grid = (study or build_remedy_study(frame)).call_grid
@@ -300,12 +301,13 @@ CALL_AGREEMENT: Final = Measure(
     _tally_call_credits,
     empty="no better answer is known, or fewer than half of the comparisons have both orders",
 )
-"""Agreement of single calls with the better answers, the one number that all outlets quote."""
+"""Agreement of single calls with the better answers: the same number on the page, in the library
+and in the summary."""
 
 
 def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
-    """Estimate the agreement of single calls by judge and prompt, from a frame with the column
-    CREDIT."""
+    """Estimate the agreement of single calls by judge and prompt, people left out. If the frame
+    lacks the column CREDIT, it is computed from the frame."""
     judged = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found = CALL_AGREEMENT.by_cell(GroupedFrame(judged, ["judge", "prompt"]))
     return {(judge, prompt): one for (judge, prompt), one in found.items()}
@@ -329,8 +331,9 @@ def _select_raters(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Mask of the comparisons with graded replies in both orders, from every rater that has these
-    on at least the share MIN_AVAILABLE of the `known` comparisons."""
+    """Mask of the comparisons with graded replies in both orders from every rater that has these
+    on at least the share MIN_AVAILABLE of the `known` comparisons; all true if there is no such
+    rater."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

@@ -49,7 +49,7 @@ def _coverage_curve(
     grid: OrderGrid, score: Floats, margins: Sequence[float]
 ) -> list[CoveragePoint]:
     """Return a point for each margin, if comparisons with at least this |score| are decided by the
-    sign of the score; margins that decide none are left out."""
+    sign of the score. Comparisons without a score, and margins that decide none, are left out."""
     known = np.isfinite(score)
     if not known.any():
         return []

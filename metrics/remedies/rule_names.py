@@ -56,8 +56,8 @@ _FIXED: Final = {
 
 
 def rule_words(rule: Rule) -> RuleWords:
-    """Return the texts of a rule; its instruction may contain `{judge}`, the place of the judge's
-    name (see `rule_instruction`)."""
+    """Return the texts of a rule; its instruction may contain `{judge}`, which `rule_instruction`
+    replaces by the name of the judge."""
     return rule_words_of_id(rule.id, [judge for judge, _ in rule.members])
 
 
@@ -97,8 +97,8 @@ def parameter_of_rule_id(rule_id: str) -> float:
 
 
 def _parse_id(rule_id: str) -> tuple[str, str]:
-    """Return kind and number of a rule id: "repeats-both" and "3" of `repeats(3)-both`; the whole
-    id and an empty text if it has no number."""
+    """Return a rule id without its number, and the number: "repeats-both" and "3" of
+    `repeats(3)-both`; the whole id and an empty text if it has no number."""
     found = re.fullmatch(r"([\w-]+)\(([\d.]+)\)(-both)?", rule_id)
     return (found[1] + (found[3] or ""), found[2]) if found else (rule_id, "")
 

@@ -44,9 +44,11 @@ class AgreementCredit:
 class RuleEstimate:
     """One line of the table of remedies: estimates for one rule.
 
-    `difference` is the agreement minus that of one call, paired by item; `adjusted` is the same
-    difference with an interval that holds for all rules of the table at once. Both are None for the
-    rule "one call". `changed` counts the comparisons whose credit differs from that of one call.
+    `difference` is the agreement minus that of one call, paired by item. `adjusted` is the same
+    difference with an interval that holds for all rules of the table at once, except those that
+    lack replies or ask people: theirs holds for the rule alone. `difference` and `adjusted` are
+    None for the rule "one call". `changed` counts the comparisons whose credit differs from that of
+    one call.
     """
 
     rule: Rule
@@ -96,7 +98,8 @@ def estimate_rules(
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
     """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of
-    its differences in credit to one call, such as 1/4 for `pool`."""
+    its differences in credit from one call, such as 1/4 for the rule `pool`; `changed` is the
+    number of comparisons with such a difference."""
 
     rule: Rule
     sums: Floats
@@ -164,7 +167,7 @@ def ratio_of_item_sums(successes: Floats, counts: Floats, note: str = "") -> Est
 def _contrasts_with_one_call(
     baseline: _RuleTotals, family: Sequence[_RuleTotals], rng: np.random.Generator
 ) -> list[Contrast]:
-    """Estimate the difference of each rule's agreement to that of the baseline ("one call"),
+    """Estimate the agreement of each rule of the `family` minus that of the baseline ("one call"),
     adjusted as one family; empty without rules or items."""
     if not family or not len(baseline.sums):
         return []

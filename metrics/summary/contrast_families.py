@@ -36,8 +36,8 @@ FAMILIES: Final[dict[str, tuple[Measure, ...]]] = {
     },
     WIN_RATES: (),
 }
-"""Name of a family -> its measures. "Win rates" is empty here: it has one measure for each
-contestant."""
+"""Name of a family -> its measures, without the family of verdicts on single answers. "Win rates"
+is empty here: it has one measure for each contestant."""
 
 
 def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[Contrast]]]:

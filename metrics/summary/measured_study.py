@@ -161,8 +161,8 @@ def _holds_labels(path: Path) -> bool:
 
 
 def _read_labels(path: Path) -> MeasuredStudy:
-    """Read a table of verdicts beside labels, through a temporary store that is deleted
-    afterwards."""
+    """Read a table of verdicts beside labels, through a temporary store that is deleted afterwards.
+    ValueError if the table cannot be read."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
     from studies.sources.detection.detect import name_options_in_message
@@ -180,8 +180,8 @@ def _read_labels(path: Path) -> MeasuredStudy:
 
 
 def _read_battles(path: Path, words: Mapping[str, str] | None) -> pd.DataFrame:
-    """Read a CSV of battles as a frame. Empty texts are kept as values (an item or category without
-    a name); an empty winner is a reply without a verdict."""
+    """Read a CSV of battles as a frame; ValueError if it is none. Empty texts are kept as values
+    (an item or category without a name); an empty winner is a reply without a verdict."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

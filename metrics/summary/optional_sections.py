@@ -52,7 +52,7 @@ Json = dict[str, Any]
 
 def _grade_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> Grade Score and further measures, for prompts that choose among
-    more than two options or whose name starts with "grade-"."""
+    more than two options or whose name starts with "grade-"; empty without such prompts."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
     prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
     rows = row_selection.select_rows(frame, frame["prompt"].astype(str).isin(prompts))
@@ -99,13 +99,14 @@ def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    """Return contestant -> strength in logits, from choices among more than two options."""
+    """Return contestant -> strength in logits, from choices among more than two options; empty
+    without such choices."""
     return fit_choice_model(frame, min_options=3).strength if (frame["options"] > 2).any() else {}
 
 
 def _position_effects(frame: pd.DataFrame) -> Json:
-    """Return number of options -> effect of each position, and "labels" -> effect of each label,
-    for choices among more than two options."""
+    """Return number of options -> effect of each position and, if it was estimated, "labels" ->
+    effect of each label, for choices among more than two options; empty without such choices."""
     if not (frame["options"] > 2).any():
         return {}
     model = fit_choice_model(frame, min_options=3)
@@ -197,8 +198,9 @@ def _alignment_with_people_section(frame: pd.DataFrame) -> Json:
 
 
 def _creation_section(frame: pd.DataFrame) -> Json:
-    """Return category -> model -> Creation-MMBench's numbers, if there are several categories. The
-    numbers are VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts."""
+    """Return category -> model -> Creation-MMBench's numbers; empty unless there are several
+    categories. The numbers (CREATION_FIELDS) are VFS (visual factuality score, 0–10), Reward, Win
+    Rate, five-level counts and numbers of unreadable replies."""
     rows = row_selection.select_rows(frame, five_level_mask(frame) | scoring_mask(frame))
     table = creation_table(rows, find_baseline(rows), ["category"])
     return {
@@ -214,7 +216,8 @@ CREATION_FIELDS: Final = ("vfs", "baseline_vfs", "reward", "win_rate", "counts",
 
 
 def _corrected_win_rates(frame: pd.DataFrame) -> Json:
-    """Return contestant -> people's win rate corrected with the judges, if people voted."""
+    """Return contestant -> people's win rate corrected with the judges, for contestants that people
+    voted on; empty unless the frame has both votes and judges' verdicts."""
     human = row_selection.people_mask(frame)
     if not human.any() or human.all():
         return {}
@@ -223,7 +226,7 @@ def _corrected_win_rates(frame: pd.DataFrame) -> Json:
 
 
 def _probability_ratings(frame: pd.DataFrame) -> Json:
-    """Compute win rates and ratings from label probabilities, if a judge has them."""
+    """Compute win rates and ratings from label probabilities; empty if no reply has them."""
     if "p_0" not in frame or not frame["p_0"].notna().any():
         return {}
     return {
@@ -261,13 +264,15 @@ def _ranker_section(frame: pd.DataFrame) -> Json:
 
 
 def _people_gaps_section(frame: pd.DataFrame) -> Json:
-    """Return contestant -> win rate by judges minus that by people, on the cases both judged."""
+    """Return contestant -> win rate by judges minus that by people, on the cases that both judges
+    and people judged, all categories together."""
     found = win_rate_gaps(frame)
     return {name: got for (name, group), got in found.items() if group == ALL_CATEGORIES}
 
 
 def _people_length_section(frame: pd.DataFrame) -> Json:
-    """Return the effect of length on people's votes, if the lengths of the answers are known."""
+    """Return the effect of length on people's votes; empty if no vote is on two answers of known
+    length."""
     votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
     effect = length_effect(votes) if len(votes) else None
     return {} if effect is None else asdict(effect)
@@ -326,7 +331,7 @@ def _precision_section(frame: pd.DataFrame) -> Json:
 
 def _arena_hard_section(frame: pd.DataFrame) -> Json:
     """Compute ratings from five-level verdicts, with "much better" counted three times
-    (Arena-Hard)."""
+    (Arena-Hard); empty without five-level verdicts on pairs."""
     rows = _five_level_rows(frame)
     if not len(row_selection.select_pairs(rows)):
         return {}
@@ -334,7 +339,8 @@ def _arena_hard_section(frame: pd.DataFrame) -> Json:
 
 
 def _printed_accuracies_section(frame: pd.DataFrame) -> Json:
-    """Return judge -> prompt -> accuracies as papers define them, if better answers are known."""
+    """Return judge -> prompt -> accuracies as papers define them; empty if no better answer is
+    known."""
     nested: Json = {}
     frame = row_selection.select_rows(frame, frame["known_answer"] >= 0)
     for judge, prompt in row_selection.observed_combinations(frame, ("judge", "prompt")):

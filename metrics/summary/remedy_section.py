@@ -43,9 +43,9 @@ class RemedyInputs:
 def remedy_section(
     frame: pd.DataFrame, inputs: RemedyInputs, study: RemedyStudy | None = None
 ) -> Json:
-    """Build the section `remedies` as nested dictionaries of estimates; empty if no comparison
-    has a known better answer, ValueError for a jury with an unknown judge. `study`: the remedies of
-    the frame, if they were already computed."""
+    """Build the section `remedies` as nested dictionaries of estimates; empty if no comparison with
+    a known better answer has all the verdicts it needs. ValueError for a jury with an unknown judge
+    or fewer than two judges. `study` has the remedies of the frame, if already computed."""
     study = study or build_remedy_study(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
@@ -152,7 +152,8 @@ def _order_patterns(study: RemedyStudy, rater: int) -> Json:
 
 
 def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
-    """Return names of the members, joined by " + " -> estimates of the jury's rules."""
+    """Return names of the members, joined by " + " -> estimates of the jury's rules. If the same
+    jury was computed with an earlier prompt, the name of the prompt follows in brackets."""
     found: Json = {}
     for prompt in dict.fromkeys(name for _, name in study.raters):
         panel = study.raters_with_prompt(prompt)
@@ -168,8 +169,8 @@ def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
 
 def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list[int], bool]]:
     """List the juries computed by default, as (raters, whether the members were selected by
-    agreement): all judges in `panel`, and if these are more than three, the three with the highest
-    agreement."""
+    agreement): all judges in `panel` and, if these are more than three, the three with the highest
+    agreement. Empty if there are fewer than two judges."""
     juries = [(list(panel), False)] if len(panel) > 1 else []
     if len(panel) > 3:
         juries.append((study.raters_by_agreement(panel)[:3], True))

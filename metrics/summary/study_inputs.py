@@ -39,7 +39,7 @@ def stored_styles(store: Store, name: str) -> Styles:
 
 def _dollars_per_call(store: Store, name: str) -> dict[Rater, float]:
     """Return (judge, prompt) -> dollars of a call, from the judge's price in the study file and the
-    mean tokens of its calls."""
+    mean tokens of its calls. Judges without a price, or without known tokens, are left out."""
     prices = {judge.name: judge.price for judge in store.study(name).judges if judge.price}
     if not prices:
         return {}

@@ -44,7 +44,8 @@ CONTRASTED_MEASURES: Final = (
 )
 ELO_ORDERS: Final = 100
 ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
-"""Bootstrap rounds of online Elo, as (largest number of verdicts, rounds)."""
+"""Number of bootstrap samples for the intervals of online Elo, by the number of rows: (largest
+number of rows, samples)."""
 
 MAX_CONTRASTS: Final = 60
 """Number of contrasts above which a family is left out of the section `contrasts`."""
@@ -285,7 +286,8 @@ def _option_counts(rows: pd.DataFrame) -> list[int]:
 
 
 def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
-    """Run the permutation test for each number of options above two ("permutation_3", …)."""
+    """Run the permutation test for each number of options above two ("permutation_3", …); empty if
+    all rows have at most two options."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
         for n in _option_counts(rows)
@@ -302,7 +304,7 @@ def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate position and label effects if labels were crossed, and content and position terms
-    (in logits) if there are label probabilities."""
+    (in logits) if there are label probabilities. Effects that cannot be estimated are left out."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
     split = label_effect.mean_content_and_position_terms(rows)

@@ -281,7 +281,8 @@ def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFi
 
 def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
     """Share of the differences between models that is style: Cov(s, β)/Var(β), with β the strengths
-    before and s = β minus the strengths after control. It may be negative."""
+    before and s = β minus the strengths after control. It may be negative; unknown if all models
+    are equally strong."""
 
     def share(one: Floats, two: Floats) -> Floats:
         centred = one - one.mean(axis=-1, keepdims=True)

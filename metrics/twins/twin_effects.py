@@ -65,7 +65,7 @@ class TwinEffect:
 
     `floor` is the effect of its floor, `beyond_floor` the effect minus that of the floor on the
     answers that have both twins, `adjusted` the same with an interval that holds for all effects of
-    the study at once.
+    the study at once. `beyond_floor` and `adjusted` are unknown without verdicts on the floor.
     """
 
     judge: str
@@ -74,8 +74,8 @@ class TwinEffect:
     design: str
     change: Estimate
     """In a duel: share of points for the twin minus ½. If the twin replaces its original in a
-    comparison: points of the changed side with the twin minus those with the original. For single
-    answers: score of the twin minus that of the original."""
+    comparison: points of the twin minus those of the original there. For single answers: score of
+    the twin minus that of the original."""
     floor: Estimate
     beyond_floor: Estimate
     adjusted: Estimate
@@ -121,7 +121,8 @@ class TwinEffect:
 
 def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
     """Estimate the effect of each family on each judge and prompt, and of each control on each
-    judge (all prompts together; the effect's `prompt` is then empty).
+    judge (all prompts together; the effect's `prompt` is then empty). Empty without verdicts on
+    twins.
 
     `twins` has the rows that show a twin, `frame` the study's own comparisons.
     """
@@ -339,7 +340,8 @@ def _mean_of_totals(totals: Floats) -> Floats:
 
 
 def twins_section(twins: pd.DataFrame, frame: pd.DataFrame) -> Json:
-    """Return judge -> prompt -> family -> effect, and judge -> "controls" -> family -> effect."""
+    """Return judge -> prompt -> family -> effect, and judge -> "controls" -> family -> effect. The
+    second design of the same family has the key "family, design"."""
     nested: Json = {}
     for one in twin_effects(twins, frame):
         place = nested.setdefault(one.judge, {}).setdefault(one.prompt or "controls", {})

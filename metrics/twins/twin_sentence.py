@@ -85,7 +85,8 @@ def chance_sentence(effects: Sequence[TwinEffect]) -> str:
 
 
 def control_sentence(effects: Sequence[TwinEffect]) -> str:
-    """One sentence on the controls: which of them lose."""
+    """One sentence on the controls: which of them lose, and which were not shown to lose; or that
+    there are no controls."""
     controls = [one for one in effects if one.family in CONTROLS]
     lost = [one.family for one in controls if loses(one)]
     if not controls:

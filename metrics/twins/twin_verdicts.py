@@ -25,10 +25,10 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
 
     Columns: judge, prompt, twin (family), design (duel: twin against original; substitution: twin
     in place of the original in a comparison; single: the answer alone), name (of the item), unit
-    (code of item and answers, without order), item (code of the resampling unit), value (points for
-    the changed side, or the level of the answer; nan if the reply is unusable or the comparison was
+    (code of item and answers, without order), item (code of the resampling unit), value (points of
+    the twin, or its score if it is judged alone; nan if the reply is unusable or the comparison was
     not read in all its orders), before (the same of the original), flip (whether the pick differs
-    from that on the original), right and right_before (points for the truly better side; nan where
+    from that on the original), right and right_before (points of the truly better answer; nan where
     unknown). `frame` has the study's own comparisons, for the verdicts on the originals.
     """
     rows = add_twin_columns(twins)
@@ -90,7 +90,8 @@ def _twin_design(base: str) -> str:
 
 
 def _points_of_side(pick: Any, side: Any, usable: Any) -> Floats:
-    """Points of one side: 1 if it was picked, ½ for a tie; nan for an unusable reply."""
+    """Points of the answer in the slot `side`: 1 if it was picked, ½ for a tie, else 0; nan for an
+    unusable reply."""
     found = np.where(pick == side, 1.0, np.where(pick == TIE, 0.5, 0.0))
     return np.where(np.asarray(usable, bool) & (pick != NO_PICK), found, np.nan)
 

@@ -43,11 +43,13 @@ def outcome_rows(
       planned order, anything else is a tie.
     - majority: the same, but a win and a tie is a win.
     - graded: as majority, but if both replies are graded, the sign of the mean score decides.
-    - the name of a remedy: see `remedy_outcomes`.
+    - prompt:NAME, prompt:NAME+pool: as pooled, or as majority, with this prompt only.
+    - the name of another remedy: see `remedy_outcomes`.
 
-    strict, majority and graded leave out a comparison that lacks a verdict in one of its planned
-    orders. `unreadable="tie"` counts replies without a verdict, but not failed calls, as ties
-    (VisIT-Bench's rule).
+    A remedy whose judges or prompt are missing is replaced (`applicable_rule`). strict, majority
+    and graded leave out a comparison that lacks a verdict in one of its planned orders.
+    `unreadable="tie"` counts replies without a verdict, but not failed calls, as ties
+    (VisIT-Bench's rule). ValueError for an unknown rule.
     """
     check_rule(unreadable, get_args(UnreadableRule))
     frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
@@ -77,7 +79,8 @@ def check_rule(value: str, known: Sequence[str]) -> None:
 
 
 def _unreadable_as_ties(frame: pd.DataFrame) -> pd.DataFrame:
-    """Change replies without a verdict to ties, except replies to scoring prompts."""
+    """Return the frame with replies without a verdict as ties, except replies to prompts that only
+    score."""
     no_verdict = frame["status"].isin(NO_VERDICT_STATUSES).to_numpy() & ~scoring_mask(frame)
     pick = np.where(no_verdict, np.int8(TIE), frame["pick"].to_numpy())
     known = frame["status"].cat

@@ -137,7 +137,8 @@ class FirstPlace:
     challenger: str
     """The model that needs the fewest changed verdicts to pass the leader; empty if none can."""
     verdicts: int | None
-    """Fewest verdicts whose change puts the challenger above the leader."""
+    """Fewest verdicts whose change puts the challenger above the leader; None if no model can pass
+    the leader."""
     of: int
     """Number of verdicts."""
 
@@ -283,8 +284,9 @@ class _CountedPairs:
 
 
 def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
-    """Model -> its place by default, its best and worst place, and the number of analyses that put
-    it first; models in the order of the default places."""
+    """Model -> its place by default (the first of the `analyses`), its best and worst place, the
+    number of analyses that put it first, and the number of all; models in the order of the default
+    places. Empty without analyses."""
     if not analyses:
         return {}
     default = analyses[0].places
@@ -299,8 +301,8 @@ def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
 
 
 def first_place_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Cycles, first place, and the places under other choices; empty for fewer than three or more
-    than MAX_MODELS models."""
+    """Return cycles, first place (None without a sole leader), and the places under other choices;
+    empty for fewer than three or more than MAX_MODELS models."""
     data = pair_verdicts(frame)
     if not 2 < len(data.names) <= MAX_MODELS:
         return {}

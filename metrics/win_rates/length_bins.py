@@ -60,8 +60,8 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
     """Compute the share won in each bin of `ratio`, the log2 of the length ratio, one bin at a
-    time, so that millions of verdicts need not be stored twice. `won` is the first answer's
-    outcome (1, ½ or 0)."""
+    time, so that millions of verdicts need not be stored twice; bins without answers are left out.
+    `won` is the first answer's outcome (1, ½ or 0)."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )
@@ -83,8 +83,9 @@ def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[
 
 
 def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimate:
-    """Estimate the factor by which the odds of winning change when the length doubles; `ratio` is
-    log2(length of the first answer / length of the second), `won` the first answer's outcome."""
+    """Estimate the factor by which the odds of winning change when the length doubles; unknown if
+    all answers are equally long. `ratio` is log2(length of the first answer / length of the
+    second), `won` the first answer's outcome."""
     if not ratio.any():
         return Estimate(None, note="all answers are equally long")
     beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([LENGTH_RIDGE]))

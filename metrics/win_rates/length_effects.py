@@ -105,7 +105,8 @@ def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, I
 
 
 def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
-    """Estimate the win rate at equal length from the result of `_outcomes_and_gaps`."""
+    """Estimate the win rate at equal length from the result of `_outcomes_and_gaps`; unknown
+    without verdicts, the plain win rate if all verdicts are the same."""
     outcome, gap, item = data
     if len(outcome) == 0:
         return unknown_estimate(NO_LENGTHS_NOTE, "share")
@@ -125,8 +126,8 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
 
 
 def logit_half_width(variance: float, items: int) -> tuple[float | None, str]:
-    """Half-width of the t interval of a coefficient with this variance; None, and the reason as a
-    note, for one item, or if the items cancel: their residuals then say nothing of the error."""
+    """Return the half-width of the t interval of a coefficient with this variance, and "". With one
+    item, or with a variance of zero, return None and the reason as a note."""
     if items < 2:
         return None, ONE_ITEM_NOTE
     if variance < NO_SPREAD**2:

@@ -37,7 +37,7 @@ UNIT: Final = "difference of shares"
 @dataclass(frozen=True)
 class OwnFamilyExcess:
     """Win rates of one family by a judge of this family (`own`) and by outsiders (`others`), on the
-    same items; `excess` is their difference.
+    same items; `excess` is `own` minus `others`. All are unknown without an outsider.
 
     `bounds` are the smallest and largest excess over all possible verdicts of the unusable replies;
     they do not include sampling error.
@@ -56,7 +56,8 @@ class OwnFamilyExcess:
 
 
 def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
-    """Return judge -> self-preference relative to outsiders, for judges whose family wrote answers.
+    """Return judge -> self-preference relative to outsiders, for judges whose family wrote answers;
+    empty if the frame has no families.
 
     Only pairs with exactly one answer of the family count, on items that both the judge and an
     outsider (a judge of another family) judged. Ties count half; every outsider has equal weight.
@@ -81,7 +82,7 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
     """Estimate the preference of the judge `name` for its family `own` relative to people
     (`self_preference`), minus the mean over outsiders (judges of another family) of their
-    preference for the same family, on the same items."""
+    preference for the same family, on the same items; unknown without an outsider there."""
     parts, judge, item, family = people.for_family(own)
     beside = (family != own) & np.isin(item, item[judge == name])
     outsiders = sorted(

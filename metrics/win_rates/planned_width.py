@@ -100,7 +100,8 @@ def detectable_win_rate(half: float) -> float:
 
 
 def variance_sources(components: VarianceComponents, size: StudySize) -> dict[str, float]:
-    """Return item, order, judge, prompt or repeat -> its share in the variance of the win rate.
+    """Return item, order, judge, prompt or repeat -> its share in the variance of the win rate;
+    sources without variance are left out.
 
     The interaction of items with one further source is added to this source (items × judges:
     judge). Interactions of items with two or more further sources are added to repeat.

@@ -44,9 +44,9 @@ RANDOM_ITEMS_NOTE: Final = "valid if the items people voted on are a random samp
 class CorrectedWinRate:
     """A contestant's win rate by people, by the judge, and by people corrected with the judge.
 
-    `weight` is the weight of the judge's verdicts (0: not used), `bias` judge − people on the cases
-    both judged. `worth` is the factor by which the number of votes would have to grow to give an
-    equally narrow interval without the judge.
+    `weight` is the weight of the judge's verdicts (0: not used), `bias` is the judge's win rate
+    minus people's on the cases that both judged. `worth` is the factor by which the number of votes
+    would have to grow to give an equally narrow interval without the judge; None without intervals.
     """
 
     people: Estimate

@@ -132,7 +132,8 @@ def _values_present(rows: pd.DataFrame, column: str) -> set[str]:
 
 
 def _jury_outcomes(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
-    """Yield the outcomes of a jury for each prompt and, if there is a column `cell`, each cell."""
+    """Yield the outcomes of a jury for each prompt and, if there is a column `cell`, each cell. For
+    "round-robin", yield every readable verdict of the members instead."""
     members = _present_jury_members(rows, remedy)
     rows = row_selection.select_judges(rows, members)
     if remedy.id == "round-robin":

@@ -100,7 +100,7 @@ def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
 
     It is P(judge agrees with people, if they prefer the family's answer) − P(judge agrees, if they
     prefer the other answer), over pairs with exactly one answer of the judge's family. A judge's
-    tie does not agree. Judges without such a pair are left out.
+    tie does not agree. Judges without such a pair are left out; empty if no families are recorded.
     """
     people = verdicts_beside_people(frame)
     if "family" not in people.rows:
@@ -140,7 +140,8 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
     logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first − own_second), with
     strengths θ common to all judges and an interval clustered by item; own_first is 1 if the first
     answer is of the judge's family, else 0. The term is not adjusted for quality. It needs two
-    judges, one of them a person, or of a known family that wrote none of the answers.
+    judges, one of them a person, or of a known family that wrote none of the answers; else it is
+    unknown, with the reason as a note.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)

@@ -73,7 +73,9 @@ def win_rate(
     Among N options a win is being chosen, and a tie counts 1/N (a note states it). `ties="drop"`:
     wins/decisive, as in VisIT-Bench. `combine` and `unreadable` are those of `outcome_rows`; with
     `combine="strict"` this is MT-Bench's adjusted win rate.
-    With `outcome="probability"` a verdict counts by its label probabilities, if it has any.
+    With `outcome="probability"` a verdict counts by its label probabilities, if it has any;
+    ValueError unless `combine` is "pooled" and `ties` is "half". A contestant without a counted
+    verdict has an unknown win rate.
     """
     rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
     return dict(sorted(rates.items(), key=lambda pair: -_value_or_minus_one(pair[1])))
@@ -198,8 +200,8 @@ def head_to_head(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
 ) -> dict[str, dict[str, Estimate]]:
-    """Return contestant a -> contestant b -> win rate of a against b, in pairs. Contestants that
-    were never compared have no entry."""
+    """Return contestant a -> contestant b -> win rate of a against b, in pairs. Two contestants
+    without a counted verdict between them have no entry for each other."""
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = _apply_tie_rule(outcome_rows(frame, combine, unreadable), ties)

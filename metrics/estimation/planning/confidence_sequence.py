@@ -22,7 +22,8 @@ NO_VOTES_NOTE: Final = "no item has a vote yet"
 
 
 def confidence_sequence(wins: float, n: int) -> Estimate:
-    """Estimate the share of wins among n votes, one per item, with bounds that hold at every n.
+    """Estimate the share of wins among n votes, one per item, with bounds that hold at every n;
+    unknown without votes.
 
     The bounds enclose every share p whose e-value is below 20; it is B(w + ½, n − w + ½)/B(½, ½) /
     (pʷ(1 − p)ⁿ⁻ʷ), with w wins and B the beta function (Krichevsky–Trofimov mixture). Votes may be

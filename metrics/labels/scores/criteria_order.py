@@ -21,14 +21,16 @@ class CriteriaOrder:
 
     overall: OrderEffect
     first: Estimate
-    """Level of a criterion listed first − level of the same criterion at other places."""
+    """Level of a criterion listed first minus its level at other places of the list, mean over all
+    criteria."""
     by_place: Mapping[str, tuple[Estimate, ...]]
-    """Criterion -> for each place: its level there − its level at other places, same answers."""
+    """Criterion -> for each place in the list: its level there minus its level at other places, on
+    the same answers."""
 
 
 def criteria_order_effects(frame: pd.DataFrame) -> dict[Rater, CriteriaOrder]:
     """Estimate the effects of the criteria's order for each judge and rubric with two or more
-    orders."""
+    orders; rubrics without stored levels of the criteria are left out."""
     if not (frame["options"] == 1).any():
         return {}
     table = point_table(frame)
@@ -69,7 +71,8 @@ def _build_criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> Criteri
 
 def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
     """Estimate the level of a criterion at this place minus its level at other places, on the same
-    answers with the same order of options; mean over all criteria in `levels`."""
+    answers with the same order of options; mean over all criteria in `levels`. Unknown if no answer
+    has both levels."""
     here = (levels["place"] == place).rename("here")
     means = levels.groupby([*ANSWER, "options", "criterion", here])["score"].mean().unstack()
     if True not in means or False not in means:

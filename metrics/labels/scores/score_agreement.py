@@ -102,9 +102,9 @@ def _jackknife_score_statistic(
     statistic: Callable[[Floats, Floats], float],
     uneven: np.ndarray,
 ) -> Estimate:
-    """Estimate a statistic of scores and labels with a jackknife interval over groups of items; no
-    interval below three items. Groups are drawn with a fixed seed, so that the same data give the
-    same interval.
+    """Estimate a statistic of scores and labels with a jackknife interval over groups of items;
+    unknown if the statistic is undefined, without interval below three items. Groups are drawn with
+    a fixed seed, so that the same data give the same interval.
 
     `uneven` marks the rows that keep the statistic below 1. If there are few, the interval is at
     least that of a rare share: leaving out items shows nothing of the errors not in the sample.

@@ -37,7 +37,7 @@ class ArrangementScores:
     mean: Estimate
     shares: Mapping[float, Estimate]
     """Value -> share of verdicts with this value; in a rubric, the values are the levels of all
-    criteria."""
+    criteria. Empty above MAX_VALUES values."""
 
     @property
     def name(self) -> str:
@@ -179,7 +179,7 @@ def _expected_levels_as_json(found: ScoreDistribution) -> dict[str, Any]:
 
 def point_repeats(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
     """Estimate the variation between repeats (noise-floor calls included) for each judge and prompt
-    that has repeats."""
+    that has repeats; empty without repeats."""
     if not (frame["options"] == 1).any():
         return {}
     found = {}

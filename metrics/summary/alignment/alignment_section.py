@@ -54,8 +54,9 @@ class LookResult:
 
 @dataclass(frozen=True)
 class AlignmentInputs:
-    """The stored split of a study's labelled items into learn and hold-out, its labels by kind, and
-    the latest look (comparison of candidates on the hold-out) for each judge and prompt."""
+    """The stored split of a study's labelled items into learn and hold-out, its labels by kind
+    (comparisons, pass or fail, scores), and the latest look (comparison of candidates on the
+    hold-out) for each judge and prompt."""
 
     split: LabelSplit
     labels: Mapping[LabelKind, StudyLabels]
@@ -98,9 +99,9 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
 def compare_latest_candidates(
     inputs: AlignmentInputs, judge: str, prompt: str
 ) -> tuple[LookResult, candidate_table.CandidateTable | None, PromptAdvice] | None:
-    """Compare the candidates of the latest look (comparison on the hold-out) for a judge and
-    prompt; None without a look whose replies are stored. The table is None if today's prompt has
-    too few usable replies."""
+    """Return the latest look (comparison on the hold-out) for a judge and prompt, the table that
+    compares its candidates, and the recommendation; None without a look whose replies are stored.
+    The table is None if today's prompt has too few usable replies."""
     found = [o for o in inputs.results if (o.look.judge, o.look.prompt) == (judge, prompt)]
     if not found:
         return None

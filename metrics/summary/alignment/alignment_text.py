@@ -20,7 +20,7 @@ from studies.errors import StudyError
 from studies.store.store import Store
 
 SHORT: Final = {"first_share": "first", "length_excess": "length"}
-"""Key of a side effect -> its head in the table, if shorter than its name."""
+"""Key of a side effect -> heading of its column in the table, if that is not its name."""
 HIDDEN: Final = frozenset({"unusable"})
 """Side effects without a column; they are named where they became worse."""
 

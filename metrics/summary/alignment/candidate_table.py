@@ -113,7 +113,8 @@ def compare_candidates(
     twins: pd.DataFrame | None = None,
 ) -> CandidateTable | None:
     """Compare candidates with today's prompt on the hold-out cases of a frame; None if today's
-    prompt has too few usable verdicts. `twins` has the verdicts on twins of the same items.
+    prompt has too few usable verdicts, or if the prompts have no case in common. `twins` has the
+    verdicts on twins of the same items.
 
     The intervals of the differences are adjusted for all candidates (max-t) and for `looks`, the
     number of comparisons on the hold-out so far (Bonferroni).
@@ -202,7 +203,8 @@ def _build_candidate_line(
 ) -> CandidateLine:
     """Return the table line of the candidate `name`: its agreement minus that of today's prompt,
     with an interval widened for `looks` (the number of comparisons on the hold-out so far), and the
-    status that follows from this difference and from the `changes` of side effects."""
+    status that follows from this difference and from the `changes` of side effects. A candidate
+    with too few usable replies has estimates without a value and the status "no replies"."""
     if name not in found.differences:
         unknown = unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
         return CandidateLine(name, "no replies", unknown, unknown, effects, changes)

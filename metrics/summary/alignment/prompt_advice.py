@@ -20,9 +20,9 @@ Advice = Literal["adopt", "do not adopt", "not enough labels"]
 
 @dataclass(frozen=True, slots=True)
 class PromptAdvice:
-    """The recommendation: its kind, the prompt it is about (None if none), one sentence, and a
-    second one on the other candidates. `needed` is the number of labelled items on the hold-out
-    that would be needed, None if not stated."""
+    """The recommendation (`advice`), the prompt it is about (None if it is about none), one
+    sentence, and a second one on the other candidates ("" if there is nothing to say). `needed` is
+    the number of labelled items on the hold-out that would be needed, None if not stated."""
 
     advice: Advice
     prompt: str | None
@@ -32,9 +32,9 @@ class PromptAdvice:
 
 
 def advise(table: CandidateTable) -> PromptAdvice:
-    """Recommend to adopt the candidate with the largest shown gain that adds no bias; without such
-    a candidate, to adopt none, or to collect more labels. Below LEAST_HOLD_OUT items, always to
-    collect more labels."""
+    """Recommend to adopt the candidate with the largest shown gain that adds no bias. Without such
+    a candidate, recommend to adopt none if each one loses, adds bias or has too few replies, else
+    to collect more labels. Below LEAST_HOLD_OUT items, always recommend to collect more labels."""
     if table.items < LEAST_HOLD_OUT:
         return advice_for_few_labels(table.items)
     gaining = [one for one in table.candidates if one.status == "gains"]
@@ -68,7 +68,7 @@ def advice_for_few_labels(items: int) -> PromptAdvice:
 
 
 def _gain_for_sorting(line: CandidateLine) -> float:
-    """Difference of the agreement to today's prompt; −1 if unknown."""
+    """Agreement of a candidate minus that of today's prompt; −1 if unknown."""
     value = line.difference.value if line.difference else None
     return -1.0 if value is None else value
 
@@ -90,7 +90,8 @@ def _other_candidates_sentence(table: CandidateTable, chosen: CandidateLine) -> 
 
 
 def _describe_candidate(line: CandidateLine, table: CandidateTable) -> str:
-    """Name a candidate with its gain or loss and the bias that it adds."""
+    """Name a candidate with its gain or loss and the bias that it adds; with too few replies, with
+    the note that says so."""
     if line.status == "no replies" or line.difference is None:
         return f"{line.prompt}: {line.agreement.note}"
     named = [_describe_worsening(key, line, table) for key in line.worse]

@@ -62,8 +62,8 @@ def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
-    """Usable verdicts on single answers with a label; columns `value` (score; 1 for a pass, 0 for a
-    fail) and `right` (label)."""
+    """Usable verdicts on single answers with a label: passes and fails or, if there are none,
+    scores. Columns `value` (1 for a pass, 0 for a fail; the score) and `right` (label)."""
     parts = [single_answer_rows(evidence, passes) for passes in (True, False)]
     rows = parts[0] if len(parts[0]) else parts[1]
     return row_selection.select_rows(rows, rows["right"].notna())
@@ -164,8 +164,8 @@ ANSWER_EFFECTS: Final = (
 
 
 def side_effects(kind: LabelKind, frame: pd.DataFrame) -> tuple[SideEffect, ...]:
-    """Return the side effects that apply to verdicts of one kind; `frame` gives the scale of
-    scores."""
+    """Return the side effects that apply to comparisons, to passes and fails, or to scores
+    (`kind`); `frame` gives the scale of scores."""
     if kind == PAIRS:
         return PAIR_EFFECTS
     if kind == PASS_FAIL:
@@ -185,7 +185,8 @@ def effect_name(key: str, effects: Sequence[SideEffect]) -> str:
 
 
 def verdict_kind_of(frame: pd.DataFrame) -> LabelKind:
-    """Return the kind of verdicts in a frame: comparisons, pass or fail, or scores."""
+    """Return the kind of verdicts in a frame: PAIRS (comparisons; also if the frame is empty),
+    PASS_FAIL or SCORES."""
     if not len(frame) or (frame["options"] != 1).any():
         return PAIRS
     return PASS_FAIL if pass_fail_rows(frame).any() else SCORES
@@ -209,7 +210,8 @@ class EffectChange:
 def effect_values(
     frame: pd.DataFrame, effects: Sequence[SideEffect], prompts: Sequence[str]
 ) -> dict[str, dict[str, Estimate]]:
-    """Return prompt -> key of a side effect -> its estimate with this prompt."""
+    """Return prompt -> key of a side effect -> its estimate with this prompt; an estimate without a
+    value if the prompt has no verdicts."""
     evidence = GroupedFrame(frame, ["prompt"])
     found = {one.key: one.measure.by_cell(evidence) for one in effects}
     missing = unknown_estimate("no verdicts")
@@ -228,8 +230,8 @@ def effect_changes(
     looks: int,
 ) -> dict[str, dict[str, EffectChange]]:
     """Return candidate -> key of a side effect or of a twin's effect -> its change from today's
-    prompt; all changes are adjusted as one family. `present` are the candidates to compare, `looks`
-    the number of comparisons on the hold-out so far."""
+    prompt; all changes are adjusted as one family. `present` are the candidates to compare (empty
+    result without any), `looks` is the number of comparisons on the hold-out so far."""
     if not present:
         return {}
     evidence = GroupedFrame(frame, ["prompt"])
@@ -268,8 +270,8 @@ def _twin_totals(
 
 
 def widen_for_looks(adjusted: Estimate, looks: int, largest: float = 1.0) -> Estimate:
-    """Widen an interval for the number of looks (comparisons on the hold-out), by Bonferroni.
-    `largest` is the largest possible difference."""
+    """Widen an interval for the number of looks (comparisons on the hold-out), by Bonferroni; with
+    one look it stays. `largest` is the largest possible difference."""
     return (
         adjusted
         if looks <= 1
