@@ -31,7 +31,7 @@ class AgreementCredit:
     name: str = "agreement"
     unit: str = "share"
     kind: str = "share"
-    bounds: tuple[float, float] = (0.0, 1.0)
+    value_range: tuple[float, float] = (0.0, 1.0)
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
         """Largest possible change of the agreement: its distance to 0 or to 1, whichever is
