@@ -93,7 +93,8 @@ def _panel_column(elem_id: str) -> gr.Column:
 
 
 def render_hidden(tab: StudyTab) -> None:
-    """Render the hidden button outside all tabs, since an unopened tab has no content."""
+    """Render the hidden button that loads the header's study into the form. Call this outside all
+    tabs: the content of a tab exists only once the tab was opened."""
     tab.follow.render()
 
 

@@ -48,7 +48,7 @@ def ballot_html(ballot: BallotState) -> Markup:
             "voter": ballot.name,
             "mark": ballot.mark,
         },
-        noun=ballots_text(standing, mode).split(" ", 1)[1],
+        noun=ballot_count_text(standing, mode).split(" ", 1)[1],
         voter=voter_html(ballot.name, ballot.name_fixed),
         notice=notice if ballot.notice_text else None,
         question=MODES[mode].question,
@@ -70,7 +70,7 @@ def answer_html(text: str) -> Markup:
     return markdown_html(truncate_text(text)) + hidden_length_note(text)
 
 
-def ballots_text(standing: VoterProgress, mode: BallotMode) -> str:
+def ballot_count_text(standing: VoterProgress, mode: BallotMode) -> str:
     """The number of ballots in words: "3 pairs", or "880 ballots: 800 pairs, 80 of them twice"."""
     noun, once = MODES[mode].noun, standing.total - standing.repeats
     if not standing.repeats:

@@ -143,11 +143,11 @@ class Run:
         """Stop one judge. The other judges continue; the asks of the stopped judge stay pending for
         another run."""
 
-        def leave(state: JudgeState) -> None:
+        def stop_and_mark(state: JudgeState) -> None:
             state.left_out = True
             state.stop_judge("left out by you")
 
-        self._apply_to_judge(judge, leave)
+        self._apply_to_judge(judge, stop_and_mark)
 
     def _apply_to_judge(self, judge: str, act: Callable[[JudgeState], None]) -> None:
         with self._lock:

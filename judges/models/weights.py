@@ -76,7 +76,7 @@ def find_weights() -> Path:
                 "EVENHAND_GGUF and run `make weights`."
             )
         return path
-    found = prepared_weights() or packaged_weights() or cached_default_weights()
+    found = eight_bit_weights() or packaged_weights() or cached_default_weights()
     if found is None:
         raise WeightsMissing(
             "The embedded judge has no weights. Run `make weights`, "
@@ -85,7 +85,7 @@ def find_weights() -> Path:
     return found
 
 
-def prepared_weights() -> Path | None:
+def eight_bit_weights() -> Path | None:
     """Return the eight-bit copy of the weights; None if `prepare` was not run."""
     path = cache_folder() / PREPARED_FILE
     return path if path.is_file() else None
@@ -145,7 +145,7 @@ def _read_hash_cache() -> dict[str, object]:
 def prepare_weights() -> Path:
     """Write the eight-bit copy of the default weights unless it exists, print the progress, and
     return the path of the copy. WeightsMissing if the default weights are not on this machine."""
-    if ready := prepared_weights():
+    if ready := eight_bit_weights():
         print(f"The weights are prepared: {ready}")
         return ready
     source = packaged_weights() or cached_default_weights()

@@ -138,7 +138,8 @@ class Ledger:
         return self.budget - others - self.total - self._maybe_spent - self._reserved
 
     def reserve(self, call: JudgeCall, price: Price | None) -> float | None:
-        """Reserve the maximum cost of a call and return it; None if the budget is too small."""
+        """Reserve the maximum cost of a call and return it, in dollars; 0 if the price is unknown
+        (None). If less than that is left of the budget, reserve nothing and return None."""
         worst = worst_case_cost(call, price, self._tokens_per_byte)
         self._max_worst_case = max(self._max_worst_case, worst)
         if worst and worst > self.remaining + 1e-12:

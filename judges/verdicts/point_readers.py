@@ -153,11 +153,12 @@ def _read_pass_fail(text: CleanedReply, marker: re.Match[str]) -> markers.Marker
 def read_point_verdict(
     format: str, text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> markers.MarkerMatch:
-    """Read a verdict on one answer.
+    """Read the verdict on one answer from a reply: pass or fail, a score, or the levels of a rubric
+    (their mean, then each level). The result has the reason, and no verdict, if none can be read.
 
-    `options` are the prompt's, from the lowest to the highest; `arrangement` has the order and
-    letters in which the request offered them, and the order of the criteria.
-    """
+    `format` is the prompt's verdict format. `options` are the prompt's, from the lowest to the
+    highest; `arrangement` has the order and letters in which the request offered them, and the
+    order of the criteria."""
     values = _values_by_name(tuple(options), arrangement)
     if format == RUBRIC_FORMAT:
         return _read_rubric(text, values, arrangement.criteria)

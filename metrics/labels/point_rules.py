@@ -321,10 +321,13 @@ def _mean_held_out_loss(halves: np.ndarray, loss: Any) -> Floats:
 def _recommend_rule(
     losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule], span: float
 ) -> PointAdvice | None:
-    """Return the rule with the fewest calls that has a significant gain on held-out items. None if
-    there is no such rule, or if no rule's adjusted gain is significant. `losses` is id of a rule ->
-    calls per answer, and loss on each answer; `item` is the item of each answer, `span` the largest
-    possible gain."""
+    """Recommend a rule instead of one call; None if none is shown to help.
+
+    For each number of calls, from the lowest, the best rule that needs no more calls is taken. The
+    first whose gain over one call is significant on items that were not used to choose it is
+    returned. None also if no rule in `rules` has a significant `adjusted` gain. `losses`: id of a
+    rule -> (calls per answer, loss on each answer), "one call" first; `item`: item of each answer;
+    `span`: the largest possible gain."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules

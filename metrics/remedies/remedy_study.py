@@ -165,9 +165,10 @@ class RemedyStudy:
         )
 
     def _juries_with(self, rater: int) -> list[Rule]:
-        """List rules of juries that include this judge: all rules with the best partner, all but
-        "round-robin" with the two best, and, if there are more partners and every other judge is
-        one, "jury-both" of all judges. Empty without a possible partner."""
+        """List the rules of juries of this judge and its partners (`jury_partners`: other judges
+        with the same prompt, best first). With the best partner: all rules. With the best two: all
+        but "round-robin". With three or more partners: also "jury-both" of all judges with this
+        prompt, if each of the others is a partner. Empty without a partner."""
         panel = self.raters_with_prompt(self.raters[rater][1])
         others = self.jury_partners(rater)
         found: list[Rule] = []

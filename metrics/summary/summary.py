@@ -103,7 +103,7 @@ def summarise_frame(
         for k, key in enumerate(evidence.cells if len(frame) else []):
             part = frame.loc[cell == k]
             _set_nested(
-                nested, key, _pooled_summary(part, rng, None, quick) | _call_agreement_section(part)
+                nested, key, _pooled_summary(part, rng, None, quick) | _single_call_remedies(part)
             )
         result["by"] = nested
     suspected = row_selection.suspect_mask(frame)
@@ -116,7 +116,7 @@ def summarise_frame(
     return result
 
 
-def _call_agreement_section(frame: pd.DataFrame) -> Json:
+def _single_call_remedies(frame: pd.DataFrame) -> Json:
     """Build the part of the section `remedies` with the agreement of single calls, for the judges
     and prompts that have it."""
     rules: Json = {}

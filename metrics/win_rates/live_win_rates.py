@@ -23,14 +23,14 @@ from studies.domain import Estimate
 def live_win_rates(
     frame: pd.DataFrame, planned: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Estimate]:
-    """Estimate each contestant's mean vote over items, best first, with bounds that hold at every
-    moment of the run. An item's vote for a contestant is its mean points (win 1, loss 0, tie 1/N of
-    N answers) over its comparisons there that were read in all planned orders.
+    """Estimate each contestant's mean vote over the complete items, best first, with bounds that
+    hold at every moment of the run. An item's vote for a contestant is its mean points (win 1, loss
+    0, tie 1/N of N answers) over its comparisons there that were read in all planned orders.
 
-    `planned` has the number of planned calls on each item, without noise-floor repeats; an item it
-    does not name is complete. Rows are in the order of arrival; of several verdicts in one order
-    the first counts. Contestants without a vote are left out.
-    """
+    An item is complete if it has as many replies, readable or not, as `planned` states (item ->
+    number of planned calls, without noise-floor repeats), or if `planned` does not name it; other
+    items are left out. Rows are in the order of arrival; of several verdicts in one order the first
+    counts. Contestants without a vote are left out."""
     rows = row_selection.select_picks(_complete_items(frame, planned))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     rows = rows.iloc[np.sort(row_selection.first_rows(order, orders))]

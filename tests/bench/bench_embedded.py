@@ -22,7 +22,7 @@ from typing import NamedTuple
 from openai import AsyncOpenAI
 
 from judges.models.embedded import EmbeddedServer
-from judges.models.weights import packaged_weights, prepared_weights
+from judges.models.weights import eight_bit_weights, packaged_weights
 
 ROUNDS = 5
 WORDS = 150
@@ -73,7 +73,7 @@ async def compare(servers: list[EmbeddedServer]) -> list[list[Speed]]:
 
 
 def main() -> None:
-    as_shipped, ours = packaged_weights(), prepared_weights()
+    as_shipped, ours = packaged_weights(), eight_bit_weights()
     if as_shipped is None or ours is None:
         print("the weights are not here: run make weights")
         return

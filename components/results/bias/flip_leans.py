@@ -174,10 +174,13 @@ def _adjust_lean_p_values(
     in_category: bool,
     worst: bool,
 ) -> dict[CellKey, float]:
-    """Cell -> p-value of the sign test, Holm-adjusted for all cells and all sets of models that a
-    filter could select, and divided by the part of the 5 % error rate spent on such tests.
-    `in_category`: whether the cells are single categories; `worst`: as if all pairs with a missing
-    verdict had flipped against the preference."""
+    """Cell -> adjusted p-value of the sign test for a preferred position (whether more items flip
+    toward one position than toward the other). Cells without pairs are left out.
+
+    The adjustment is Holm's, over all cells and, if the filter selects models, over all sets of as
+    many models; then p is divided by the part of the 5 % error rate spent on such tests.
+    `in_category`: whether the cells are single categories, which have another part; `worst`: as if
+    all pairs with a missing verdict had flipped against the preference."""
     tests = [table.worst_case_test() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]

@@ -73,7 +73,7 @@ def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
 def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
     """Names of the default sides: the most and the least consistent judge; with one judge, the most
     and least consistent prompt; else the first of `known`, and ""."""
-    for ranked in _list_by_consistency(FilteredStudy(filtered.store, filtered.name)):
+    for ranked in _rank_judges_then_prompts(FilteredStudy(filtered.store, filtered.name)):
         offered = [name for name in ranked if name in known]
         if len(offered) > 1:
             return offered[0], offered[-1]
@@ -81,7 +81,7 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 
 
 @memoise_by_study
-def _list_by_consistency(whole: FilteredStudy) -> list[list[str]]:
+def _rank_judges_then_prompts(whole: FilteredStudy) -> list[list[str]]:
     """A list of the study's judges and, if there is only one judge, a list of its prompts; in both,
     the most consistent comes first."""
     counts, found = load_bias(whole).counts.rows, []

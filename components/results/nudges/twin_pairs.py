@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Item
 from studies.frames.frame import NO_PICK, SEP, TIE
@@ -84,10 +85,12 @@ def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs
 
 
 def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
-    """Usable verdicts on twins of the effect's family, by its judge and prompt; by all prompts if
-    the effect names none."""
+    """Choices and ties on twins of the effect's family, by its judge and prompt (by all prompts if
+    the effect names none), on the items of the selected category."""
+    chosen = Filter(category=filtered.filter.category)
     rows = filtered.memoised(
-        ("twin rows",), lambda: add_twin_columns(filtered.store.frame(filtered.name, "only"))
+        ("twin rows", chosen),
+        lambda: add_twin_columns(chosen.apply(filtered.store.frame(filtered.name, "only"))),
     )
     mask = (rows[TWIN_COLUMN] == effect.family) & (rows["judge"] == effect.judge)
     if effect.prompt:

@@ -152,17 +152,17 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
         )
     states = dict.fromkeys(cell.unrelated for cell in cells)
     by_state = {state: [cell for cell in cells if cell.unrelated == state] for state in states}
-    return join(_state_heatmap(state, mine, measure) for state, mine in by_state.items())
+    return join(_unrelated_heatmap(state, mine, measure) for state, mine in by_state.items())
 
 
-def _state_heatmap(state: str, cells: Sequence[GradeCell], measure: str) -> Markup:
-    """HTML of the matrix of `measure` for the items with the unrelated option (`state`
-    UNRELATED_PRESENT), or for those without it."""
+def _unrelated_heatmap(unrelated: str, cells: Sequence[GradeCell], measure: str) -> Markup:
+    """HTML of the matrix of `measure` for the items with the unrelated option
+    (`unrelated`: UNRELATED_PRESENT), or for those without it."""
     attribute, scale = GRADE_MEASURES[measure]
     found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in cells}
     sizes = list_option_numbers(cells)
     items = count(max((cell.grade.items for cell in cells), default=0), "item")
-    shown = "with the" if state == UNRELATED_PRESENT else "without an"
+    shown = "with the" if unrelated == UNRELATED_PRESENT else "without an"
     title = f"N = {', '.join(map(str, sizes))}, {items}, {shown} unrelated option"
     drawn = heatmap.matrix_html(
         rank_judges(cells, measure),
@@ -206,8 +206,9 @@ def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeC
 
 
 def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table for judges and prompts that have items with an unusable trial: Grade Score without
-    these items, and Grade Score of all items by the authors' code. Empty if there are none."""
+    """HTML table, and a sentence below it, for judges and prompts with items that lack a choice in
+    a rotation: number of these items, Grade Score without them, and Grade Score, entropy and choice
+    share of all items by the authors' code. Empty if there are no such items."""
     rows = mark_unrelated(load_choice_rows(filtered))
     lines, total = [], 0
     for cell in cells:

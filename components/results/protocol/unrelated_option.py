@@ -129,7 +129,7 @@ def _paired_differences_html(
             f"The studies have different numbers of options N; the Grade Score by chance is "
             f"{chances}. **Their grades are not comparable.**"
         )
-    found = unrelated_contrasts(grade_panel.load_choice_rows(filtered), beside.frame)
+    found = unrelated_grade_contrasts(grade_panel.load_choice_rows(filtered), beside.frame)
     if not found:
         return paragraph(
             "Both studies treat the unrelated option alike, so its effect cannot be measured."
@@ -159,7 +159,7 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
     return tables.value_table(heads, lines, label=label)
 
 
-def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
+def unrelated_grade_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
     """Grade with − grade without the unrelated option, for each judge and prompt that has both;
     empty if none has."""
     marked = grade_table.mark_unrelated(stack_frames({"own": own, "other": other}, "which"))

@@ -66,7 +66,8 @@ def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
 
 
 def common_image_kind(filtered: FilteredStudy) -> str:
-    """The image kind of all filtered items; "" if they have different kinds."""
+    """Image kind ("text only", "single image" or "multi image") that all items which pass the
+    filters have in common; "" if their kinds differ, or if no item passes."""
     kinds = set(item_image_kinds(filtered).values())
     return kinds.pop() if len(kinds) == 1 else ""
 

@@ -96,6 +96,21 @@ def test_pairs_mark_the_added_words_and_link_to_their_calls(study: FilteredStudy
     assert html.count("eh-twin-box open") == 1 and "<mark>" in html
 
 
+def test_examples_are_of_the_selected_category(study: FilteredStudy) -> None:
+    categories = {str(name) for name in study.stored_frame["category"].unique()}
+    assert len(categories) > 1
+    whole, parts = 0, 0
+    for category in sorted(categories):
+        chosen = FilteredStudy(study.store, study.name, Filter(category=category))
+        effect = next(one for one in chosen.twin_effects if one.family == "longer-3")
+        found = load_twin_examples(chosen, effect)
+        whole, parts = load_twin_examples(study, effect).total, parts + found.total
+        assert 0 < found.total < whole
+        for pair in found.pairs:
+            assert study.store.item(study.name, pair.item).category == category
+    assert parts == whole
+
+
 def test_all_families_show_what_could_have_been_found(study: FilteredStudy) -> None:
     html = str(twin_panels.draw_effects_of_all_families(study))
     assert html.count("<tr>") == 1 + 16 + 3 and "25" in html

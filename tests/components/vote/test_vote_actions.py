@@ -13,7 +13,7 @@ from components.layout.header import study_size_html
 from components.vote import organiser
 from components.vote.ballot_actions import find_voter, handle_action, show_start
 from components.vote.ballot_form import load_ballot_form
-from components.vote.ballot_html import answer_html, ballots_text, finished_html
+from components.vote.ballot_html import answer_html, ballot_count_text, finished_html
 from components.vote.organiser import (
     SAMPLING_CHOICES,
     VotingControls,
@@ -397,10 +397,10 @@ def test_who_has_voted_is_listed(store: Store) -> None:
 
 def test_ballots_that_come_twice_are_counted_apart_from_pairs() -> None:
     """A tenth of 800 pairs is repeated: the start names 800 pairs, the ballot both numbers."""
-    assert ballots_text(VoterProgress(0, 0, 880, 80), "pair") == (
+    assert ballot_count_text(VoterProgress(0, 0, 880, 80), "pair") == (
         "880 ballots: 800 pairs, 80 of them twice"
     )
-    assert ballots_text(VoterProgress(0, 0, 3), "pair") == "3 pairs"
+    assert ballot_count_text(VoterProgress(0, 0, 3), "pair") == "3 pairs"
     assert "all 880 ballots" in finished_html("ann", VoterProgress(880, 0, 880, 80), "pair")
     assert "all 3 pairs" in finished_html("ann", VoterProgress(3, 0, 3), "pair")
 

@@ -126,7 +126,7 @@ def test_a_restart_gives_the_same_digits_and_the_same_identity(server: EmbeddedS
 @pytest.mark.extra
 def test_eight_bits_say_nearly_what_four_bits_said(server: EmbeddedServer) -> None:
     four_bits = weights.packaged_weights()
-    if four_bits is None or weights.find_weights() != weights.prepared_weights():
+    if four_bits is None or weights.find_weights() != weights.eight_bit_weights():
         pytest.skip("EMBEDDED JUDGE: needs both copies of the weights; run make weights")
     with EmbeddedServer.start(four_bits) as other:
         assert other.identity != server.identity

@@ -199,7 +199,7 @@ def test_preparing_writes_once(
 
 def test_the_prepared_weights_are_the_recorded_demos(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EVENHAND_CACHE")
-    path = weights.prepared_weights()
+    path = weights.eight_bit_weights()
     if path is None:
         pytest.skip("WEIGHTS NOT TESTED: no prepared copy; run make weights")
     assert weights.sha256_of(path) == weights.PREPARED_SHA256

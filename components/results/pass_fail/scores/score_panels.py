@@ -59,7 +59,7 @@ def draw_labels(filtered: FilteredStudy) -> Markup | None:
 
 def draw_contradictions(filtered: FilteredStudy) -> Markup | None:
     """Draw the contradictions between scores and comparisons; None if no judge gave both."""
-    return score_tables.contradictions_table(load_scores(filtered))
+    return score_tables.scores_against_comparisons_table(load_scores(filtered))
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:

@@ -121,7 +121,7 @@ def _reliability_table(results: ScoreResults) -> Markup:
     return page_table("Score given", columns, rows, label, named=False) if rows else EMPTY
 
 
-def contradictions_table(results: ScoreResults) -> Markup | None:
+def scores_against_comparisons_table(results: ScoreResults) -> Markup | None:
     """HTML table by judge: how often its comparison of two answers prefers the one to which it gave
     the lower score. None if no judge both scored and compared."""
     rows = [ValueRow(name, one, {"judge": name}) for name, one in results.contradictions.items()]

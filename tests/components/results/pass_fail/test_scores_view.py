@@ -108,7 +108,7 @@ def test_pairs_and_scores_in_one_study(store: Store) -> None:
     assert pass_fail_panels.AREAS not in shown
     results = load_scores(whole)
     assert results.contradictions["sim"].share.n > 0
-    assert "Pairs contradicted" in str(score_tables.contradictions_table(results))
+    assert "Pairs contradicted" in str(score_tables.scores_against_comparisons_table(results))
     assert "Nudges" not in offered_views(FilteredStudy(store, "rubrics"))
 
 

@@ -149,7 +149,7 @@ def test_grades_and_the_selections_they_contradict(scene):
 
 def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
     beside = protocol_view.load_comparison_study(scene, REPLACED)
-    found = protocol_unrelated.unrelated_contrasts(
+    found = protocol_unrelated.unrelated_grade_contrasts(
         protocol_grade.load_choice_rows(scene), beside.frame
     )
     # Nobody changes: steady and worst keep grade 1, first keeps 0.
