@@ -66,6 +66,7 @@ from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan
 from studies.store.store import Store
 from tests.judges.engine.test_run import resident
+from tests.waiting import until
 store = Store(Path(sys.argv[1]) / "store.db")
 run = Engine().start(load_stored_plan(store, "small"), store)
 until(lambda: run.snapshot().done > 2000, 600)
