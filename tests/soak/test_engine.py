@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_killed_at_twenty_random_points_nothing_committed_is_lost(tmp_path):
     points = sorted(random.Random(20).sample(range(20, 950), 20))
-    check_kills(tmp_path, asks=1000, in_flight=32, kill_at=points)
+    check_kills(tmp_path, asks=1000, in_flight=8, kill_at=points)
 
 
 def test_killed_twenty_times_at_15_percent_faults_nothing_is_lost_and_no_key_is_stored(tmp_path):

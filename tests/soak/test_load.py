@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import time
 import uuid
 from collections import Counter
@@ -153,7 +154,7 @@ async def run_on(session: Session, books: Books, until: float, store: Path, numb
         await session.open()  # which learns what can be chosen
         session.values["eh-study"] = name
         seen = await session.run(session.step("eh-start", "click"))
-        while "asked" not in str(seen["eh-run-finding"]) or not over(seen["eh-run-finding"]):
+        while not over(seen["eh-run-finding"]):
             await asyncio.sleep(1)
             seen = await session.run(session.step("", "tick", "eh-run-finding"))
             if time.monotonic() > until + 60:
@@ -163,16 +164,9 @@ async def run_on(session: Session, books: Books, until: float, store: Path, numb
 
 
 def over(told: object) -> bool:
-    words = str(told).replace(",", "").split()
-    if "asked" not in " ".join(words):
-        return False
-    place = next((i for i, word in enumerate(words) if word.startswith("asked")), 0)
-    return (
-        place >= 3
-        and words[place - 1].isdigit()
-        and words[place - 3][-1:].isdigit()
-        and (int("".join(filter(str.isdigit, words[place - 3]))) == int(words[place - 1]))
-    )
+    """Whether the headline of Run says that as many calls are done as were planned."""
+    found = re.search(r"([\d,]+) of ([\d,]+) calls done", str(told))
+    return found is not None and found[1] == found[2]
 
 
 def planned(path: Path, name: str, seed: int) -> None:
