@@ -92,7 +92,7 @@ def order_squares_html(pairs: Sequence[OrderPair], told: str) -> Markup:
 
 def live_demo_name(store: Store) -> str:
     """Name of the current visitor's study of the live demo."""
-    return store.name_for_owner(demo_studies.LIVE_STUDY)
+    return store.name_saved_by_visitor(demo_studies.LIVE_STUDY)
 
 
 def live_demo_parts(store: Store, engine: Engine) -> list[Markup]:

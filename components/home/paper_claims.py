@@ -61,7 +61,7 @@ class PaperClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedRates:
+class OneAndBothOrderRates:
     """Rates of recorded verdicts. `right_when_decided`: share of right winners among the
     comparisons with the same winner in both orders."""
 
@@ -73,8 +73,8 @@ class RecordedRates:
     right_when_decided: float
 
 
-def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
-    """Compute the RecordedRates of a frame, with all its model judges and prompts pooled."""
+def one_and_both_order_rates(frame: pd.DataFrame) -> OneAndBothOrderRates:
+    """Compute the OneAndBothOrderRates of a frame, with all its model judges and prompts pooled."""
     frame = machine_rows(frame)
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
@@ -86,7 +86,7 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
     decided = np.concatenate([both.decided for both, _ in rules])
     right = np.concatenate([both.right(known.known_winner) for both, _ in rules])
     one = np.concatenate([call.right(known.known_winner) for _, call in rules])
-    return RecordedRates(
+    return OneAndBothOrderRates(
         float(np.nanmean(one)),
         int(table.counts[0, 0] + table.counts[2, 2]) / max(1, table.pairs),
         float(np.nansum(right) / np.nansum(decided)),
@@ -112,8 +112,10 @@ def paper_claims(store: Store) -> list[PaperClaim]:
     return [*cards, _seeing_images_claim()]
 
 
-def _stored_rates(store: Store, study: str) -> RecordedRates:
-    return store.memoised(study, ("recorded rates",), lambda: recorded_rates(store.frame(study)))
+def _stored_rates(store: Store, study: str) -> OneAndBothOrderRates:
+    return store.memoised(
+        study, ("recorded rates",), lambda: one_and_both_order_rates(store.frame(study))
+    )
 
 
 def _unrelated_option_claim() -> PaperClaim:
@@ -185,7 +187,7 @@ def _changed_share_in_demo(store: Store, prompt: str) -> float | None:
     return store.memoised(study, ("changed by prompt", prompt), compute)
 
 
-def _ties_claim(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
+def _ties_claim(small: OneAndBothOrderRates, larger: OneAndBothOrderRates) -> PaperClaim:
     return PaperClaim(
         "VisIT-Bench (2023), appendix",
         "How much does a win rate change if ties are left out?",
@@ -201,7 +203,7 @@ def _ties_claim(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
     )
 
 
-def _sample_size_claim(larger: RecordedRates) -> PaperClaim:
+def _sample_size_claim(larger: OneAndBothOrderRates) -> PaperClaim:
     whole, decided = (
         number(100 * _win_rate_half_width(size), 1)
         for size in (VISIT_COMPARISONS, VISIT_COMPARISONS * larger.decided)
@@ -228,7 +230,7 @@ def _win_rate_half_width(comparisons: float) -> float:
     return float(high - low) / 2
 
 
-def _two_orders_claim(larger: RecordedRates) -> PaperClaim:
+def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
     pairs = _alignment_pairs("dual")
     better = sum(both.mae < one.mae for one, both in pairs)
     higher = sum(_consistency_or_nan(both) > _consistency_or_nan(one) for one, both in pairs)

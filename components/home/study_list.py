@@ -175,7 +175,7 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
         _require_changeable_study(store, engine, one)
     if not other or len(other) > MAX_NAME:
         raise StudyError(f"A name has 1 to {MAX_NAME} characters.")
-    other = store.name_for_owner(other)
+    other = store.name_saved_by_visitor(other)
     if other != name:
         store.rename_study(name, other)
     return other

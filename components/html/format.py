@@ -176,10 +176,10 @@ def approximate_count(value: int, noun: str = "") -> str:
 
 
 def more_items_text(battles: int, gap: Estimate) -> str:
-    """Text on how much more data would make the gap between two ratings significant: "1,000 more
-    items, 2,400 battles". `battles`: number of further battles needed, on new items; `gap`: the
-    present gap, whose battles per item give the number of items. Without them: "2,400 more
-    battles"."""
+    """Text on about how much more data would make the gap between two ratings significant: "1,000
+    more items, 2,400 battles". `battles`: number of further battles needed, on new items. The items
+    follow from the battles per item of the present `gap`; if its `n` or `items` is 0, the text is
+    "2,400 more battles"."""
     if not gap.items or not gap.n:
         return approximate_count(battles, "more battle")
     items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")

@@ -51,7 +51,7 @@ def build() -> results_parts_tab.ResultsTab:
     told = ClickableHTML()
     outputs["absent"] = ClickableHTML(elem_id="eh-results-absent")
     outputs["data"] = ClickableHTML(elem_id="eh-results-data")
-    first = [value for view in VIEWS.values() for value in view.first_values.values()]
+    first = [value for view in VIEWS.values() for value in view.values_without_study.values()]
     return results_parts_tab.ResultsTab(
         switch,
         filters,
@@ -168,11 +168,13 @@ def bind_request_text(blocks: gr.Blocks, tab: results_parts_tab.ResultsTab) -> N
     """Add a script to every event that has the input `request_text`: it sends, as the value of this
     input, the page's view, filters and controls as JSON. Call this after all events are bound."""
 
-    def script(place: int, before: str) -> str:
-        first = f"({before})(...values); " if before else ""
-        return f"(...values) => {{ {first}return values.with({place}, evenhand.asked ?? ''); }}"
+    def request_script(input_index: int, earlier_script: str) -> str:
+        first = f"({earlier_script})(...values); " if earlier_script else ""
+        return (
+            f"(...values) => {{ {first}return values.with({input_index}, evenhand.asked ?? ''); }}"
+        )
 
-    set_event_scripts(blocks, tab.request_text, script)
+    set_event_scripts(blocks, tab.request_text, request_script)
 
 
 def initial_controls(

@@ -151,7 +151,7 @@ def _method_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     return panel_html("Method", "text generated from the study file and its replies", body)
 
 
-def _replies_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _unusable_replies_and_costs_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     """HTML report section on unusable replies, and on the cost by judge."""
     store, name = filtered.store, filtered.name
     bad = cost_queries.failure_counts(store, name)
@@ -232,7 +232,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = 
     _tables_section,
     _method_section,
     lambda filtered, _: injection_section(filtered),
-    _replies_section,
+    _unusable_replies_and_costs_section,
     _study_section,
     _data_section,
 )

@@ -163,7 +163,7 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
-    return planning.find_free_name(store, store.name_for_owner(name))
+    return planning.find_free_name(store, store.name_saved_by_visitor(name))
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:

@@ -138,8 +138,10 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
             return [gr.skip()] * len(tab.outputs)
         return render(store, study, known, logged_in_account(request, profile))
 
-    def list_voters(study: str, here: str) -> Any:
-        hidden = _parse_browser_state(here).get("blind") or not study or not store.owns(study)
+    def show_voters_unless_blind(study: str, browser_state: str) -> Any:
+        hidden = (
+            _parse_browser_state(browser_state).get("blind") or not study or not store.owns(study)
+        )
         return gr.skip() if hidden else organiser.show_voters(store, study)
 
     def save_rules(study: str, *values: Any) -> list[Any]:
@@ -155,7 +157,13 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
     tab.card.select(
         handle_ballot_click, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
-    ).then(list_voters, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE, **QUIET)
+    ).then(
+        show_voters_unless_blind,
+        [top.study, tab.browser_state],
+        tab.people,
+        js=READ_BROWSER_STATE,
+        **QUIET,
+    )
     opening: dict[str, Any] = {
         "fn": draw_tab,
         "inputs": [top.study, tab.browser_state],

@@ -287,7 +287,7 @@ class Run:
                 await asyncio.to_thread(self._record_end, state, redact_message(reason))
                 await provider.release_clients(self)
             finally:  # set `finished` in every case: other threads wait for it
-                self._discard_keys()
+                self._discard_api_keys()
                 with self._lock:
                     if self.ended is None:  # recording the end failed
                         self.state = "failed"
@@ -300,7 +300,7 @@ class Run:
         judges = {
             j.name: provider.open_judge(self, j, self._keys, self._settings) for j in self.judges
         }
-        self._discard_keys()  # only the clients hold them from here on
+        self._discard_api_keys()  # only the clients hold them from here on
         reading = self._settings.reading or study.reading
         run_state = RunState(self._settings, self._journal, self._ledger, judges, reading)
         run_state.on_store_error = self._pause_on_store_error
@@ -349,7 +349,7 @@ class Run:
                 return "the study was changed meanwhile; start again to run its new plan"
         return "some calls are still pending; start again to go on"
 
-    def _discard_keys(self) -> None:
+    def _discard_api_keys(self) -> None:
         for key in self._keys.values():
             key.discard()
         self._keys.clear()

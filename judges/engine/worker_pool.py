@@ -252,7 +252,8 @@ class _QueueWorkers:
         self, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
         """Run the attempts at an ask; if they are far slower than usual and MAX_HEDGE_SHARE is not
-        reached, also a second attempt. Return whichever is answered first, and its outcome."""
+        reached, also a second attempt. Return whichever is answered first, and its outcome (None if
+        it ended without one); the slower one goes on, and its cost is counted too."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

@@ -250,7 +250,7 @@ def _find_asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
         known = ", ".join(names) or "none yet"
         raise PlanError(f"{kind!r} was not asked on the hold-out; asked were: {known}")
     study = candidate_study_name(task.plan.study.name, task.judge.name, task.prompt.name)
-    for text in store.planned_prompts(store.name_for_owner(study)):
+    for text in store.planned_prompts(store.name_saved_by_visitor(study)):
         prompt = parse_prompt(text)
         if prompt.name == names[kind]:
             return prompt

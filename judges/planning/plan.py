@@ -237,7 +237,7 @@ def find_free_name(store: Store, name: str) -> str:
 def assign_owner(plan: Plan, store: Store) -> Plan:
     """Return the plan for the current visitor: with the name under which the visitor saves the
     study, and the salt (a text hashed into the keys of its calls, different for each visitor)."""
-    name = store.name_for_owner(plan.study.name)
+    name = store.name_saved_by_visitor(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
 

@@ -62,7 +62,12 @@ def certify_share(
     alpha: float = ALPHA,
     delta: float = DELTA,
 ) -> CertifiedShare:
-    """Certify the largest share of comparisons whose score has at least a margin.
+    """Certify the largest share of comparisons that a judge may decide alone: those where |score|
+    is at least a margin.
+
+    A margin is certified if the error there is at most `alpha` with confidence 1 − `delta`, tested
+    on one comparison drawn from each item. If no margin is, the result has margin None and unknown
+    estimates.
 
     `score`, `known_winner` and `items` have an entry for each labelled comparison: the score,
     positive where the judge prefers the first contestant; +1 where that one is better, else −1; the

@@ -230,7 +230,7 @@ def _round_as_stored(scores: Sequence[float] | pd.Series) -> Floats:
 
 def _share_with_offered_score(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
     """Return, for each row, the share of verdicts on the same answer (in all orders) whose score is
-    `offered`, the score of the option at the place in question."""
+    the row's value in `offered`."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
     equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)

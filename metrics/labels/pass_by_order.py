@@ -41,8 +41,9 @@ def pass_by_order(frame: pd.DataFrame, rater: Rater) -> PassByOrder:
 def pass_by_order_groups(
     frame: pd.DataFrame, rater: Rater, column: Literal["contestant", "category"]
 ) -> dict[str, PassByOrder]:
-    """Estimate the pass rates with pass listed first and with fail listed first, for each
-    contestant or category; rows without a category are left out."""
+    """Return, by contestant or category, the pass rates of one judge and prompt with pass listed
+    first and with fail listed first, over the answers judged in both orders. Groups without such
+    answers, and answers without a category, are left out."""
     answers = _answers_in_both_orders(frame, rater)
     name = "who" if column == "contestant" else column
     return {

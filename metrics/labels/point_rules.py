@@ -244,10 +244,11 @@ def _estimate_point_rule(
 
 
 def _repeat_losses(verdicts: _RaterVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
-    """Return the mean number of calls per answer, and three arrays by answer: the loss of the
-    combined repeats, the mean loss of one call, and the item.
+    """Return the mean number of calls per answer in one arrangement, and three arrays by answer:
+    the loss of the combined repeats and the mean loss of one call, both as means over its
+    arrangements, and the item.
 
-    Only answers with at least MIN_REPEATS calls in one arrangement are used; None if they are from
+    Only arrangements of an answer with at least MIN_REPEATS calls are used; None if they are from
     fewer than two items.
     """
     rows = verdicts.rows.assign(loss=verdicts.loss(verdicts.rows["score"], verdicts.rows["label"]))

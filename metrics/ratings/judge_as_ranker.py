@@ -97,7 +97,9 @@ class RankedStudy(NamedTuple):
 
 
 def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
-    """Return the win rates of judge and reference, or the reason why there are none."""
+    """Return the points and numbers of verdicts by item and pair of models, of the judge and of the
+    reference (people's votes; without any, the known better answers); or the reason why they cannot
+    be compared: no reference, too few models or items, or too many items and pairs."""
     names, reference = study
     mine = _select_pair_outcomes(row_selection.select_picks(judged), names, "pick")
     if not len(reference.item):

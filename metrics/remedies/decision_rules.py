@@ -196,7 +196,8 @@ def jury_votes(verdicts: Sequence[Values]) -> Floats:
 
 
 def round_robin(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by one call of one judge; the judges take turns from item to item."""
+    """Decide by one call, in a random order, of a judge that changes from item to item: the mean
+    over the judges."""
     return mean_decisions([single_call_in_random_order(one) for one in verdicts])
 
 

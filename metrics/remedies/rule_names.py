@@ -62,7 +62,8 @@ def rule_words(rule: Rule) -> RuleWords:
 
 
 def rule_words_of_id(rule_id: str, judges: Sequence[str]) -> RuleWords:
-    """Return the texts of the rule with this id, applied to these judges."""
+    """Return title, explanation and instruction of the rule with this id, applied to these
+    judges."""
     if rule_id in _FIXED:
         return _FIXED[rule_id]
     if rule_id.startswith("prompt:"):

@@ -64,7 +64,7 @@ def drop_nulls(value: Any) -> Any:
         return {name: drop_nulls(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):
         if value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
-            return {name: drop_nulls(inner) for name, inner in value}
+            return drop_nulls(dict(value))
         return [drop_nulls(inner) for inner in value]
     return value
 

@@ -171,7 +171,7 @@ def _read_with_size_limit(
     path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
     """Yield the pieces (such as lines) that `take` reads from a file, gzipped or not; raise
-    SourceError when their total size exceeds the limit."""
+    SourceError when their total size exceeds the limit, or if the gzip file is damaged."""
     total, name = 0, path.name
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0

@@ -18,7 +18,7 @@ from typing import Any, Final
 from studies.domain import QUESTION_META, Item
 from studies.people.study_labels import LabelKind, StudyLabels, read_labels
 from studies.spec.derived_names import RULES_MARK, candidate_study_name
-from studies.store.queries.alignment_queries import read_alignment, write_alignment
+from studies.store.queries.alignment_queries import read_label_split_text, write_label_split_text
 from studies.store.store import Store
 
 SEED: Final = 7
@@ -154,7 +154,7 @@ def question_of(items: Mapping[str, Item], item: str) -> str:
 
 def stored_split(store: Store, name: str) -> LabelSplit | None:
     """Return the stored split of a study; None if its labelled items were not split yet."""
-    text = read_alignment(store, name)
+    text = read_label_split_text(store, name)
     return None if text is None else _parse_stored_split(json.loads(text))
 
 
@@ -168,7 +168,7 @@ def split_labels(
     before = stored_split(store, name)
     split = draw_split(store.items(name), labels.items, before, seed)
     if split != before and store.owns(name):
-        write_alignment(store, name, json.dumps(asdict(split), ensure_ascii=False))
+        write_label_split_text(store, name, json.dumps(asdict(split), ensure_ascii=False))
     return labels, split.select_items(labels.items)
 
 
@@ -186,7 +186,7 @@ def record_look(
         return split
     looks = tuple(one for one in split.looks if not (replaces_unseen and one is last))
     split = replace(split, looks=(*looks, replace(look, time=look.time or time.time())))
-    write_alignment(store, name, json.dumps(asdict(split), ensure_ascii=False))
+    write_label_split_text(store, name, json.dumps(asdict(split), ensure_ascii=False))
     return split
 
 

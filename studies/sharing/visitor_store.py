@@ -106,7 +106,7 @@ class VisitorStore(Store):
                 "edit it on the Study tab and run it"
             )
 
-    def name_for_owner(self, name: str) -> str:
+    def name_saved_by_visitor(self, name: str) -> str:
         """Return the name under which this visitor saves a study: `name` with a suffix that
         identifies the visitor. The name is unchanged if it has this suffix, if the visitor owns a
         study of this name, or if the visitor has no id.
@@ -120,11 +120,13 @@ class VisitorStore(Store):
         return f"{name} ({mark})"
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor to `other`; StudyError if `name_for_owner` would change
-        this name, AccessDenied if the visitor does not own the study."""
+        """Rename a study of this visitor to `other`; StudyError if `name_saved_by_visitor` would
+        change this name, AccessDenied if the visitor does not own the study."""
         self.require_owner(name)
-        if other != self.name_for_owner(other):
-            raise StudyError(f"a study of yours is named {self.name_for_owner(other)!r} here")
+        if other != self.name_saved_by_visitor(other):
+            raise StudyError(
+                f"a study of yours is named {self.name_saved_by_visitor(other)!r} here"
+            )
         for one in (name, *derived_studies(self, name)):
             self._cache.drop_study(one)
         self._unrestricted.rename_study(name, other)

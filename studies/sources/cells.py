@@ -91,7 +91,7 @@ class RowCells:
 
     @property
     def row_id(self) -> str:
-        """Id of an item that has neither an id nor a question: the number of its row."""
+        """Id made from the number of the row, for an item that no other id is known for."""
         return f"row-{self.index + 1:06}"
 
 

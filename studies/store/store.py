@@ -101,7 +101,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         (see `VisitorStore`)."""
         return True
 
-    def name_for_owner(self, name: str) -> str:
+    def name_saved_by_visitor(self, name: str) -> str:
         """Return the name under which the current visitor saves a study of that name; here `name`
         itself."""
         return name

@@ -80,7 +80,7 @@ def memory(field: str = "VmRSS") -> float:
 
 
 def draw(store: Store, view: str, chosen: tuple[Any, ...]) -> None:
-    controls = VIEWS[view].first_values
+    controls = VIEWS[view].values_without_study
     render_view(store, big_store.NAME, view, parse_filter((*chosen, None, None)), controls)
 
 

@@ -112,7 +112,7 @@ def bias_matrix_html(
             for at, one in even.items()
         },
         least=4 * bias.options if shown.counts_verdicts else 0,
-        aside=_legend_note(scale, shown, bias, bool(even)),
+        aside="" if scale.marks or even else _chance_note(shown, bias),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
     )
@@ -322,15 +322,6 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
         ACCURACY.key: bias.accuracy_by_chance,
     }.get(shown.key)
     return chance if observed is None else observed
-
-
-def _legend_note(scale: scales.ColourScale, shown: MeasureRecord, bias: Bias, marked: bool) -> str:
-    """Text at the end of the colour scale: the value at chance, or "" if it is unknown or already
-    on the scale. `marked`: the cells say whether the test found them uneven; the text then says
-    that only uneven cells are coloured."""
-    if marked:
-        return "only cells “≠ even” are coloured"
-    return "" if scale.marks else _chance_note(shown, bias)
 
 
 def _chance_note(shown: MeasureRecord, bias: Bias) -> str:

@@ -144,7 +144,7 @@ class ReportCard(CardMeasures):
             "repeat": self._repeat_text(),
             "cache": self._cached_repeats_warning(),
             "known_split": self._right_wrong_tied_text(),
-            "lead": self._accuracy_lead_text(),
+            "lead": self._accuracy_above_chance_text(),
             "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
             "lean": lean_text(self.measures["fairness"]) if self.compares_pairs else "",
             "toward": self.toward,
@@ -179,7 +179,7 @@ class ReportCard(CardMeasures):
             return f"right in **{share(right, 0)}** and {wrong}"
         return f"right in **{share(right, 0)}**, {wrong} and undecided (tie) in {share(ties, 0)}"
 
-    def _accuracy_lead_text(self) -> str:
+    def _accuracy_above_chance_text(self) -> str:
         """Lead of the accuracy over chance with its interval; for pairs, twice this lead is the
         share of right verdicts minus that of wrong ones."""
         lead = self._widen_for_all_cards(self.accuracy_lead)

@@ -106,7 +106,7 @@ class PairedSides:
         return row_selection.contestants(row_selection.select_picks(self.frame))
 
     @cached_property
-    def _contrasts_by_family(self) -> dict[str, list[MeasureContrast]]:
+    def _family_contrasts_cache(self) -> dict[str, list[MeasureContrast]]:
         """Cache of `family_contrasts`: name of a family -> its contrasts; empty at first."""
         return {}
 
@@ -114,7 +114,7 @@ class PairedSides:
         """Differences, left minus right side, of all measures of the family `name`, with intervals
         adjusted for the whole family. In the family Nudges, each kind of twins that both sides
         judged, such as padding, is a measure too; the adjustment is then Bonferroni's."""
-        if name not in self._contrasts_by_family:
+        if name not in self._family_contrasts_cache:
             by_people = Raters(self.filtered).known_answer_source == "people"
             compared = family_measures(name, self.contestants, by_people)
             twins = self._twin_totals if name == NUDGES else {}
@@ -128,8 +128,8 @@ class PairedSides:
             found = paired.adjust_contrast_family(list(twins.values()), rng, min_critical=critical)
             records = map(twin_measure, twins)
             moved = [(one, limit_interval(line)) for one, line in zip(records, found, strict=True)]
-            self._contrasts_by_family[name] = [*moved, *lines]
-        return self._contrasts_by_family[name]
+            self._family_contrasts_cache[name] = [*moved, *lines]
+        return self._family_contrasts_cache[name]
 
     @cached_property
     def _twin_totals(self) -> dict[str, paired.PairedTotals]:

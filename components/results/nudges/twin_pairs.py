@@ -69,7 +69,7 @@ def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs
     found = []
     for name in ranked[:SHOWN_PAIRS]:
         item = filtered.store.item(filtered.name, name)
-        twin = _name_of_shown_twin(by_item[name][0].shown)
+        twin = _find_twin_name(by_item[name][0].shown)
         if item is not None and twin in item.twins:
             found.append(
                 TwinPair(name, _mark_changed_words(item, twin), _describe_verdicts(by_item[name]))
@@ -77,7 +77,7 @@ def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs
     select = {"judge": effect.judge, "prompt": effect.prompt}
     twins: Counter[str] = Counter()
     for shown, times in Counter(names).items():
-        twins[_name_of_shown_twin(shown)] += times
+        twins[_find_twin_name(shown)] += times
     if twins:
         select["contestant"] = min(twins, key=lambda name: (-twins[name], name))
     chosen = {key: value for key, value in select.items() if value}
@@ -98,7 +98,7 @@ def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.Dat
     return rows.loc[mask & (rows["pick"] != NO_PICK)]
 
 
-def _name_of_shown_twin(shown: str) -> str:
+def _find_twin_name(shown: str) -> str:
     return next(name for name in shown.split(SEP) if is_twin(name))
 
 

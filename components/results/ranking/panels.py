@@ -181,8 +181,8 @@ def elo_figure(ranking: Ranking) -> Figure | None:
 
 
 def rating_limits(ranking: Ranking) -> dict[str, float]:
-    """Model -> Bradley–Terry rating, the limit of its Elo curve. Groups of models in which one won
-    or lost every battle are left out, because they have no finite rating."""
+    """Model -> Bradley–Terry rating, the limit of its Elo curve. A group of models is
+    left out if some of them never lost to the others, because its ratings are then not finite."""
     return {
         name: rating.value
         for board in ranking.boards

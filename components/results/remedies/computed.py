@@ -244,7 +244,7 @@ def _agreement_value(line: RuleEstimate) -> float:
 def load_remedies(filtered: FilteredStudy) -> RemedyResults:
     """Compute the remedies of a filtered study for one judge and prompt: the one whose single calls
     have the highest agreement, if it passes the filters on judge and prompt, else the first that
-    does. The other judges still count as partners in juries."""
+    does, else none. The other judges still count as partners in juries."""
     shown = filtered.filter
     study, inputs = load_remedy_study(filtered)
     return RemedyResults(

@@ -42,7 +42,7 @@ KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
     "best at its price</span>"
     '<span class="eh-key"><i class="ring"></i>other rules, named in “All rules”; '
-    "dotted: leads to the price of a mark moved aside</span>"
+    "moved aside where they would cover each other</span>"
     "</div></div>"
 )
 

@@ -218,7 +218,7 @@ class View:
         return {one.name: one for panel in self.panels for one in panel.controls}
 
     @property
-    def first_values(self) -> dict[str, Any]:
+    def values_without_study(self) -> dict[str, Any]:
         """Values of the controls on a new page."""
         return {name: control.first_value for name, control in self.controls.items()}
 

@@ -50,7 +50,7 @@ def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
     return Drawn({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
 
 
-def draw_jury(filtered: FilteredStudy) -> Drawn | None:
+def draw_jury_and_tie_models(filtered: FilteredStudy) -> Drawn | None:
     jury = precision_panel.show_jury(filtered)
     ties = precision_panel.show_tie_models(filtered)
     return Drawn({"jury": jury, "tie_models": ties}) if jury or ties else None
@@ -127,7 +127,7 @@ PRECISION: Final = Panel(
 )
 JURY: Final = Panel(
     "jury",
-    draw_jury,
+    draw_jury_and_tie_models,
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
     "win rates by the majority of judges, and ratings with ties as a third outcome",

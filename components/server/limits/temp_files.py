@@ -91,9 +91,9 @@ class TempFileQuota:
             settings.set_value(settings.TEMP_FOLDER, self._own_folder)
         self._folder, self._max_bytes, self._every = temp_folder(), max_bytes, every
         self._free_bytes, self._has_room, self._has_room_now = max_bytes, has_room, True
-        self.refresh()
+        self.clean_up()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._refresh_loop, name="temp-files", daemon=True)
+        self._thread = threading.Thread(target=self._clean_up_loop, name="temp-files", daemon=True)
         self._thread.start()
 
     def reserve(self, size: int) -> bool:
@@ -111,7 +111,7 @@ class TempFileQuota:
             settings.set_value(settings.TEMP_FOLDER, None)
             shutil.rmtree(self._own_folder, ignore_errors=True)
 
-    def refresh(self) -> None:
+    def clean_up(self) -> None:
         """Delete expired files and, if more than half of the quota is used or there are more than
         MAX_FILES, the oldest files; count the free bytes anew."""
         try:
@@ -122,6 +122,6 @@ class TempFileQuota:
         except (OSError, EvenhandError) as error:
             _log.warning("temporary files could not be deleted: %s", error)
 
-    def _refresh_loop(self) -> None:
+    def _clean_up_loop(self) -> None:
         while not self._stop.wait(self._every):
-            self.refresh()
+            self.clean_up()

@@ -66,7 +66,7 @@ def verdict_ending(verdict: str) -> str:
 
 def prompt_cards(study: LenientStudy) -> Markup:
     """HTML of the study's prompts, one box each; their editor opens in a drawer."""
-    named = _prompts_by_reference(study)
+    named = _available_prompts_by_reference(study)
     cards = []
     for name in study.prompts:
         title, version, details = name, "", _NOT_FOUND
@@ -83,7 +83,7 @@ def prompt_cards(study: LenientStudy) -> Markup:
 def prompt_library(study: LenientStudy) -> Markup:
     """HTML list of all prompts, each with a checkbox: prompts of the study, prompts of the user,
     built-in prompts."""
-    named, chosen = _prompts_by_reference(study), study.prompts
+    named, chosen = _available_prompts_by_reference(study), study.prompts
     rows = []
     for name in [*chosen, *(name for name in _judging_names(named) if name not in chosen)]:
         title, details, one = name, _NOT_FOUND, named.get(name)
@@ -97,7 +97,7 @@ def prompt_library(study: LenientStudy) -> Markup:
     return html.library(rows)
 
 
-def _prompts_by_reference(study: LenientStudy) -> dict[str, LibraryPrompt]:
+def _available_prompts_by_reference(study: LenientStudy) -> dict[str, LibraryPrompt]:
     offered = available_prompts(study.folder)
     return {one.reference_from(study.folder): one for one in offered}
 
@@ -166,7 +166,9 @@ def prompt_heading(preview: StudyPreview, state: FormState, prompt: Prompt | Non
     summary = _item_summary(item, sent, prompt) if item and prompt else ""
     navigation = controls.previous_next(at, n) if n > 1 and item is not None else ""
     names = (
-        [(name, name) for name in _prompts_by_reference(study)] if state.mode == "compare" else None
+        [(name, name) for name in _available_prompts_by_reference(study)]
+        if state.mode == "compare"
+        else None
     )
     first = state.prompt or (study.prompts or [""])[0]
     return html.heading(title, summary, PANEL_MODES.items(), state, navigation, names, first)

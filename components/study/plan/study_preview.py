@@ -99,7 +99,7 @@ _FAILURES: Final = StoreCache(MEGABYTE)
 
 
 def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
-    """Modification time and size of each file of a source."""
+    """Modification time and size of each file of a source that exists; empty for a Hub dataset."""
     if spec.source.startswith("hub:"):
         return ()
     found: list[int] = []

@@ -158,8 +158,8 @@ def candidate_as_json(line: candidate_table.CandidateLine, result: LookResult) -
         "calls": result.call_count(line.prompt),
         "agreement": line.agreement,
         **line.effects,
-        "worse": list(line.worse),
-        "better": list(line.better),
+        "worse": list(line.worsened_effects),
+        "better": list(line.improved_effects),
     }
     if line.difference is not None:
         moved = {key: one.change for key, one in line.changes.items()}

@@ -106,7 +106,7 @@ def format_status(line: CandidateLine, table: CandidateTable) -> str:
     """Short words for the status of a prompt in the table, such as "gains", "adds flips", "loses",
     "not shown"."""
     if line.status == "adds bias":
-        names = [effect_name(key, table.effects) for key in line.worse]
+        names = [effect_name(key, table.effects) for key in line.worsened_effects]
         return f"adds {' and '.join(names)}"
     return line.status
 

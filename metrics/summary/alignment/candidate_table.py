@@ -28,8 +28,8 @@ from metrics.summary.alignment.side_effects import (
     EffectChange,
     SideEffect,
     effect_changes,
-    effect_values,
     labelled_answers,
+    side_effect_estimates,
     side_effects,
     verdict_kind_of,
     widen_for_looks,
@@ -63,12 +63,12 @@ class CandidateLine:
     changes: Mapping[str, EffectChange] = field(default_factory=dict)
 
     @property
-    def worse(self) -> tuple[str, ...]:
+    def worsened_effects(self) -> tuple[str, ...]:
         """Keys of the side effects that became significantly worse."""
         return tuple(key for key, one in self.changes.items() if one.sign > 0)
 
     @property
-    def better(self) -> tuple[str, ...]:
+    def improved_effects(self) -> tuple[str, ...]:
         """Keys of the side effects that became significantly better."""
         return tuple(key for key, one in self.changes.items() if one.sign < 0)
 
@@ -128,7 +128,7 @@ def compare_candidates(
     if found is None:
         return None
     effects = side_effects(kind, own)
-    values = effect_values(own, effects, (today, *candidates))
+    values = side_effect_estimates(own, effects, (today, *candidates))
     present = list(found.differences)
     changes = effect_changes(own, twins, judge, today, present, effects, looks)
     lines = [
@@ -214,7 +214,7 @@ def _build_candidate_line(
     status: Status = "not shown"
     if high is not None and high < 0:
         status = "loses"
-    elif line.worse:
+    elif line.worsened_effects:
         status = "adds bias"
     elif low is not None and low > 0:
         status = "gains"

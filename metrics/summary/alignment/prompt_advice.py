@@ -75,7 +75,7 @@ def _gain_for_sorting(line: CandidateLine) -> float:
 
 def _adopt_sentence(best: CandidateLine, table: CandidateTable) -> str:
     assert best.difference is not None
-    also = " and ".join(_describe_improvement(key, table) for key in best.better)
+    also = " and ".join(_describe_improvement(key, table) for key in best.improved_effects)
     more = f", with {also}" if also else ""
     return f"Adopt {best.prompt}: {gain_text(best.difference)} on items it has not seen{more}."
 
@@ -94,7 +94,7 @@ def _describe_candidate(line: CandidateLine, table: CandidateTable) -> str:
     the note that says so."""
     if line.status == "no replies" or line.difference is None:
         return f"{line.prompt}: {line.agreement.note}"
-    named = [_describe_worsening(key, line, table) for key in line.worse]
+    named = [_describe_worsening(key, line, table) for key in line.worsened_effects]
     gain = gain_text(line.difference)
     if not named:
         return f"{line.prompt}: {gain}"

@@ -207,7 +207,7 @@ class EffectChange:
     sign: int
 
 
-def effect_values(
+def side_effect_estimates(
     frame: pd.DataFrame, effects: Sequence[SideEffect], prompts: Sequence[str]
 ) -> dict[str, dict[str, Estimate]]:
     """Return prompt -> key of a side effect -> its estimate with this prompt; an estimate without a

@@ -100,8 +100,8 @@ def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
 
 
 def _model_in_column_name(column: str) -> str:
-    """Return the model of a column `prediction:<model>`; "prediction" for a column of this name, ""
-    for any other."""
+    """Return the model that a column names after "prediction" and a separator (`:`, `_`, `-` or a
+    space); "prediction" for a column of this name, "" for any other."""
     rest = column.removeprefix("prediction")
     model = rest.lstrip(":_ -")
     return column if column == "prediction" else model if column != rest != model else ""

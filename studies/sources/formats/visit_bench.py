@@ -150,8 +150,9 @@ def _first_cell(line: RowCells, columns: tuple[str, ...]) -> str:
     Python notation); "" if all are empty."""
     for value in map(line.row.get, columns):
         if isinstance(value, list):
-            return repr([text_of(part) for part in value])
-        if text := text_of(value).strip():
+            if value:
+                return repr([text_of(part) for part in value])
+        elif text := text_of(value).strip():
             return text
     return ""
 

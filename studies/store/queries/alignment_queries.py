@@ -9,15 +9,16 @@ from studies.store.rows import STUDY_ID
 from studies.store.store_file import StoreFile
 
 
-def read_alignment(store: StoreFile, name: str) -> str | None:
+def read_label_split_text(store: StoreFile, name: str) -> str | None:
     """Return, as JSON, the stored split of a study's labelled items into learn and hold-out, with
     the comparisons of prompts made on the hold-out; None if the items were not split."""
     row = store.read(f"SELECT json FROM alignments WHERE study={STUDY_ID}", (name,)).fetchone()
     return None if row is None else str(row[0])
 
 
-def write_alignment(store: StoreFile, name: str, text: str) -> None:
-    """Store the split of a study's labelled items (JSON, as in `read_alignment`) in place of an
+def write_label_split_text(store: StoreFile, name: str, text: str) -> None:
+    """Store the split of a study's labelled items (JSON, as read by
+    `read_label_split_text`) in place of an
     earlier one."""
 
     def work(connection: sqlite3.Connection) -> None:
@@ -33,7 +34,7 @@ def write_alignment(store: StoreFile, name: str, text: str) -> None:
 def derived_studies(store: StoreFile, name: str) -> list[str]:
     """List the studies made from a study, of the same owner: its pilots, the new versions of its
     prompts, and the rules written for them."""
-    looks = json.loads(read_alignment(store, name) or "{}").get("looks", ())
+    looks = json.loads(read_label_split_text(store, name) or "{}").get("looks", ())
     prompts = (candidate_study_name(name, look["judge"], look["prompt"]) for look in looks)
     starts = (f"{name}{PILOT_MARK}", f"{name}{RULES_MARK}", *prompts)
     owner = "SELECT owner FROM studies WHERE name=?"

@@ -95,7 +95,7 @@ class PageFile:
 
     def free_pages(self) -> set[int]:
         """Return the numbers of the pages on the free list, which contain deleted rows; if the list
-        is damaged, those before the damage."""
+        is damaged, those that can be read."""
         found: set[int] = set()
         trunk = self.header.first_free_page if self.header else 0
         while trunk and trunk not in found:

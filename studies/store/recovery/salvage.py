@@ -83,8 +83,9 @@ def find_usable_log(source: Path) -> tuple[Wal | None, str]:
 def repair_store(source: Path, target: Path) -> RepairReport:
     """Copy the readable rows of a damaged store into a new store at `target`.
 
-    `source` and the files beside it are not changed. StoreUnusable if `target` exists or cannot be
-    written; OSError if `source` cannot be read.
+    `source` and the files beside it are not changed. StoreUnusable if `target` exists, cannot be
+    written or fails its check; OSError if `source` cannot be read or the folder of `target` cannot
+    be made.
     """
     if target.exists():
         raise StoreUnusable(f"{target} exists; name another file with --out")

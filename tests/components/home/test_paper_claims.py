@@ -13,8 +13,8 @@ import pytest
 from components.home.paper_claims import (
     LARGER_JUDGE,
     claims_html,
+    one_and_both_order_rates,
     paper_claims,
-    recorded_rates,
 )
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names
@@ -63,7 +63,7 @@ def test_rates_of_the_larger_judge_are_those_of_a_count_by_hand(demo):
     same = [rows for rows in both if rows["won"].nunique() == 1 and "tie" not in set(rows["won"])]
     known = [rows for rows in both if (rows["known_answer"] >= 0).all()]
     agreed = [rows["good"].all() for rows in same if (rows["known_answer"] >= 0).all()]
-    got = recorded_rates(frame)
+    got = one_and_both_order_rates(frame)
     assert got.decided == pytest.approx(len(same) / len(both))
     assert got.right == pytest.approx(sum(rows["good"].mean() for rows in known) / len(known))
     assert got.right_when_decided == pytest.approx(sum(agreed) / len(agreed))
@@ -77,7 +77,7 @@ def test_votes_in_both_orders_leave_the_recorded_rates_as_they_were(demo):
     both = pd.concat([frame.astype({"judge": str, "prompt": str}), votes], ignore_index=True)
     both = both.astype({name: kind for name, kind in frame.dtypes.items() if name == "pick"})
     both = both.astype(dict.fromkeys(frame.columns[frame.dtypes == "category"], "category"))
-    assert recorded_rates(both) == recorded_rates(frame)
+    assert one_and_both_order_rates(both) == one_and_both_order_rates(frame)
 
 
 def test_a_store_without_the_demo_cites_the_papers_only(store):

@@ -86,7 +86,7 @@ def test_scores_agree_if_they_are_at_most_one_step_from_the_label() -> None:
     assert table.candidates[0].agreement.value == pytest.approx(1.0)
     assert table.today.effects["distance"].value == pytest.approx((4 + 3 + 2 + 1 + 0) / 5)
     assert table.candidates[0].effects["distance"].value == pytest.approx(4 / 5)
-    assert "distance" in table.candidates[0].better
+    assert "distance" in table.candidates[0].improved_effects
 
 
 def test_only_answers_with_usable_replies_to_all_prompts_are_compared() -> None:
@@ -99,7 +99,10 @@ def test_only_answers_with_usable_replies_to_all_prompts_are_compared() -> None:
     table = compare_candidates(frame, "j", "old", ["new", "mute"])
     assert table is not None and table.items == 32
     line, silent = table.candidates
-    assert line.effects["unusable"].value == pytest.approx(8 / 40) and "unusable" in line.worse
+    assert (
+        line.effects["unusable"].value == pytest.approx(8 / 40)
+        and "unusable" in line.worsened_effects
+    )
     assert silent.status == "no replies" and "labelled answers" in silent.agreement.note
     none = verdicts("old", [None] * 40, gold)
     assert (

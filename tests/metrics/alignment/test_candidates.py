@@ -97,7 +97,7 @@ def test_a_candidate_whose_twin_effect_grows_is_not_adopted_and_the_twin_is_name
         assert table is not None
         found = advise(table)
         assert (found.advice, found.prompt) == (advice, "p1")
-        named = "twins.longer-3" in table.candidates[0].worse
+        named = "twins.longer-3" in table.candidates[0].worsened_effects
         assert named == (advice == "do not adopt") == ("the twin longer-3" in found.sentence
                                                        and "but" in found.sentence)  # fmt: skip
     plain = compare_candidates(frame, "j", "p0", ["p1"])

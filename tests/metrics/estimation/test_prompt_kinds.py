@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
+from metrics.protocols import grade_score
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates import counting_rules, win_rates
 from metrics.win_rates.jury import decide_jury
@@ -57,6 +58,13 @@ def test_an_unread_score_widens_no_bound_of_a_win_rate():
     rows = [*pair("q1", 0, 1, **BOTH), *pair("q2", 1, None, **BOTH), *scored("q1", (7, 5), None)]
     got = win_rates.win_rate_bounds(build(rows))["x"]
     assert (got.low, got.value, got.high) == (0.5, pytest.approx(2 / 3), 0.75)
+
+
+def test_an_unread_score_is_no_trial_of_the_grade_score():
+    verdicts = [*pair("q1", 0, 1, **BOTH), *pair("q2", 0, None, **BOTH)]
+    both = build([*verdicts, *scored("q1", (7, 5), None), *scored("q2", None, None)])
+    table = grade_score.grade_table(both)
+    assert table["item"].tolist() == ["q1"] and table.attrs["left_out"] == 1
 
 
 def test_what_is_only_scored_is_no_case_for_a_jury():

@@ -26,7 +26,7 @@ from studies.people.study_labels import (
 )
 from studies.spec.derived_names import PILOT_MARK, candidate_study_name, writer_study_name
 from studies.spec.study import Study
-from studies.store.queries.alignment_queries import write_alignment
+from studies.store.queries.alignment_queries import write_label_split_text
 from studies.store.store import Store
 from studies.texts.twin_families import twin_name
 from tests.voted_studies import Sheet
@@ -196,7 +196,9 @@ def test_studies_made_from_a_study_are_renamed_with_it(store: Store) -> None:
     others = ["s: own", candidate_study_name("s: own", "j", "p"), "sand", *taken]
     for name in ("s", *made, *others):
         store.save_study(Study(name), [], ())
-    write_alignment(store, "s", json.dumps(asdict(LabelSplit(1, (), (), (Look("j", "p", ()),)))))
+    write_label_split_text(
+        store, "s", json.dumps(asdict(LabelSplit(1, (), (), (Look("j", "p", ()),))))
+    )
     store.rename_study("s", "new")
     follow = [candidate_study_name("new", "j", "p"), writer_study_name("new", "p", "w")]
     assert {line.name for line in store.studies()} == {"new", *follow, *others, made[0]}

@@ -218,7 +218,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "delete_study",
         "rename_study",
         "set_combine",
-        "name_for_owner",
+        "name_saved_by_visitor",
         "owns",
         "item",
         "judgement",
@@ -350,18 +350,18 @@ def test_a_name_becomes_ones_own_with_a_mark_whether_it_is_taken_or_not(
     guarded: VisitorStore,
 ) -> None:
     with as_visitor(B):
-        mine = guarded.name_for_owner("a's")
+        mine = guarded.name_saved_by_visitor("a's")
         assert mine == f"a's ({B.owner[:6]})"
-        assert guarded.name_for_owner("house") == f"house ({B.owner[:6]})"
-        assert guarded.name_for_owner("free") == f"free ({B.owner[:6]})"
+        assert guarded.name_saved_by_visitor("house") == f"house ({B.owner[:6]})"
+        assert guarded.name_saved_by_visitor("free") == f"free ({B.owner[:6]})"
         save(guarded, mine, seed=4)
-        assert guarded.name_for_owner("a's") == mine
-        assert guarded.name_for_owner(mine) == mine
+        assert guarded.name_saved_by_visitor("a's") == mine
+        assert guarded.name_saved_by_visitor(mine) == mine
     with as_visitor(A):
-        assert guarded.name_for_owner("a's") == "a's"
+        assert guarded.name_saved_by_visitor("a's") == "a's"
         guarded.delete_study("a's")
     with as_visitor(B):
-        assert guarded.name_for_owner("a's") == mine  # theirs stays where it was
+        assert guarded.name_saved_by_visitor("a's") == mine  # theirs stays where it was
 
 
 def test_a_visitor_keeps_only_so_many_studies(guarded: VisitorStore) -> None:
@@ -412,7 +412,7 @@ def test_visitors_folders_are_apart(guarded: VisitorStore) -> None:
 
 def test_a_bare_store_asks_nobody(store: Store, tmp_path: Path) -> None:
     save(store, "mine")
-    assert store.name_for_owner("mine") == "mine"
+    assert store.name_saved_by_visitor("mine") == "mine"
     assert store.unrestricted is store
     with sqlite3.connect(tmp_path / "evenhand.db") as plain:
         assert plain.execute("SELECT owner FROM studies").fetchall() == [("",)]
@@ -510,7 +510,7 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
     with as_visitor(B):
         save(guarded, '"a\'s, pilot: of b"', seed=4)
     with as_visitor(A):
-        renamed = guarded.name_for_owner("a's study")
+        renamed = guarded.name_saved_by_visitor("a's study")
         guarded.rename_study("a's", renamed)
         assert guarded.owns(renamed) and guarded.owns(f"{renamed}, pilot: one")
     with as_visitor(B):
@@ -519,8 +519,8 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
 
 def test_studies_made_from_a_study_have_its_visitors_mark_once(guarded: VisitorStore) -> None:
     with as_visitor(B):
-        mine = guarded.name_for_owner("x")
+        mine = guarded.name_saved_by_visitor("x")
         for made in (candidate_study_name(mine, "j", "p"), writer_study_name(mine, "p", "j")):
-            assert guarded.name_for_owner(made) == made
+            assert guarded.name_saved_by_visitor(made) == made
     with as_visitor(A):
-        assert guarded.name_for_owner(mine) == f"{mine} ({A.owner[:6]})"
+        assert guarded.name_saved_by_visitor(mine) == f"{mine} ({A.owner[:6]})"

@@ -102,6 +102,13 @@ def test_the_reference_is_what_people_verified(visit: Path) -> None:
     assert items[0].meta == {"images": "single", "skill": "Recipes"}
 
 
+def test_an_empty_list_of_captions_is_no_caption(tmp_path: Path) -> None:
+    row = question(SITE + "a.png", "one") | {"instruction_conditioned_caption": "a pie"}
+    jsonl(tmp_path / "set.jsonl", [{**row, "image_dense_captions": []}])
+    (item,) = load_source(DataSpec("set.jsonl"), tmp_path).items
+    assert item.context == "a pie"
+
+
 def test_files_of_the_study_are_joined_on_its_columns(visit: Path) -> None:
     spec = DataSpec("single_image.csv", files={"mine": "answers_model-b.csv"})
     found = load_source(spec, visit)

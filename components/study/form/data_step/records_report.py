@@ -43,7 +43,7 @@ def records_html(preview: StudyPreview, state: FormState) -> Markup:
     parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
-        parts.append(_join_report(found) if found else _answer_coverage_table(preview))
+        parts.append(_join_report_html(found) if found else _answer_coverage_table(preview))
         parts.append(_skipped_notice(preview))
         item = item_html(preview, state)
         parts.append(html.one_item(item) if item else EMPTY)
@@ -85,7 +85,7 @@ def _detected_format(preview: StudyPreview) -> Markup:
 # ------------------------------------------------------------------------------- gaps
 
 
-def _join_report(found: JoinReport) -> Markup:
+def _join_report_html(found: JoinReport) -> Markup:
     """HTML on joined answer files: numbers of matched, missing, empty, duplicate, conflicting and
     unknown answers per file."""
     kinds = [

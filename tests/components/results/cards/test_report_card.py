@@ -97,7 +97,7 @@ def test_the_lead_of_pairs_is_right_minus_wrong_and_of_options_accuracy_minus_ch
         card = stub(
             compares_pairs=pairs, accuracy_lead=one, _widen_for_all_cards=lambda given: given
         )
-        return str(ReportCard._accuracy_lead_text(card))
+        return str(ReportCard._accuracy_above_chance_text(card))
 
     assert "wrong +20.0" in said(True) and "10.0" in said(True) and "40.0" in said(True)
     assert "chance +10.0" in said(False) and "5.0" in said(False)

@@ -68,7 +68,7 @@ def test_room_is_taken_until_there_is_none_and_is_there_again_after_a_look(tmp_p
     held = TempFileQuota(100)
     assert not held.reserve(75), "30 are there"
     assert held.reserve(50) and not held.reserve(50), "30 are there, 50 were taken"
-    held.refresh()
+    held.clean_up()
     assert held.reserve(70), "they never came, so a look finds room for them"
     held.close()
     assert names(tmp_path) == {"there"}, "a folder that somebody named stays"
