@@ -6,6 +6,7 @@ import pytest
 
 from tests.page_words import says
 from tests.ui.conftest import wait_until_opened
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 BIAS = "study=Probe+set%2C+embedded+judge&tab=results&view=Position"
@@ -17,8 +18,14 @@ def test_a_term_is_explained_by_pointer_by_focus_and_by_a_tap(visit):
     page = visit(BIAS)
     term = page.locator(".eh-term[data-term='flip']:visible").first
     tip = page.locator("#eh-tip.on")
-    term.hover()
-    tip.wait_for()
+
+    def hover():  # a scroll, also that of the hover itself, hides the explanation again
+        page.mouse.move(5, 5)
+        term.hover()
+        page.wait_for_timeout(100)
+        return tip.is_visible()
+
+    until(hover)
     assert says(tip.inner_text(), "Flip", "not the same", "order")
     page.mouse.move(5, 5)
     tip.wait_for(state="detached")
