@@ -25,7 +25,7 @@ with skip_stub_files():
 from starlette.middleware import Middleware
 
 from components.layout.loading_screen import Preview
-from components.layout.theme import appearance_settings
+from components.layout.theme import appearance_launch_arguments
 from components.page.page_opening import compute_summary_ahead, loading_screen_content
 from components.page.page_tab import create_page
 from components.server.access import Access, current_access
@@ -34,9 +34,9 @@ from components.server.fair_queue_tab import configure_queue
 from components.server.gradio_private import (
     check_private_names,
     refuse_remote_files,
-    launch_arguments,
+    launch_arguments_without_self_test,
     use_new_upload_folders,
-    use_server_settings,
+    change_server_settings,
 )
 from components.server.limits.memory import limit_heap_retention
 from components.server.page_requests import PageRequests
@@ -97,14 +97,14 @@ def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store,
         shutil.copyfile(app_folder / FROZEN_STORE, copy)
         return ReadOnlyStore(copy), True
     target = path or default_store_path()
-    if backup := hub_backup.snapshot_settings():
+    if backup := hub_backup.snapshot_repo_and_token():
         hub_backup.restore_snapshot(target, *backup)
     if (app_folder / SEED_STORE).is_file() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(app_folder / SEED_STORE, target)
     _require_writable(target)
     store = Store(target)
-    demo_studies.open_demo(store)
+    demo_studies.import_demo_studies(store)
     return store, False
 
 
@@ -135,10 +135,10 @@ def _make_visitor_space_check(store: Store, access: Access) -> Callable[[], bool
     """Return a function that returns whether visitors may store more data: always True if their
     data has no limit."""
     most = access.visitor_bytes
-    return VisitorSpace(store, most).has_room if most else lambda: True
+    return VisitorSpace(store, most).make_room_if_needed if most else lambda: True
 
 
-def launch_settings(access: Access) -> dict[str, Any]:
+def protective_launch_arguments(access: Access) -> dict[str, Any]:
     """Return the arguments of launch() that protect the server: visitors get no error traces, no
     monitoring and no local files; file size and number of sessions are limited."""
     return {
@@ -150,7 +150,7 @@ def launch_settings(access: Access) -> dict[str, Any]:
     }
 
 
-def page_settings(
+def page_launch_arguments(
     access: Access,
     quota: TempFileQuota | None,
     hosts: Hosts,
@@ -163,7 +163,7 @@ def page_settings(
     and size of each request. `quota`: limit of the uploaded files together; `mcp`: whether the
     routes of MCP tools are open; `home`: whether the page has a Home tab; `preview`: content of the
     loading screen."""
-    settings = appearance_settings(home=home, preview=preview)
+    settings = appearance_launch_arguments(home=home, preview=preview)
     settings["app_kwargs"]["lifespan"] = make_host_check_lifespan(hosts)
     limits = Middleware(
         RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
@@ -203,7 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
     except EvenhandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    backup = None if frozen else hub_backup.snapshot_settings()
+    backup = None if frozen else hub_backup.snapshot_repo_and_token()
     backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
     days = None if frozen else access.expiry_days
     expiry_thread = ExpiryThread(store, days) if days else None
@@ -211,7 +211,11 @@ def main(arguments: list[str] | None = None) -> int:
     room = (lambda: True) if frozen else _make_visitor_space_check(store, access)
     quota = TempFileQuota(access.temp_bytes, has_room=room) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
-    settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
+    settings = {
+        "server_name": chosen.host,
+        "server_port": chosen.port,
+        **protective_launch_arguments(access),
+    }
     if chosen.mcp:
         if find_spec("mcp") is None:
             print(
@@ -226,10 +230,10 @@ def main(arguments: list[str] | None = None) -> int:
         configure_queue(blocks, access)
         refuse_remote_files(blocks)
         use_new_upload_folders(blocks)
-        use_server_settings(blocks, limit_connections)
-        settings |= launch_arguments(blocks)
+        change_server_settings(blocks, limit_connections)
+        settings |= launch_arguments_without_self_test(blocks)
         preview = partial(loading_screen_content, page_store, engine)
-        shown = page_settings(
+        shown = page_launch_arguments(
             access, quota, hosts, mcp=chosen.mcp, home=not frozen, preview=preview
         )
         requests = Middleware(PageRequests, on_request=partial(compute_summary_ahead, page_store))

@@ -33,7 +33,7 @@ def _run_command(options: argparse.Namespace) -> int:
     if options.command is print_access_table:
         print_access_table()
         return 0
-    if options.command in (build_board, add_to_board, check_board):
+    if options.command in (build_board, add_to_board, print_board_verification):
         code: int = options.command(options)
         return code
     store = open_existing_store(options.store)
@@ -54,13 +54,13 @@ def _parser() -> argparse.ArgumentParser:
         ),
         (
             "freeze",
-            make_frozen_page,
+            write_and_push_frozen_page,
             "write a read-only page of one study with its data; no judge can be run there",
             "the folder to write",
         ),
         (
             "publish",
-            make_space,
+            write_and_push_space,
             "write a Hugging Face Space with the whole app and one study",
             "the folder to write",
         ),
@@ -111,7 +111,9 @@ def _add_board_commands(commands: Any) -> None:
             "--store", type=Path, default=None, help="the store to use (an SQLite file)"
         )
         sub.set_defaults(command=command)
-    verify = actions.add_parser("verify", help="check a board", description=check_board.__doc__)
+    verify = actions.add_parser(
+        "verify", help="check a board", description=print_board_verification.__doc__
+    )
     verify.add_argument("board", type=Path, help="the board's folder")
     verify.add_argument(
         "--manifest",
@@ -119,7 +121,7 @@ def _add_board_commands(commands: Any) -> None:
         metavar="SHA256",
         help="the hash that the manifest must have, as the page's footer showed it",
     )
-    verify.set_defaults(command=check_board)
+    verify.set_defaults(command=print_board_verification)
 
 
 _STUDY_HELP = "a study's name, or a study file with its exported judgements beside it (x.jsonl)"
@@ -147,7 +149,7 @@ def add_to_board(options: argparse.Namespace) -> int:
     return 0
 
 
-def check_board(options: argparse.Namespace) -> int:
+def print_board_verification(options: argparse.Namespace) -> int:
     """Compute every number of a board again from its records; exit code 1 at the first
     difference."""
     try:
@@ -181,22 +183,22 @@ def make_report(store: Store, options: argparse.Namespace) -> None:
     print(f"wrote {options.target}: {size / 1e6:.1f} MB; it opens in any browser, also offline")
 
 
-def make_frozen_page(store: Store, options: argparse.Namespace) -> None:
+def write_and_push_frozen_page(store: Store, options: argparse.Namespace) -> None:
     write_frozen_page(store, options.study, options.target)
     print(
         f"wrote {options.target}; to start the page, run in that folder: "
         "pip install -r requirements.txt && python app.py"
     )
-    _push_space_if_named(options)
+    _push_space_if_requested(options)
 
 
-def make_space(store: Store, options: argparse.Namespace) -> None:
+def write_and_push_space(store: Store, options: argparse.Namespace) -> None:
     write_space_folder(store, options.study, options.target)
     print(f"wrote {options.target}: a Hugging Face Space, ready to upload")
-    _push_space_if_named(options)
+    _push_space_if_requested(options)
 
 
-def _push_space_if_named(options: argparse.Namespace) -> None:
+def _push_space_if_requested(options: argparse.Namespace) -> None:
     if options.push:
         print(push_space(options.target, options.push, token=settings.HUB_TOKEN.read() or None))
 

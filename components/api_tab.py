@@ -21,11 +21,11 @@ from judges.engine.engine import Engine
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.planning.forecast import make_forecast
-from judges.planning.plan import assign_owner, save_plan
-from metrics.summary.study_inputs import read_remedy_inputs, stored_styles
+from judges.planning.forecast import forecast_plan
+from judges.planning.plan import plan_for_current_visitor, save_plan
+from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
 from metrics.summary.summary import summarise_frame
-from metrics.win_rates.counting_rules import counting_rule
+from metrics.win_rates.counting_rules import as_counting_rule
 from studies.errors import AccessDenied, EvenhandError, UnknownStudy
 from studies.exchange.injection_flags import InjectionFlags
 from studies.people.verifications import current_checks
@@ -36,16 +36,19 @@ from studies.store.store import Store
 _REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
 
 
-def build(store: Store, engine: Engine | None) -> None:
+def register_api_functions(store: Store, engine: Engine | None) -> None:
     """Register the API functions on the page; without an engine, only those that read studies."""
-    functions = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
+    functions = [
+        *make_reading_api_functions(store),
+        *(make_running_api_functions(store, engine) if engine else ()),
+    ]
     for function in functions:
         call = _with_readable_errors(function)
-        call = _with_token(call, store) if isinstance(store, VisitorStore) else call
+        call = _add_token_parameter(call, store) if isinstance(store, VisitorStore) else call
         gr.api(call, api_name=function.__name__)  # type: ignore[attr-defined]
 
 
-def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
+def make_reading_api_functions(store: Store) -> tuple[Callable[..., Any], ...]:
     """The API functions that read studies; a read-only page has them too."""
 
     def list_studies() -> list[dict[str, Any]]:
@@ -81,13 +84,13 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             store.frame(study),
             wanted,
             planned=store.count_calls_without_twins(study),
-            combine=counting_rule(spec.combine),
+            combine=as_counting_rule(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,
             checks=current_checks(store, study),
             remedies=read_remedy_inputs(store, study),
             twins=store.frame(study, "only"),
-            styles=stored_styles(store, study),
+            styles=style_counts_of_study(store, study),
         )
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict[str, Any]]:
@@ -103,12 +106,12 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
         store.study(study)
         rows = store.judgements(study, first=max(0, int(first)), limit=min(max(1, int(count)), 200))
         flags = InjectionFlags(store, study)
-        return [flags.flagged_row(judgement) for judgement in rows]
+        return [flags.judgement_row_with_flags(judgement) for judgement in rows]
 
     return list_studies, study_metrics, judgements
 
 
-def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
+def make_running_api_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
     """The API functions that run studies or forecast their cost."""
 
     def plan_study(study_yaml: str) -> dict[str, Any]:
@@ -117,7 +120,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
         Parameters:
             study_yaml: the text of a study file
         """
-        forecast = make_forecast(plan_from_text(study_yaml, store.folder), store=store)
+        forecast = forecast_plan(plan_from_text(study_yaml, store.folder), store=store)
         return {
             "asks": forecast.asks,
             "noise": forecast.noise,
@@ -135,9 +138,9 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
         Parameters:
             study_yaml: the text of a study file
         """
-        plan = assign_owner(plan_from_text(study_yaml, store.folder), store)
+        plan = plan_for_current_visitor(plan_from_text(study_yaml, store.folder), store)
         save_plan(plan, store)
-        run = engine.start_once(plan.study.name, lambda: engine.start(plan, store))
+        run = engine.find_or_start_run(plan.study.name, lambda: engine.start(plan, store))
         return {"run": run.id, **run_status(plan.study.name)}
 
     def run_status(study: str) -> dict[str, Any]:
@@ -158,7 +161,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
             "counts": dict(seen.counts),
             "spent_usd": seen.spent,
             "eta_seconds": seen.eta,
-            "waiting": list(seen.waiting),
+            "waiting": list(seen.wait_texts),
         }
 
     def stop_run(study: str) -> dict[str, Any]:
@@ -201,7 +204,7 @@ _TOKEN_HELP = (
 )
 
 
-def _with_token(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
+def _add_token_parameter(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
     """Add a last parameter `token`; the function then runs as the visitor with this token."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)

@@ -40,7 +40,7 @@ class UnsavedStudy(FilteredStudy):
     computed: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, repr=False)
 
     @property
-    def stored_frame(self) -> pd.DataFrame:
+    def whole_frame_by_person(self) -> pd.DataFrame:
         return self.judgements
 
     @property
@@ -73,11 +73,13 @@ class UnsavedRaters(Raters):
 
     @cached_property
     def remedies(self) -> RemedyStudy:
-        return build_remedy_study(self.filtered.stored_frame, (), self.winners)
+        return build_remedy_study(self.filtered.whole_frame_by_person, (), self.winners)
 
     @cached_property
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
-        return estimate_call_agreement(add_call_credits(self.filtered.stored_frame, self.remedies))
+        return estimate_call_agreement(
+            add_call_credits(self.filtered.whole_frame_by_person, self.remedies)
+        )
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _comparison_measures(
     """Yield (name, estimate) for each measure of the card of a judge of comparisons, if it has a
     value. Accuracy is left out if the better answers are known from people, because the agreement
     with people states the same."""
-    for record in records.listed("library", card.options):
+    for record in records.records_listed_by("library", card.options):
         estimate = card.measure_by_rater(record).get(card.rater)
         by_people = record.key == "accuracy" and source == "people"  # agreement says it
         if estimate is not None and estimate.value is not None and not by_people:

@@ -142,7 +142,7 @@ def _save_in_temporary_store(study: JudgedStudy) -> Path:
     """Save a study in a temporary store, for the page; return its path. A study from a log is read
     from the log again, because the frame lacks replies."""
     from studies.exchange.recorded_studies import import_verdicts
-    from studies.exchange.unsaved_study import write_frame_records
+    from studies.exchange.unsaved_study import write_judgement_and_item_files
     from studies.store.store import Store
 
     folder = Path(tempfile.mkdtemp(prefix="evenhand-"))
@@ -151,7 +151,7 @@ def _save_in_temporary_store(study: JudgedStudy) -> Path:
         if study.source is not None:
             import_verdicts(store, study.source, study.name)
         else:
-            file, items = write_frame_records(study.frame, study.items, folder)
+            file, items = write_judgement_and_item_files(study.frame, study.items, folder)
             import_verdicts(store, file, study.name, files={"items": str(items)})
     finally:
         store.close()

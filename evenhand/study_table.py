@@ -24,12 +24,12 @@ from metrics.summary.measured_study import MeasuredStudy, is_store, read_results
 from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN, Item, Preference
 from studies.errors import SourceError
-from studies.exchange.unsaved_study import frame_from_source, has_designed_answers
+from studies.exchange.unsaved_study import frame_from_source, has_answers_known_by_design
 from studies.frames.battle_frame import find_item_column, frame_from_battles
 from studies.frames.frame import NO_PICK, TIE
 from studies.frames.known_answers import KnownAnswerSource
 from studies.sources.detection.detect import matching_formats
-from studies.sources.load import LoadedSource, load_source, read_source
+from studies.sources.load import LoadedSource, detect_format_and_read, load_source
 from studies.spec.study import DataSpec
 from studies.terminal import escape_control
 
@@ -224,7 +224,7 @@ def _study_from_source_columns(
         )
     spec = DataSpec(name, mapping=dict(mapping))
     with name_arguments_in_errors():
-        loaded = read_source(spec, Path(name), Path(), table)
+        loaded = detect_format_and_read(spec, Path(name), Path(), table)
     return _study_from_source(loaded, name)
 
 
@@ -295,7 +295,7 @@ def _study_from_source(loaded: LoadedSource, name: str) -> JudgedStudy:
     frame = frame_from_source(loaded, name)
     if not len(frame):
         raise SourceError(f"{name}: {len(loaded.items):,} items without verdicts; run a judge")
-    designed = has_designed_answers(loaded.items)
+    designed = has_answers_known_by_design(loaded.items)
     known = bool((frame["known_answer"] >= 0).any())
     inputs = RemedyInputs(source=(DESIGN if designed else PEOPLE) if known else None)
     measured = MeasuredStudy.from_rows(frame, name, loaded.items, inputs)

@@ -20,12 +20,12 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.align_command import add_align_command
 from judges.operations.check_judge import check_judge, reread_replies
-from judges.operations.image_descriptions import write_descriptions
+from judges.operations.image_descriptions import describe_images_to_file
 from judges.operations.list_models import add_model_commands, add_providers_command
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
 from judges.planning import forecast, plan_checks
 from judges.planning.plan import Plan, asks_of, load_stored_plan, make_plan, save_plan
-from judges.rendering.prompt_library import import_judge_prompts, prompt_path, save_prompt
+from judges.rendering.prompt_library import prompt_path, read_judge_prompts, save_prompt
 from judges.security import key_consents, key_store
 from judges.twins.make_twins import add_twins, describe_twins, list_twins
 from studies.domain import RETRYABLE_STATUSES, Verdict
@@ -101,7 +101,7 @@ def _build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", type=Path, help="file of JSON lines; default: the terminal")
     sub.set_defaults(command=write_twins)
     _add_describe_command(commands)
-    add_align_command(commands, _alignment_report)
+    add_align_command(commands, _candidate_comparison_text)
     batch_commands.add_batch_commands(commands)
     key_consents.add_allow_command(commands)
     add_providers_command(commands)
@@ -133,7 +133,7 @@ def _add_describe_command(commands: Any) -> None:
     sub.set_defaults(command=describe_images)
 
 
-def _alignment_report(store: Store, study: str, judge: str, prompt: str) -> str:
+def _candidate_comparison_text(store: Store, study: str, judge: str, prompt: str) -> str:
     from metrics.summary.alignment.alignment_text import alignment_text  # measures need pandas
 
     return alignment_text(store, study, judge, prompt)
@@ -143,7 +143,7 @@ def run_study(options: argparse.Namespace) -> int:
     """Run a study; return exit code 0 only if no call is pending and none has the status
     `error`."""
     cluster = ray_commands.parse_cluster_options(options)
-    made = _load_plan(options.study)
+    made = _build_plan_of_study_file(options.study)
     store = Store(options.store)
     key_consents.confirm_study_keys(made.study, options)
     _print_plan_change(save_plan(made, store))
@@ -157,7 +157,7 @@ def retry_failed(options: argparse.Namespace) -> int:
     truncated. A stored reply is replaced only by a new reply, never by a failure. Returns exit code
     0 only if no call is pending and none has the status `error`."""
     if options.study is not None:
-        made, store = _load_plan(options.study), Store(options.store)
+        made, store = _build_plan_of_study_file(options.study), Store(options.store)
         key_consents.confirm_study_keys(made.study, options)
         _print_plan_change(save_plan(made, store))
     else:
@@ -207,8 +207,8 @@ def _study_name(options: argparse.Namespace) -> str:
 
 
 def print_plan(options: argparse.Namespace) -> int:
-    made = _load_plan(options.study)
-    whole = forecast.make_forecast(made, store=Store(options.store))
+    made = _build_plan_of_study_file(options.study)
+    whole = forecast.forecast_plan(made, store=Store(options.store))
     print(
         f"{made.study.name}: {len(made.items)} items, {len(made.study.judges)} judges, "
         f"{len(made.prompts)} prompts"
@@ -232,7 +232,7 @@ def write_twins(options: argparse.Namespace) -> int:
     """Write each twin of a study with its original as a line of JSON, to the file `--out` or to the
     terminal; print the numbers of twins made and skipped to standard error. PlanError if the study
     has no twins."""
-    made = _load_plan(options.study)
+    made = _build_plan_of_study_file(options.study)
     if made.study.twins is None:
         raise PlanError(f"{options.study}: no key twins; add for example 'twins: quick'")
     found = add_twins(made.study, [replace(item, twins={}) for item in made.items])
@@ -278,7 +278,7 @@ def _describe_verdict(verdict: Verdict) -> str:
 def import_prompts(options: argparse.Namespace) -> int:
     """Save the prompts of MT-Bench's judge_prompts.jsonl as prompt files in a folder, and print
     each; return exit code 1 if no line could be imported."""
-    found = import_judge_prompts(options.file)
+    found = read_judge_prompts(options.file)
     for prompt in found.prompts:
         saved = save_prompt(prompt.yaml, options.folder)
         path = prompt_path(saved, options.folder)
@@ -295,7 +295,7 @@ def describe_images(options: argparse.Namespace) -> int:
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
     key_consents.confirm_study_keys(study, options)
     again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
-    done = write_descriptions(
+    done = describe_images_to_file(
         study,
         options.judge,
         options.prompt,
@@ -316,7 +316,7 @@ def describe_images(options: argparse.Namespace) -> int:
     return 1 if done.failed else 0
 
 
-def _load_plan(file: Path) -> Plan:
+def _build_plan_of_study_file(file: Path) -> Plan:
     """Build the plan of a study file; print a note if the data contains verdicts that the study
     does not use."""
     made = make_plan(load_study(file))

@@ -20,7 +20,7 @@ from studies.exchange.recorded_studies import (
     name_from_source,
     save_recorded_study,
 )
-from studies.sources.detection.detect import name_options_in_message
+from studies.sources.detection.detect import replace_keys_by_options
 from studies.sources.folder_tables import find_files_by_pattern
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.hub import HUB_PREFIX
@@ -101,7 +101,7 @@ def _add_import_parser(commands: Any) -> None:
         default="",
         metavar="FORMAT",
         help="read the verdicts from the replies in the file, not from its column of winners: "
-        f"auto, {', '.join(RecordedReplyReader.formats)}",
+        f"auto, {', '.join(RecordedReplyReader.format_names)}",
     )
     sub.add_argument(
         "--split", default="", help="split of a Hub dataset, for example test or test[:200]"
@@ -132,12 +132,12 @@ def import_file(options: argparse.Namespace) -> None:
     name = options.name or name_from_source(first)
     try:
         loaded = load_source(spec, folder)
-        print(escape_control(name_options_in_message("\n".join(loaded.summary_lines()))))
+        print(escape_control(replace_keys_by_options("\n".join(loaded.summary_lines()))))
         check_has_verdicts(name, spec, loaded)
         store = Store(path)
         save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:
-        raise type(error)(name_options_in_message(str(error))) from None
+        raise type(error)(replace_keys_by_options(str(error))) from None
     store.frame(name)  # builds the frame file, so that the page opens a large study at once
     counts = store.counts(name, recorded=True)
     store.close()

@@ -62,16 +62,16 @@ def _make_number_parser(convert: Callable[[str], T], low: float, high: float) ->
     """Return a function that converts a text to a number with `convert`; it raises ValueError for a
     number below `low` or above `high`."""
 
-    def parse(text: str) -> T:
+    def parse_number_in_range(text: str) -> T:
         value = convert(text)
         if not low <= float(str(value)) <= high:  # nan fails this comparison too
             raise ValueError(text)
         return value
 
-    return parse
+    return parse_number_in_range
 
 
-def _parse_open_or_closed(text: str) -> bool:
+def _parse_is_open(text: str) -> bool:
     return ("closed", "open").index(text) == 1
 
 
@@ -141,7 +141,7 @@ SECRET: Final = _text_setting(
 VOTES: Final = Setting(
     "EVENHAND_VOTES",
     "`open`: visitors may vote on the built-in studies",
-    _parse_open_or_closed,
+    _parse_is_open,
     False,
     "closed",
     "open or closed",
@@ -260,7 +260,7 @@ def secret_value(name: str) -> str:
     return os.environ.get(name, "")
 
 
-def set_value(setting: Setting[str], value: str | None) -> None:
+def set_environment_value(setting: Setting[str], value: str | None) -> None:
     """Set an environment variable that a library reads; None removes it."""
     if value is None:
         os.environ.pop(setting.name, None)

@@ -7,7 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from components.study.plan.demo_studies import open_demo
+from components.study.plan.demo_studies import import_demo_studies
 from studies.store.store import Store
 
 
@@ -16,7 +16,7 @@ def prepared_demo() -> Path:
     """The file to copy. Workers inherit it from the process that is forked."""
     path = Path(tempfile.mkdtemp(prefix="evenhand-demo-")) / "demo.db"
     store = Store(path)
-    open_demo(store)
+    import_demo_studies(store)
     store.close()
     return path
 

@@ -35,7 +35,7 @@ from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import Selection
 from components.page.page_tab import create_page
 from components.results.contrasts import comparison
-from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.run import actions_tab as run_actions
 from components.run.live_figures import LiveStudies
 from components.share.drawer_html import show_exports, show_methods
@@ -44,7 +44,7 @@ from components.share.report import ReportFigures, report_metrics, report_sectio
 from components.study import form_html
 from components.study.file.lenient_study import FormState
 from components.study.plan.cost_preview import forecast_by_judge
-from components.study.plan.demo_studies import open_demo
+from components.study.plan.demo_studies import import_demo_studies
 from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps import power_panel, run_strip
 from components.study.steps.planned_study import planned_study
@@ -131,7 +131,7 @@ def plain(content: Any) -> Any:
 def build(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "frozen.db")
-    open_demo(store)
+    import_demo_studies(store)
     run_small_studies(store, folder, SMALL)
     for name in SIMULATED:
         run_text(store, (EXAMPLES_FOLDER / f"{name}.yaml").read_text(), EXAMPLES_FOLDER)
@@ -289,7 +289,7 @@ def draw_views(filtered: FilteredStudy, where: str = "") -> Iterator[Drawing]:
     """The views and paper tables of a filtered study."""
     for view in offered_views(filtered):
         controls = VIEWS[view].initial_values(filtered)
-        yield f"{where}{view}", lambda v=view, c=controls: render_panels(filtered, v, c)
+        yield f"{where}{view}", lambda v=view, c=controls: render_view_uncached(filtered, v, c)
     yield (
         f"{where}paper",
         lambda: {key: latex_table(table) for key, table in paper_tables(filtered).items()},
@@ -309,13 +309,13 @@ def draw_other_settings(whole: FilteredStudy) -> Iterator[Drawing]:
                     chosen = {**start, name: value}
                     yield (
                         f"{view}/{name} {value}",
-                        lambda v=view, c=chosen: render_panels(whole, v, c),
+                        lambda v=view, c=chosen: render_view_uncached(whole, v, c),
                     )
         _, (_, side), *_ = comparison.compare_menu_state(whole, None).choices or ()
         beside = {**start, comparison.CONTROL: side}
         yield (
             f"{view}/beside {side}",
-            lambda v=view, c=beside: render_panels(whole, v, c),
+            lambda v=view, c=beside: render_view_uncached(whole, v, c),
         )
 
 

@@ -22,13 +22,13 @@ from components.filtering.raters import Raters
 from components.results.cards.card_html import show_card
 from components.results.contrasts.comparison import comparison_finding, comparison_html
 from components.results.contrasts.sides import list_sides
-from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.paper_text import paper_tables
 from components.share.report import ReportFigures, report_metrics, report_sections
 from evenhand.auditing.audit_table import summary_table
 from evenhand.judge_audit import JudgeAudit
 from evenhand.study_table import read
-from metrics.catalogue.records import RECORDS, listed
+from metrics.catalogue.records import RECORDS, records_listed_by
 
 Key = tuple[str, ...]
 NUMBER: Final = r"([−-]?\d[\d,]*(?:\.\d+)?)"
@@ -132,7 +132,7 @@ def _read_view(
     numbers: PrintedNumbers, view: str, filtered: FilteredStudy, of: tuple[str, ...] = ("", "")
 ) -> None:
     controls = VIEWS[view].initial_values(filtered)
-    for panel, drawn in render_panels(filtered, view, controls).items():
+    for panel, drawn in render_view_uncached(filtered, view, controls).items():
         if isinstance(drawn, str) and "<" in drawn:
             _read_markup(numbers, f"{view}: {panel}", drawn, Raters(filtered), of)
 
@@ -176,7 +176,9 @@ def _told_of(of: tuple[str, ...], key: str, raters: Raters, said: str) -> tuple[
 
 
 def _read_papers(numbers: PrintedNumbers, whole: FilteredStudy, raters: Raters) -> None:
-    heads = {one.head: one.key for one in listed("paper")} | {"Win rate": "win_rate"}
+    heads = {one.column_head: one.key for one in records_listed_by("paper")} | {
+        "Win rate": "win_rate"
+    }
     heads |= {"Noise": "noise_floor", "Entropy": "entropy"}
     for name, table in paper_tables(whole).items():
         for row in table.rows:

@@ -14,9 +14,9 @@ from typing import Final
 
 import pytest
 
-from components.html.markup import escape_plot, inline_markup
+from components.html.markup import bold_and_code_html, escape_plot
 from components.html.matrix_heads import break_name
-from components.inspect.injection_marks import mark_suspects
+from components.inspect.injection_marks import mark_suspects_or_empty
 from components.inspect.word_diff import word_difference
 from components.results.protocol.paper_tables import model_name_without_date
 from components.study.jobs import safe_file_name
@@ -39,7 +39,7 @@ from studies.sources.formats.creation_mmbench import _model_in_column_name
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.hub import parse_hub_address
 from studies.sources.hub_files import extract_front_matter
-from studies.spec.records_folder import check_source_variable, expand_source
+from studies.spec.records_folder import check_source_variable, expand_records_variable
 from studies.texts.injection import find_suspect_spans, is_suspect
 from studies.texts.instruction_verbs import parse_opening
 from tests.growth import STEP, TooSlow, cpu_limit, cpu_seconds, is_linear
@@ -185,7 +185,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "suspects": find_suspect_spans,
     "suspect words": lambda text: find_suspect_spans(f"judge choose ignore [[a]] {text}"),
     "is suspect": is_suspect,
-    "suspects on the page": mark_suspects,
+    "suspects on the page": mark_suspects_or_empty,
     "redaction": redact_keys,
     "template": lambda text: fill_template(
         text, dict.fromkeys(name for name, v in split_template(text) if v)
@@ -193,7 +193,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "unknown variables": unknown_variables,
     "misspelt braces": find_misspelt_variables,
     "opening": parse_opening,
-    "place": expand_source,
+    "place": expand_records_variable,
     "check of a place": check_source_variable,
     "hub address": lambda text: parse_hub_address(f"hub:{text}"),
     "card": extract_front_matter,
@@ -206,7 +206,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "endpoint": check_address,
     "file name": safe_file_name,
     "matrix name": break_name,
-    "bold": inline_markup,
+    "bold": bold_and_code_html,
     "plot": escape_plot,
     "model": model_name_without_date,
     "difference": lambda text: word_difference(text, text[1:]),

@@ -18,8 +18,8 @@ from typing import Any
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.results.view_drawing import VIEWS, render_panels, render_view
-from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
+from components.results.view_drawing import VIEWS, render_view, render_view_uncached
+from components.study.plan.demo_studies import PAIRS_STUDY, import_demo_studies
 from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
@@ -64,7 +64,7 @@ def judge_and_draw(folder: Path) -> None:
     assert engine.start(plan, store).wait(60)
     view = next(name for name in VIEWS if name.startswith("Position"))
     filtered = FilteredStudy(store, "one call")
-    render_panels(filtered, view, VIEWS[view].initial_values(filtered))
+    render_view_uncached(filtered, view, VIEWS[view].initial_values(filtered))
     engine.close()
     store.close()
 
@@ -75,7 +75,7 @@ def main() -> None:
         modules, functions = trace(lambda: judge_and_draw(folder))
         print(f"one judgement: {modules} modules, {functions} functions")
         store = Store(folder / "demo.db")
-        open_demo(store)
+        import_demo_studies(store)
         whole = FilteredStudy(store, PAIRS_STUDY)
         for view in ("Position bias", "Position", "Ranking", "Remedies"):
             if view in VIEWS:

@@ -40,11 +40,13 @@ def elo_curve_figure(
         name: ([low[i] for i in keep], [high[i] for i in keep])
         for name, (low, high) in (band or {}).items()
     }
-    low, high = parts.value_range(list(thin.values()))
+    low, high = parts.padded_axis_range(list(thin.values()))
     data = []
     for name, (below, above) in bands.items():
         colour = contestant_colour(names.index(name))
-        trace = parts.band_trace(x, _round_all(below), _round_all(above), colour, 0.13)
+        trace = parts.band_trace(
+            x, _round_to_hundredths(below), _round_to_hundredths(above), colour, 0.13
+        )
         data.append({**trace, "visible": False, "meta": {"band": name}})
     data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]
     end = x[-1] if x else 1
@@ -88,7 +90,7 @@ def _elo_table(
     return csv_table(columns, rows)
 
 
-def _round_all(values: Sequence[float]) -> list[float]:
+def _round_to_hundredths(values: Sequence[float]) -> list[float]:
     """Round values to hundredths, which halves the bytes sent and moves no line visibly."""
     return [round(value, 2) for value in values]
 
@@ -96,7 +98,7 @@ def _round_all(values: Sequence[float]) -> list[float]:
 def _curve_trace(x: list[int], y: list[float], name: str, index: int) -> dict[str, Any]:
     return {
         "x": x,
-        "y": _round_all(y),
+        "y": _round_to_hundredths(y),
         "mode": "lines",
         "name": escape_plot(name),
         "line": {

@@ -108,13 +108,13 @@ def right_edge_annotation(y: float, text: str, colour: str, size: int = 14) -> d
     return annotation(text, colour, size, xref="paper", x=1, xanchor="left", xshift=6, y=y)
 
 
-def right_aligned_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
+def right_margin_row_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
     """Plotly annotation: a text in the margin right of the plot, at the height of `row`. It ends
     52 px from the plot's edge, so that the numbers of several rows are aligned."""
     return annotation(text, colour, xref="paper", x=1, xanchor="right", xshift=52, y=row)
 
 
-def add_name_labels(
+def margin_and_row_labels(
     names: Sequence[str], notes: list[dict[str, Any]]
 ) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
     """Label the chart's rows with `names`. Returns the left margin in pixels, all annotations
@@ -177,7 +177,7 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
     }
 
 
-def hover_texts(texts: Sequence[str]) -> dict[str, Any]:
+def hover_trace_fields(texts: Sequence[str]) -> dict[str, Any]:
     """Fields of a Plotly trace that give each point its hover card, from `texts` in the order of
     the points."""
     return {"hovertext": list(texts), "hovertemplate": PlotText("%{hovertext}<extra></extra>")}
@@ -221,7 +221,7 @@ def spaced_indices(length: int) -> list[int]:
     return [round(i * step) for i in range(MAX_POINTS)]
 
 
-def value_range(series: Sequence[Sequence[float]]) -> tuple[float, float]:
+def padded_axis_range(series: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Axis range that contains all values of all series, with padding; 900 to 1,100 without
     values."""
     values = [v for one in series for v in one if math.isfinite(v)]

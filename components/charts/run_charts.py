@@ -10,7 +10,7 @@ from components.charts import figure_parts as parts
 from components.charts.figure_parts import Figure
 from components.html.format import count, is_known, number, percent, share
 from components.html.markup import PlotText, fill_plot
-from components.html.tables.csv_table import csv_table, estimates_table
+from components.html.tables.csv_table import csv_table, estimates_csv_table
 from studies.domain import Estimate
 
 _Row = tuple[int, str, Estimate]
@@ -21,7 +21,7 @@ def win_rate_figure(estimates: Mapping[str, Estimate], *, height: int | None = N
     An estimate from fewer than five items is a hollow dot without an interval. `height`: pixels;
     None: by the number of models."""
     rows = [(place, name, one) for place, (name, one) in enumerate(estimates.items())]
-    margin, notes, narrow = parts.add_name_labels(
+    margin, notes, narrow = parts.margin_and_row_labels(
         list(estimates), [_value_annotation(row) for row in rows]
     )
     layout = parts.make_layout(
@@ -42,7 +42,7 @@ def win_rate_figure(estimates: Mapping[str, Estimate], *, height: int | None = N
         yaxis=parts.hidden_row_axis(len(rows)),
     )
     summary = "; ".join(f"{name}: win rate {percent(one)}" for _, name, one in rows)
-    table = estimates_table(
+    table = estimates_csv_table(
         ["name", "measure"], [([name, "win rate"], one) for _, name, one in rows]
     )
     return parts.make_figure(
@@ -78,7 +78,9 @@ def _dot_traces(rows: Sequence[_Row]) -> list[dict[str, Any]]:
                 if symbol == "circle"
                 else {"visible": False},
                 "customdata": [{"contestant": name} for _, name, _ in points],
-                **parts.hover_texts([_hover_text(name, estimate) for _, name, estimate in points]),
+                **parts.hover_trace_fields(
+                    [_hover_text(name, estimate) for _, name, estimate in points]
+                ),
             }
         )
     return marks
@@ -94,9 +96,11 @@ def _hover_text(name: str, estimate: Estimate) -> str:
 def _value_annotation(row: _Row) -> dict[str, Any]:
     place, _, estimate = row
     if _has_few_items(estimate):
-        return parts.right_aligned_annotation(place, count(estimate.items, "item"), "var(--ink-3)")
+        return parts.right_margin_row_annotation(
+            place, count(estimate.items, "item"), "var(--ink-3)"
+        )
     value = None if estimate.value is None else 100 * estimate.value
-    return parts.right_aligned_annotation(
+    return parts.right_margin_row_annotation(
         place, fill_plot("<b>{}</b>", number(value)), "var(--ink)"
     )
 
@@ -116,13 +120,13 @@ class SharePoint:
     high: float | None = None
 
 
-def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
+def live_first_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
     """Figure of the first-position share after each decisive verdict, with a line at `even`, the
     share of a judge without a preferred position. The y range is one of two fixed ranges, so that
     redrawn charts can be compared."""
     points = [points[i] for i in parts.spaced_indices(len(points))]
     last = points[-1] if points else None
-    colour = _lean_colour(last, even)
+    colour = _preferred_position_colour(last, even)
     x, y = [p.n for p in points], [p.value for p in points]
     within = [p for p in points if is_known(p.low) and is_known(p.high)]
     data = [
@@ -172,7 +176,7 @@ def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Fig
     )
 
 
-def _lean_colour(last: SharePoint | None, even: float) -> str:
+def _preferred_position_colour(last: SharePoint | None, even: float) -> str:
     """Colour of the first position if the interval of the latest share lies above `even`, of the
     second if below; grey if it contains `even` or is unknown."""
     if last is None or last.low is None or last.high is None:

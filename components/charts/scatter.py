@@ -86,7 +86,7 @@ def _plot_traces(plot: ScatterPlot, axis_suffix: str) -> list[dict[str, Any]]:
         "y": list(y),
         "marker": {"size": 10, "color": "var(--ink)"},
         "customdata": [{"contestant": name} for name in names],
-        **parts.hover_texts(
+        **parts.hover_trace_fields(
             [
                 fill_plot(
                     "<b>{}</b><br>{} {}<br>{} {}", name, plot.x, number(a, 2), plot.y, number(b, 2)

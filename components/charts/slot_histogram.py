@@ -10,7 +10,7 @@ from components.charts import figure_parts as parts
 from components.charts.figure_parts import Figure
 from components.html.format import count, is_known, number, percent, share, slot_name
 from components.html.markup import fill_plot
-from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
+from components.html.tables.csv_table import CsvCell, CsvTable, estimates_csv_table
 from studies.domain import Estimate
 
 
@@ -56,12 +56,12 @@ def _horizontal_bars_figure(rows: Sequence[SlotRow], slots: int, chance: float) 
     if any(row.ties for row in rows):
         notes.append(
             {
-                **parts.right_aligned_annotation(1, "ties", "var(--ink-3)"),
+                **parts.right_margin_row_annotation(1, "ties", "var(--ink-3)"),
                 "yref": "paper",
                 "yshift": 12,
             }
         )
-    margin, notes, narrow = parts.add_name_labels([row.name for row in rows], notes)
+    margin, notes, narrow = parts.margin_and_row_labels([row.name for row in rows], notes)
     layout = parts.make_layout(
         height=(55 if slots == 2 else 19 * slots) * max(len(rows), 1) + 22 + 30,
         left=margin,
@@ -103,7 +103,7 @@ def _slot_bars(
         "marker": {"color": slot_colour(slot), "cornerradius": 3},
         "error_x": parts.error_bars(estimates, 2),
         "customdata": [_click_filters(row, slot) for row in rows],
-        **parts.hover_texts(
+        **parts.hover_trace_fields(
             [
                 _hover_text(row, slot, one, f"of {count(one.n, 'verdict')} other than ties")
                 for row, one in zip(rows, estimates, strict=True)
@@ -125,7 +125,7 @@ def _vertical_bars_figure(row: SlotRow, chance: float) -> Figure:
         "marker": {"color": [slot_colour(slot) for slot in slots], "cornerradius": 3},
         "error_y": parts.error_bars(estimates, 2),
         "customdata": [_click_filters(row, slot) for slot in slots],
-        **parts.hover_texts(
+        **parts.hover_trace_fields(
             [_hover_text(row, i, e, f"n {count(e.n)}") for i, e in enumerate(estimates)]
         ),
     }
@@ -172,7 +172,7 @@ def _slot_table(rows: Sequence[SlotRow]) -> CsvTable:
         name = row.name.replace("\n", ", ")
         entries += [([name, slot_name(slot)], one) for slot, one in enumerate(row.shares)]
         entries.append(([name, "tie"], row.ties))
-    return estimates_table(["row", "slot"], entries)
+    return estimates_csv_table(["row", "slot"], entries)
 
 
 def _slot_share(row: SlotRow, slot: int) -> Estimate:
@@ -199,7 +199,7 @@ def _bar_labels(
 
 def _tie_label(place: float, row: SlotRow) -> dict[str, Any]:
     value = row.ties.value if row.ties else None
-    return parts.right_aligned_annotation(
+    return parts.right_margin_row_annotation(
         place, number(None if value is None else 100 * value), "var(--ink-2)"
     )
 

@@ -29,12 +29,12 @@ class Canvas:
     narrow: bool = False
 
     @property
-    def floor(self) -> float:
+    def axis_y(self) -> float:
         """Y coordinate of the horizontal axis."""
         return self.height - BOTTOM
 
     def vertical_scale(self, low: float, high: float) -> Scale:
-        return lambda value: TOP + (self.floor - TOP) * (high - value) / (high - low)
+        return lambda value: TOP + (self.axis_y - TOP) * (high - value) / (high - low)
 
     def horizontal_scale(self, low: float, high: float, pad: float = 0.0) -> Scale:
         room = self.width - LEFT - RIGHT - 2 * pad
@@ -82,12 +82,12 @@ def svg_axes(
     for tick in rows:
         parts.append(svg_line(LEFT, y(tick), canvas.width - RIGHT, y(tick)))
         parts.append(svg_text(LEFT - 8, y(tick) + 5, number(100 * tick), "m", "end"))
-    parts.append(svg_line(LEFT, canvas.floor, canvas.width - RIGHT, canvas.floor, "x"))
-    parts += [svg_text(x, canvas.floor + 20, label) for x, label in columns]
+    parts.append(svg_line(LEFT, canvas.axis_y, canvas.width - RIGHT, canvas.axis_y, "x"))
+    parts += [svg_text(x, canvas.axis_y + 20, label) for x, label in columns]
     return [*parts, svg_text((LEFT + canvas.width - RIGHT) / 2, canvas.height - 4, name)]
 
 
-def round_shares(low: float, high: float) -> list[float]:
+def round_share_ticks(low: float, high: float) -> list[float]:
     """Two to six equally spaced round shares that cover the range `low` to `high`."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
@@ -98,5 +98,5 @@ def round_shares(low: float, high: float) -> list[float]:
     return [round(k * step, 4) for k in range(first, last + 1)]
 
 
-def known_value_or_half(value: float | None, other: float | None) -> float:
+def first_known_value_or_half(value: float | None, other: float | None) -> float:
     return value if value is not None else other if other is not None else 0.5

@@ -13,15 +13,15 @@ from components.filtering.filters import (
     COUNTING_RULES,
     Filter,
     combine_rule_text,
-    machine_rows,
-    people_as_judge,
+    judge_rows_or_people_rows,
+    pool_people_if_no_judge,
 )
 from metrics.estimation.row_selection import people_mask
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.win_rates.counting_rules import (
     CombineRule,
     UnreadableRule,
-    counting_rule,
+    as_counting_rule,
     outcome_rows,
 )
 from metrics.win_rates.remedy_outcomes import applicable_rule
@@ -43,7 +43,7 @@ class FilteredStudy:
     filter: Filter = field(default_factory=Filter)
 
     @cached_property
-    def shared_values(self) -> dict[tuple[Any, ...], Any]:
+    def shared_values_cache(self) -> dict[tuple[Any, ...], Any]:
         """Cache of `memo.share_within_filtered_study`: function and arguments -> result."""
         return {}
 
@@ -63,7 +63,7 @@ class FilteredStudy:
         return self.store.study(self.name)
 
     @cached_property
-    def stored_frame(self) -> pd.DataFrame:
+    def whole_frame_by_person(self) -> pd.DataFrame:
         """Every judgement of the study except those of comparisons with a twin; each person is a
         separate judge."""
         _ = self.version  # read first, so that it is not newer than the judgements
@@ -78,14 +78,14 @@ class FilteredStudy:
         twins = self.store.frame(self.name, "only")
         return self.memoised(
             ("twin effects", chosen),
-            lambda: twin_effects(chosen.apply(twins), chosen.apply(self.stored_frame)),
+            lambda: twin_effects(chosen.apply(twins), chosen.apply(self.whole_frame_by_person)),
         )
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:
         """Every judgement of the study except those of comparisons with a twin; in a study without
         model judges, all people are treated as one judge."""
-        return people_as_judge(self.stored_frame)
+        return pool_people_if_no_judge(self.whole_frame_by_person)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -95,7 +95,7 @@ class FilteredStudy:
 
     @cached_property
     def measured_judge_rows(self) -> pd.DataFrame:
-        return machine_rows(self.frame)
+        return judge_rows_or_people_rows(self.frame)
 
     @cached_property
     def unusable_count(self) -> int:
@@ -107,14 +107,14 @@ class FilteredStudy:
     def has_only_people(self) -> bool:
         """Whether all verdicts of the study come from people, so that no judge is measured; False
         without verdicts."""
-        frame = self.stored_frame
+        frame = self.whole_frame_by_person
         return len(frame) > 0 and bool(people_mask(frame).all())
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
         """Counting rule in use: how the two orders are combined, and how unusable replies count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
-        combine = counting_rule(chosen[0])
+        combine = as_counting_rule(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
             combine = applicable_rule(combine, self.measured_judge_rows)
         return combine, cast(UnreadableRule, chosen[1])

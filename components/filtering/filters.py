@@ -95,13 +95,13 @@ class Filter:
         return np.array([*matches, False])[shown.codes.to_numpy()]
 
 
-def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
+def judge_rows_or_people_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of model judges; if there are none, the rows of people."""
     human = _human_mask(frame)
     return frame if human.all() else select_rows(frame, ~human)
 
 
-def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
+def pool_people_if_no_judge(frame: pd.DataFrame) -> pd.DataFrame:
     """Frame with all people as one judge if it has no model judges; else the frame unchanged."""
     if frame.empty or not _human_mask(frame).all():
         return frame

@@ -38,9 +38,9 @@ def share_within_filtered_study(
         filtered: FilteredStudy, /, *args: Parameters.args, **named: Parameters.kwargs
     ) -> Result:
         key = (function, *args, *sorted(named.items()))
-        if key not in filtered.shared_values:
-            filtered.shared_values[key] = function(filtered, *args, **named)
-        found: Result = filtered.shared_values[key]
+        if key not in filtered.shared_values_cache:
+            filtered.shared_values_cache[key] = function(filtered, *args, **named)
+        found: Result = filtered.shared_values_cache[key]
         return found
 
     return shared

@@ -43,13 +43,14 @@ class Raters:
         valid when filters change."""
         return {
             name: (judge, prompt)
-            for (judge, prompt), name in rater_names(self._model_judge_rows).items()
+            for (judge, prompt), name in rater_names(self._unfiltered_model_judge_rows).items()
         }
 
     @cached_property
-    def _model_judge_rows(self) -> pd.DataFrame:
+    def _unfiltered_model_judge_rows(self) -> pd.DataFrame:
         return row_selection.select_rows(
-            self.filtered.stored_frame, ~row_selection.people_mask(self.filtered.stored_frame)
+            self.filtered.whole_frame_by_person,
+            ~row_selection.people_mask(self.filtered.whole_frame_by_person),
         )
 
     @cached_property
@@ -58,7 +59,7 @@ class Raters:
         except judge and prompt."""
         chosen = self.filtered.filter
         rows = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
-            self.filtered.stored_frame
+            self.filtered.whole_frame_by_person
         )
         people = row_selection.people_mask(rows)
         machine = ~people
@@ -72,7 +73,7 @@ class Raters:
     def frame(self) -> pd.DataFrame:
         rows = self.rows
         rater, raters = row_selection.group_codes(rows, ("judge", "prompt"))
-        first = rows.iloc[row_selection.first_rows(rater, raters)]
+        first = rows.iloc[row_selection.first_row_per_group(rater, raters)]
         names_by_rater = {rater: name for name, rater in self.names.items()}
         named = [
             names_by_rater.get((judge, prompt), judge)
@@ -135,7 +136,7 @@ def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
 @memoise_by_study
 def _remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
     inputs = _remedy_inputs(FilteredStudy(filtered.store, filtered.name))  # for all filters
-    frame = filtered.filter.apply(filtered.stored_frame)
+    frame = filtered.filter.apply(filtered.whole_frame_by_person)
     return build_remedy_study(frame, inputs.judges, inputs.source), inputs
 
 
@@ -150,7 +151,7 @@ def rows_with_call_credits(filtered: FilteredStudy) -> pd.DataFrame:
     """The rows that pass all filters except judge and prompt, with the credit of each call: 1 for
     the better answer, ½ for a tie, 0 for the other answer, nan if no credit can be given."""
     whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    frame = whole.apply(filtered.stored_frame)
+    frame = whole.apply(filtered.whole_frame_by_person)
     return add_call_credits(frame, load_remedy_study(filtered)[0])
 
 

@@ -15,7 +15,7 @@ def studies_with_same_data_source(store: Store, name: str) -> tuple[StudyVersion
     """Return (name, version) of every other study with the same data source; empty if the file of
     the study `name` cannot be read. The control "Compare with" and the view Paper offer these
     studies."""
-    sources = {one: _data_source_of_file(text) for one, text in store.study_files().items()}
+    sources = {one: _data_source_of_file(text) for one, text in store.study_file_texts().items()}
     mine = sources.pop(name, None)
     if mine is None:
         return ()

@@ -8,10 +8,10 @@ from typing import Final
 
 import pandas as pd
 
-from components.filtering.filters import machine_rows
+from components.filtering.filters import judge_rows_or_people_rows
 from components.html.format import count, share
 from components.html.markup import Markup
-from components.html.pieces import empty_state, finding_html, legend_key
+from components.html.pieces import empty_state, finding_html, legend_entry
 from components.html.templates import macros
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.flip_leans import flip_leans
@@ -35,7 +35,7 @@ def demo_parts(store: Store) -> list[Markup]:
         return [missing, empty_state("Nothing is recorded here.", "Open your data below.")]
 
     def compute() -> list[Markup]:
-        frame = machine_rows(store.frame(study))
+        frame = judge_rows_or_people_rows(store.frame(study))
         return [finding_html(*_demo_headline_and_lead(frame)), recorded_squares_html(frame)]
 
     return store.memoised(study, ("home demo",), compute)
@@ -81,16 +81,16 @@ def order_squares_html(pairs: Sequence[OrderPair], told: str) -> Markup:
     finding in words, also for screen readers."""
     colours: dict[int | None, str] = {None: "waiting", 0: "first", 1: "second"}
     rows = [[colours.get(pair[at], "tie") for pair in pairs] for at in (0, 1)]
-    keys = [legend_key("first", "picked the first"), legend_key("second", "picked the second")]
+    keys = [legend_entry("first", "picked the first"), legend_entry("second", "picked the second")]
     if any(None in pair for pair in pairs):
-        keys.append(legend_key("waiting", "no verdict"))
+        keys.append(legend_entry("waiting", "no verdict"))
     return html.squares(rows, keys, told)
 
 
 # ---------------------------------------------------------------------------------- live
 
 
-def live_demo_name(store: Store) -> str:
+def live_demo_study_name(store: Store) -> str:
     """Name of the current visitor's study of the live demo."""
     return store.name_saved_by_visitor(demo_studies.LIVE_STUDY)
 
@@ -98,7 +98,7 @@ def live_demo_name(store: Store) -> str:
 def live_demo_parts(store: Store, engine: Engine) -> list[Markup]:
     """HTML of the demo while it runs and after its end: headline, and squares of which those
     without a usable reply are hatched."""
-    name = live_demo_name(store)
+    name = live_demo_study_name(store)
     pairs, counts = _picked_positions(store, name), store.counts(name)
     planned = counts.get("planned", 0)
     done = planned - counts.get("pending", 0)

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.filtering.filters import machine_rows
+from components.filtering.filters import judge_rows_or_people_rows
 from components.html.format import count, number, share
 from components.html.markup import Markup
 from components.html.pieces import panel_html, wrap
@@ -27,7 +27,7 @@ from metrics.estimation.intervals import wilson_bounds
 from metrics.position.order_tables import build_order_tables, pool_order_tables
 from metrics.position.position_measures import consistency
 from metrics.protocols.grade_score import RANDOM_GRADE
-from metrics.remedies.decision_rules import both_orders_agree, single_call_in_random_order
+from metrics.remedies.decision_rules import decide_if_both_orders_agree, single_call_in_random_order
 from metrics.remedies.order_grid import build_order_grid
 from studies.store.store import Store
 
@@ -75,17 +75,18 @@ class OneAndBothOrderRates:
 
 def one_and_both_order_rates(frame: pd.DataFrame) -> OneAndBothOrderRates:
     """Compute the OneAndBothOrderRates of a frame, with all its model judges and prompts pooled."""
-    frame = machine_rows(frame)
+    frame = judge_rows_or_people_rows(frame)
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
     known = grid.select(grid.known_winner != 0)
     rules = [
-        (both_orders_agree(cell), single_call_in_random_order(cell)) for cell in known.verdicts
+        (decide_if_both_orders_agree(cell), single_call_in_random_order(cell))
+        for cell in known.verdicts
     ]
-    decided = np.concatenate([both.decided for both, _ in rules])
-    right = np.concatenate([both.right(known.known_winner) for both, _ in rules])
-    one = np.concatenate([call.right(known.known_winner) for _, call in rules])
+    decided = np.concatenate([both.probability_decided for both, _ in rules])
+    right = np.concatenate([both.probability_right(known.known_winner) for both, _ in rules])
+    one = np.concatenate([call.probability_right(known.known_winner) for _, call in rules])
     return OneAndBothOrderRates(
         float(np.nanmean(one)),
         int(table.counts[0, 0] + table.counts[2, 2]) / max(1, table.pairs),
@@ -100,7 +101,7 @@ def paper_claims(store: Store) -> list[PaperClaim]:
     cards = [_unrelated_option_claim()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:
         small, larger = (
-            _stored_rates(store, name)
+            _memoised_order_rates(store, name)
             for name in (demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY)
         )
         cards += [
@@ -112,7 +113,7 @@ def paper_claims(store: Store) -> list[PaperClaim]:
     return [*cards, _seeing_images_claim()]
 
 
-def _stored_rates(store: Store, study: str) -> OneAndBothOrderRates:
+def _memoised_order_rates(store: Store, study: str) -> OneAndBothOrderRates:
     return store.memoised(
         study, ("recorded rates",), lambda: one_and_both_order_rates(store.frame(study))
     )
@@ -139,9 +140,9 @@ def _unrelated_option_claim() -> PaperClaim:
 
 
 def _warning_claim(store: Store) -> PaperClaim:
-    differences = _entropy_differences()
+    differences = _published_entropy_differences()
     plain, warned = (
-        _changed_share_in_demo(store, prompt) for prompt in (PLAIN_PROMPT, WARNING_PROMPT)
+        _flip_share_in_demo(store, prompt) for prompt in (PLAIN_PROMPT, WARNING_PROMPT)
     )
     within = sum(abs(one) <= MAX_REPEAT_DIFFERENCE for one in differences)
     return PaperClaim(
@@ -162,7 +163,7 @@ def _warning_claim(store: Store) -> PaperClaim:
     )
 
 
-def _entropy_differences() -> list[float]:
+def _published_entropy_differences() -> list[float]:
     """Published position entropy with prompt 3 of the Grade Score paper minus that with its prompt
     1, for each model in the paper."""
     grades = paper_tables.published_grades()
@@ -174,7 +175,7 @@ def _entropy_differences() -> list[float]:
     ]
 
 
-def _changed_share_in_demo(store: Store, prompt: str) -> float | None:
+def _flip_share_in_demo(store: Store, prompt: str) -> float | None:
     """Share of the demo's comparisons with this prompt whose verdict changes with the order; None
     if no comparison has a verdict in both orders."""
     study = demo_studies.PAIRS_STUDY
@@ -231,7 +232,7 @@ def _win_rate_half_width(comparisons: float) -> float:
 
 
 def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
-    pairs = _alignment_pairs("dual")
+    pairs = _published_pairs_differing_in("dual")
     better = sum(both.mae < one.mae for one, both in pairs)
     higher = sum(_consistency_or_nan(both) > _consistency_or_nan(one) for one, both in pairs)
     return PaperClaim(
@@ -244,8 +245,9 @@ def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
         f"comparisons. In {share(larger.decided, 0)}, both orders choose the same answer; "
         f"{share(larger.right_when_decided, 0)} of these choices are right.",
         "Intervals of the paper's “Consistency” (% within 1 of people's scores), computed here, "
-        f"overlap between one and both orders for {count_overlaps(pairs)} of {len(pairs)} "
-        "settings. Both orders need twice the calls.",
+        "overlap between one and both orders for "
+        f"{count_overlapping_intervals(pairs)} of {len(pairs)} settings. "
+        "Both orders need twice the calls.",
         "Open the recorded study",
         "open",
         demo_studies.LARGER_STUDY,
@@ -254,7 +256,7 @@ def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
 
 def _seeing_images_claim() -> PaperClaim:
     unhelpful, cells = paper_tables.count_images_unhelpful()
-    pairs = _alignment_pairs("sees")
+    pairs = _published_pairs_differing_in("sees")
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
@@ -264,7 +266,7 @@ def _seeing_images_claim() -> PaperClaim:
         "descriptions.",
         f"The {share(0.95, 0)} intervals of the paper's “Consistency” (% of scores within 1 of "
         "people's) with images and with image descriptions overlap for "
-        f"{count_overlaps(pairs)} of {len(pairs)} settings.",
+        f"{count_overlapping_intervals(pairs)} of {len(pairs)} settings.",
         "Open as a study",
         "example",
         "creation-mmbench-probe",
@@ -274,7 +276,7 @@ def _seeing_images_claim() -> PaperClaim:
 AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
 
 
-def _alignment_pairs(by: str) -> list[AlignmentPair]:
+def _published_pairs_differing_in(by: str) -> list[AlignmentPair]:
     """Pairs of rows of Creation-MMBench's Table 7 that differ in one setting: (one order, both
     orders) for `by` "dual", (judge reads image descriptions, judge sees images) for `by` "sees".
     Only rows on all models together ("overall")."""
@@ -298,7 +300,7 @@ def _consistency_or_nan(row: PublishedAlignment) -> float:
     return row.consistency.value if row.consistency.value is not None else math.nan
 
 
-def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
+def count_overlapping_intervals(pairs: Sequence[AlignmentPair]) -> int:
     """Number of pairs whose two rows have overlapping intervals of the paper's "Consistency"."""
     bounds = [[(row.consistency.low, row.consistency.high) for row in pair] for pair in pairs]
     return sum(

@@ -16,7 +16,7 @@ from components.html.templates import macros
 from components.study import jobs
 from components.study.file.lenient_study import START_YAML, read_lenient_study
 from components.study.form.data_step.table_columns import source_table
-from components.study.plan.cost_preview import count_asks
+from components.study.plan.cost_preview import count_asks_and_noise_repeats
 from components.study.plan.study_preview import build_preview, load_records, read_data_spec
 from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
 from studies.errors import EvenhandError, SourceError
@@ -56,16 +56,16 @@ class SeenData:
         return self.kind != ANSWERS and self.kind in self.facts
 
 
-def read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
+def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
     """Store uploaded files and find what they contain. A table of unknown columns is returned
     without facts; files that cannot be read, have no rows or only one column raise an error."""
-    start, text = time.monotonic(), jobs.use_upload(START_YAML, paths, folder)
+    start, text = time.monotonic(), jobs.save_uploads_as_data(START_YAML, paths, folder)
     files = paths[0].name if len(paths) == 1 else count(len(paths), "file")
     try:
         found = load_records(read_data_spec(read_lenient_study(text, folder)), folder)
     except EvenhandError:
         table = source_table(read_lenient_study(text, folder))
-        if table is None or not jobs.has_columns_to_map(text, folder):
+        if table is None or not jobs.has_or_needs_column_mapping(text, folder):
             raise
         if len(table.columns) < 2 or not table.rows:
             lacks = "no rows" if not table.rows else "one column only"
@@ -77,25 +77,25 @@ def read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
     facts = _describe_contents_by_kind(found)
     if not facts:
         raise SourceError(f"{files}: neither verdicts nor answers were found; check its columns")
-    machines = {one.ask.judge for one in found.judgements if not _is_person(one)}
+    machines = {one.ask.judge for one in found.judgements if not _is_by_person(one)}
     return SeenData(
         text,
         files,
         time.monotonic() - start,
-        found.verdicts or len(found.items),
+        found.verdict_count or len(found.items),
         facts,
         _count_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
     )
 
 
-def _is_person(judgement: Judgement) -> bool:
+def _is_by_person(judgement: Judgement) -> bool:
     return judgement.ask.judge.startswith(HUMAN_PREFIX)
 
 
 def _count_calls(text: str, folder: Path) -> int | None:
     plan = build_preview(text, folder).plan
-    return None if plan is None else count_asks(plan)[0]
+    return None if plan is None else count_asks_and_noise_repeats(plan)[0]
 
 
 def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
@@ -118,7 +118,7 @@ def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
 
 
 def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSource) -> str:
-    judges = count(len({one.ask.judge for one in rows if not _is_person(one)}), "judge")
+    judges = count(len({one.ask.judge for one in rows if not _is_by_person(one)}), "judge")
     if kind == VERDICTS:
         orders: dict[tuple[str, frozenset[str]], dict[str, set[tuple[str, ...]]]]
         orders = defaultdict(lambda: defaultdict(set))

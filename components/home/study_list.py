@@ -77,7 +77,7 @@ def study_state(
     return StudyState(f"Done{told}", "results", "done")
 
 
-def _count_unusable(store: Store, line: StudySummary) -> tuple[int, int]:
+def _count_unusable_and_failed(store: Store, line: StudySummary) -> tuple[int, int]:
     """Numbers of unusable replies and, among them, of failed calls; (0, 0) for a recorded study or
     one without replies."""
     if line.recorded or not line.judged:
@@ -99,7 +99,7 @@ def studies_html(
     rows = [
         {
             "line": line,
-            "state": study_state(line, running, *_count_unusable(store, line)),
+            "state": study_state(line, running, *_count_unusable_and_failed(store, line)),
             "asks": question if line.name == asked else "",
             "calls": _calls_text(store, line),
             "judges": _judges_text(store, line.name),
@@ -158,7 +158,7 @@ def examples_html(store: Store, claims: Markup = EMPTY) -> Markup:
 # -------------------------------------------------------------------------------- actions
 
 
-def active_studies(store: Store, engine: Engine) -> list[str]:
+def running_study_names(store: Store, engine: Engine) -> list[str]:
     """Names of the studies with a run that has not ended."""
     runs = {line.name: engine.latest_run(line.name) for line in store.studies()}
     return [name for name, run in runs.items() if run is not None and not run.finished.is_set()]
@@ -193,5 +193,5 @@ def _require_changeable_study(store: Store, engine: Engine, name: str) -> None:
         raise AccessDenied(f"{name!r} belongs to another visitor.")
     if is_demo(name):
         raise StudyError("The recorded demo cannot be changed.")
-    if name in active_studies(store, engine):
+    if name in running_study_names(store, engine):
         raise StudyError(f"{name!r} is running. Stop its run first.")

@@ -11,10 +11,10 @@ from typing import Any, Final
 import gradio as gr
 
 from components.home import study_list
-from components.home.demo_panel import demo_parts, live_demo_name, live_demo_parts
+from components.home.demo_panel import demo_parts, live_demo_parts, live_demo_study_name
 from components.home.paper_claims import claims_html
-from components.home.seen_data import SeenData, read_uploads, uploads_html
-from components.home.study_list import active_studies
+from components.home.seen_data import SeenData, store_and_read_uploads, uploads_html
+from components.home.study_list import running_study_names
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import finding_html, notice_html, panel_heading
@@ -31,9 +31,9 @@ from components.study.form_updates_tab import form_outputs
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_text
-from components.study.tab import MARK_ENDED, MARK_STARTING, open_new_study, open_study
+from components.study.tab import MARK_ENDED, MARK_STARTING, open_study, save_and_show_new_study
 from judges.engine.engine import Engine
-from judges.planning.plan import assign_owner, save_plan
+from judges.planning.plan import plan_for_current_visitor, save_plan
 from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
@@ -99,13 +99,13 @@ def build() -> HomeTab:
     return tab
 
 
-def show_home_outputs(tab: HomeTab) -> list[Any]:
+def outputs_of_show_home(tab: HomeTab) -> list[Any]:
     """The Gradio outputs of `show_home`, in the order of its return values."""
     return [tab.finding, tab.squares, tab.studies, tab.examples]
 
 
 def show_home(store: Store, engine: Engine) -> list[Any]:
-    shown = study_list.studies_html(store, active_studies(store, engine))
+    shown = study_list.studies_html(store, running_study_names(store, engine))
     return [*demo_parts(store), shown, study_list.examples_html(store, claims_html(store))]
 
 
@@ -117,9 +117,9 @@ def opens_home(address: Mapping[str, str]) -> bool:
     )
 
 
-def preview_html(store: Store, engine: Engine) -> Markup | None:
+def home_loading_html(store: Store, engine: Engine) -> Markup | None:
     """HTML of Home until the page's controls are ready; None while the live demo runs."""
-    if engine.active_run(live_demo_name(store)) is not None:
+    if engine.active_run(live_demo_study_name(store)) is not None:
         return None
     return study_list.html.preview(finding_html(TITLE, LEAD), *show_home(store, engine))
 
@@ -129,18 +129,18 @@ def bind(
     store: Store, engine: Engine,
 ) -> None:  # fmt: skip
     _bind_demo(tab, header, store, engine)
-    _bind_data(tab, study, header, tabs, store)
+    _bind_file_upload(tab, study, header, tabs, store)
     _bind_studies(tab, study, header, tabs, store, engine)
 
     def show_home_or_running_demo() -> list[Any]:
         shown = show_home(store, engine)
-        if engine.active_run(live_demo_name(store)) is None:
+        if engine.active_run(live_demo_study_name(store)) is None:
             return [gr.skip(), *shown]
         return [gr.Timer(active=True), *live_demo_parts(store, engine), *shown[2:]]
 
     # A voter's page shows no Home tab, and is sent no names of studies and judges.
     fresh = gr.Button("Show the studies", visible="hidden", elem_id="eh-show-studies")
-    fresh.click(show_home_or_running_demo, None, [tab.timer, *show_home_outputs(tab)], **QUIET)
+    fresh.click(show_home_or_running_demo, None, [tab.timer, *outputs_of_show_home(tab)], **QUIET)
     on_tab.select(None, None, None, js=SHOW_HOME)
 
 
@@ -153,7 +153,7 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
     at any other time: a page without a run sends no requests."""
 
     def run_demo() -> list[Any]:
-        plan = assign_owner(demo_studies.live_plan(store), store)
+        plan = plan_for_current_visitor(demo_studies.live_demo_plan(store), store)
         save_plan(plan, store)
         run_tab.start_run(store, engine, plan.study.name)
         shown = gr.Dropdown(choices=_list_study_names(store), value=plan.study.name)
@@ -161,8 +161,8 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
 
     def draw_running_demo(study: str) -> list[Any]:
         parts = live_demo_parts(store, engine)
-        running = engine.active_run(live_demo_name(store)) is not None
-        pill = run_tab.show_study_pill(engine, study) if study else gr.skip()
+        running = engine.active_run(live_demo_study_name(store)) is not None
+        pill = run_tab.show_latest_run_pill(engine, study) if study else gr.skip()
         return [gr.skip() if running else gr.Timer(active=False), *parts, pill]
 
     outputs = [tab.timer, tab.finding, tab.squares]
@@ -176,7 +176,9 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
     ticked.then(None, None, None, js=MARK_DRAWN)
 
 
-def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
+def _bind_file_upload(
+    tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store
+) -> None:
     """Bind the events of an upload: the page shows what the files contain, and saves nothing before
     the button is pressed."""
     form = form_outputs(study)
@@ -189,7 +191,7 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
 
     def read_chosen_files(paths: list[str]) -> list[Any]:
         try:
-            seen = read_uploads([Path(path) for path in paths], store.folder)
+            seen = store_and_read_uploads([Path(path) for path in paths], store.folder)
         except REPORTED_ERRORS as error:
             return show_upload_error(error)
         return [seen, uploads_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
@@ -205,11 +207,11 @@ def _bind_data(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, sto
             return [*keep, other, uploads_html(other), gr.skip(), EMPTY]
         done = [None, EMPTY, gr.Textbox(visible=False), EMPTY]
         if asked.get("do") == "columns" or not seen.opens_results:
-            named = put_value(seen.text, ("name",), jobs.study_name_of(seen.text))
-            made = open_new_study(store, named, state, tested)
+            named = put_value(seen.text, ("name",), jobs.study_name_from_data_file(seen.text))
+            made = save_and_show_new_study(store, named, state, tested)
             return [*made, gr.Tabs(selected="study"), *done]
         try:
-            name = jobs.open_recorded_verdicts(seen.text, store, judge)
+            name = jobs.import_recorded_verdicts(seen.text, store, judge)
         except REPORTED_ERRORS as error:
             return [*keep, *show_upload_error(error)]
         names = gr.Dropdown(choices=_list_study_names(store), value=name)
@@ -232,10 +234,11 @@ def _bind_studies(
     keep: list[Any] = [gr.skip()] * len(form)
 
     def list_studies_html(**options: str) -> Markup:
-        return study_list.studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
+        active = running_study_names(store, engine)
+        return study_list.studies_html(store, active, **options)  # type: ignore[arg-type]
 
     def open_in_form(text: str, state: FormState, tested: Any) -> list[Any]:
-        made = open_new_study(store, text, state, tested)
+        made = save_and_show_new_study(store, text, state, tested)
         return [*made, gr.Tabs(selected="study"), list_studies_html(), EMPTY]
 
     def handle_list_click(

@@ -103,7 +103,7 @@ def link_button(text: str, data: Mapping[str, object]) -> Markup:
     )
 
 
-def inline_markup(text: object) -> Markup:
+def bold_and_code_html(text: object) -> Markup:
     """Escape a sentence, then turn **bold** and `code` into tags, and keep % beside its number.
     Names from data inside the sentence are escaped too; at worst they appear bold or as code."""
     out = _BOLD.sub(r"<b>\1</b>", _PERCENT.sub("\u202f%", html.escape(str(text))))
@@ -142,7 +142,7 @@ def _inline_markdown(line: str) -> Markup:
     return join([*parts, line[end:]])
 
 
-def program_file(path: Path) -> Markup:
+def read_program_file(path: Path) -> Markup:
     """The text of one of the program's own stylesheets or scripts, unescaped."""
     return _mark_safe(path.read_text(encoding="utf-8"))
 

@@ -1,6 +1,6 @@
 """Small parts of the page as HTML: findings, rows of key figures, notices, badges, buttons.
 
-Every text is escaped here by `inline_markup` or `escape`: callers pass plain sentences (with
+Every text is escaped here by `bold_and_code_html` or `escape`: callers pass plain sentences (with
 **bold** and `code`) and unescaped names from data. Clickable elements have the attribute
 data-select and need components.layout.widgets.ClickableHTML.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from components.html.format import DASH, count, interval, share, slot_name
-from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
+from components.html.markup import EMPTY, Markup, attributes, bold_and_code_html, fill, join, link
 from components.html.templates import macros
 from studies.domain import Estimate, Status
 
@@ -52,7 +52,7 @@ class Kpi:
 
     @property
     def link_html(self) -> Markup:
-        return link(inline_markup(self.link), self.select) if self.link else EMPTY
+        return link(bold_and_code_html(self.link), self.select) if self.link else EMPTY
 
     @property
     def meter_widths(self) -> list[str]:
@@ -102,7 +102,7 @@ def paragraph(text: str | Markup, kind: str = "eh-small eh-under", key: str = ""
     may contain **bold** and `code`. `key`: path, in the JSON output, of the number that the text
     states. Empty if the text is."""
     made = attributes({"class": kind, "data-key": key or None})
-    content = text if isinstance(text, Markup) else inline_markup(text)
+    content = text if isinstance(text, Markup) else bold_and_code_html(text)
     return wrap(fill("<p{}>{}</p>", made, content)) if text else EMPTY
 
 
@@ -111,7 +111,7 @@ def finding_html(title: str, lead: str = "") -> Markup:
     return macros(TEMPLATE).finding(title, lead)
 
 
-def legend_key(mark: LegendMark, text: str) -> Markup:
+def legend_entry(mark: LegendMark, text: str) -> Markup:
     return macros(TEMPLATE).legend_key(mark, text)
 
 
@@ -120,7 +120,7 @@ def panel_heading(
 ) -> Markup:
     """HTML of a panel's head: title; subtitle with unit, n and interval; legend (`keys`: pairs of
     mark and text)."""
-    return wrap(panel_head(title, subtitle, keys))
+    return wrap(unwrapped_panel_heading(title, subtitle, keys))
 
 
 def panel_html(
@@ -133,12 +133,14 @@ def panel_html(
 ) -> Markup:
     """HTML of a whole panel: head as in `panel_heading`, `body` (finished HTML), and the expandable
     part "How is this computed?" with `how_text` if it is not empty."""
-    foot = how_computed_details(how_text) if how_text else ""
-    head = panel_head(title, subtitle, keys)
+    foot = unwrapped_how_computed(how_text) if how_text else ""
+    head = unwrapped_panel_heading(title, subtitle, keys)
     return wrap(fill('<section class="eh-panel">{}{}{}</section>', head, body, foot))
 
 
-def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]) -> Markup:
+def unwrapped_panel_heading(
+    title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]
+) -> Markup:
     """HTML of a panel's head, as `panel_heading` without the element that sets the page's fonts and
     spacing."""
     return macros(TEMPLATE).panel_head(title, subtitle, keys)
@@ -177,7 +179,7 @@ def no_difference_badge() -> Markup:
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
-def unsettled_badge() -> Markup:
+def unsettled_ranks_badge() -> Markup:
     """HTML badge beside the gap between two ratings whose own interval excludes 0, while the ranks,
     adjusted for all pairs of models, may be the same."""
     tip = "the interval is of this pair alone; ranks are adjusted for all pairs of models"
@@ -185,7 +187,7 @@ def unsettled_badge() -> Markup:
     return fill("<span{}>not after adjustment</span>", made)
 
 
-def not_significant_badge(tip: str) -> Markup:
+def gap_not_significant_badge(tip: str) -> Markup:
     """HTML badge beside the gap between two ratings whose interval contains 0; `tip`: text of its
     hover card."""
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
@@ -221,10 +223,10 @@ def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
 def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
     """HTML of the expandable part "How is this computed?": `text` on formula and resampling, and
     the paths of the numbers in the output of `python -m metrics --json`."""
-    return wrap(how_computed_details(text, json_keys))
+    return wrap(unwrapped_how_computed(text, json_keys))
 
 
-def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
+def unwrapped_how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
     """HTML of `how_computed` without the element that sets the page's fonts and spacing. A path may
     follow an option of the command, as in "--by category: by.*"."""
     keys = [(key.rpartition(": ")[0], key.rpartition(": ")[2]) for key in json_keys]
@@ -239,7 +241,7 @@ def simulated_note(judges: Sequence[str]) -> str:
 
 def data_note(text: str) -> Markup:
     """HTML of the last line of a view, which states whether its data are real or simulated."""
-    return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
+    return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', bold_and_code_html(text)))
 
 
 def run_pill(

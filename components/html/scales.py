@@ -150,7 +150,7 @@ def even_share_scale(options: int) -> ColourScale:
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)
 
 
-def chance_scale(pairs: ColourScale, chance: float) -> ColourScale:
+def scale_for_many_options(pairs: ColourScale, chance: float) -> ColourScale:
     """Colour scale for choices among several options, made from the scale `pairs` for two: the full
     colour is at the same multiple of chance, which is 1/2 for pairs."""
     full = pairs.full * chance / 0.5

@@ -20,8 +20,8 @@ from components.html import format as formats
 from components.html.markup import (
     Markup,
     attributes,
+    bold_and_code_html,
     fill,
-    inline_markup,
     join,
     link,
     measure_attribute,
@@ -82,7 +82,7 @@ ENVIRONMENT.filters |= {
     "percent": percent_number,
     "percent_bounds": percent_bounds,
     "json": json.dumps,
-    "rich": inline_markup,
+    "rich": bold_and_code_html,
     "grey_intervals": grey_intervals,
     "html_id": html_id,
     "shorten": formats.truncate,

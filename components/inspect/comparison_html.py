@@ -11,7 +11,7 @@ from components.html.format import count, dollars, duration, share
 from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, status_badge, wrap
 from components.html.tables.table import Cells, Table, row_name_cell
-from components.inspect.explanation import explain_comparison, human_verdict_text
+from components.inspect.explanation import explain_comparison, known_answer_or_votes_text
 from components.inspect.html_parts import (
     columns_html,
     drawer,
@@ -21,7 +21,11 @@ from components.inspect.html_parts import (
     text_html,
     truncate_text,
 )
-from components.inspect.injection_marks import mark_suspects, suspect_notice, untrusted_text_html
+from components.inspect.injection_marks import (
+    mark_suspects_or_empty,
+    suspect_notice,
+    untrusted_text_html,
+)
 from components.inspect.load_comparison import (
     NOT_RECORDED,
     ComparisonDetail,
@@ -73,7 +77,7 @@ def _comparison_heading(
     line = opened.line
     where = join((escape(part) for part in (line.item, line.category) if part), ", ")
     badges = _SIMULATED if opened.simulated else ""
-    badges += join(status_badge(status) for status in _list_distinct_statuses(opened))
+    badges += join(status_badge(status) for status in _unusable_statuses_or_first(opened))
     position = f"{count(place + 1)} of {count(total)}"
     return fill(
         '<header class="eh-open-head"><div class="eh-row"><b>{}</b>'
@@ -89,7 +93,7 @@ def _comparison_heading(
     )
 
 
-def _list_distinct_statuses(opened: ComparisonDetail) -> list[Status]:
+def _unusable_statuses_or_first(opened: ComparisonDetail) -> list[Status]:
     """Distinct statuses of the unusable replies, counting only the first reply in each order; if
     all these are usable, the status of the first."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
@@ -200,7 +204,7 @@ def _answer_card(
 ) -> Markup:
     words = count(len((text or "").split()), "word")
     size = fill('<span class="eh-mute eh-small">{}</span>', words) if text else ""
-    flagged = mark_suspects(text or "")
+    flagged = mark_suspects_or_empty(text or "")
     body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
         body = missing_note(NOT_RECORDED if text is None else "The answer is empty.")
@@ -248,7 +252,7 @@ def _sent_text_note(sent: SentMessages) -> str:
 
 def _details_section(opened: ComparisonDetail) -> Markup:
     line, item = opened.line, opened.item
-    better = human_verdict_text(item, line.names) if item else ""
+    better = known_answer_or_votes_text(item, line.model_names) if item else ""
     facts = {
         "Judge": escape(line.judge),
         "Prompt": escape(line.prompt),

@@ -24,7 +24,7 @@ from metrics.estimation.row_selection import (
     Ints,
     Mask,
     contestants,
-    first_rows,
+    first_row_per_group,
     group_codes,
     modal_verdicts,
     people_mask,
@@ -73,7 +73,7 @@ class ComparisonRow:
     """Statuses of the unusable replies, except those that `verdicts` already contains."""
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def model_names(self) -> tuple[str, ...]:
         """The models, in the order of the comparison's first call."""
         return self.verdicts[0].shown
 
@@ -102,7 +102,7 @@ class ComparisonIndex:
 
 def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
     of_row, n = group_codes(frame, COMPARISON_KEY)
-    of_row = _number_people_last(frame, of_row, n)
+    of_row = _renumber_people_last(frame, of_row, n)
     flipped, lean = np.zeros(n, bool), np.zeros(n, np.int64)
     sets = build_order_sets(
         modal_verdicts(select_complete_sets(frame[[*_FLIP_COLUMNS]].assign(at=of_row)))
@@ -111,11 +111,16 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
     flipped[at] = ~sets["consistent"].to_numpy()
     lean[at] = sets["lean"].to_numpy()
     return ComparisonIndex(
-        frame, of_row, first_rows(of_row, n), flipped, lean, _noisy_repeats_mask(frame, of_row, n)
+        frame,
+        of_row,
+        first_row_per_group(of_row, n),
+        flipped,
+        lean,
+        _noisy_repeats_mask(frame, of_row, n),
     )
 
 
-def _number_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
+def _renumber_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
     """Renumber the comparisons, those of judges before those of people; return the new number for
     each row. `of_row`: the present numbers; `n`: how many comparisons there are."""
     human = people_mask(frame)
@@ -316,7 +321,7 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
             row["status"]
             for made in orders.values()
             for row in made
-            if row["status"] not in USABLE_STATUSES and row is not _row_of_verdict(made)
+            if row["status"] not in USABLE_STATUSES and row is not _row_that_gives_status(made)
         ),
     )
 
@@ -326,7 +331,7 @@ def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[st
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
-def _row_of_verdict(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _row_that_gives_status(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Row that gives one order its status: the first with a usable reply, else the first. A
     noise-floor repeat is taken only if there are no other rows."""
     planned = _without_noise_repeats(rows)
@@ -334,7 +339,7 @@ def _row_of_verdict(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdict:
-    planned, head = _without_noise_repeats(rows), _row_of_verdict(rows)
+    planned, head = _without_noise_repeats(rows), _row_that_gives_status(rows)
     names = tuple(shown.split(SEP))
     scores = tuple(head.get(f"score_{slot}", np.nan) for slot in range(len(names)))
     mark = OrderVerdict(names, None, head["status"])

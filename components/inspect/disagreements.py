@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from components.filtering.filters import machine_rows, rater_names
+from components.filtering.filters import judge_rows_or_people_rows, rater_names
 from metrics.agreement.pairwise_agreement import PEOPLE, build_verdict_grid
 from metrics.estimation.row_selection import Ints, Mask, group_codes, modal_verdicts, select_picks
 
@@ -36,8 +36,8 @@ def _rater_verdicts(frame: pd.DataFrame, rater: str) -> pd.DataFrame | None:
     """The verdicts of `rater`, one row per (item, comparison, shown order) with the column `pick`;
     None if the study has no such rater."""
     if rater == PEOPLE:
-        return _majority_verdicts(frame)
-    by_name = {name: rater for rater, name in rater_names(machine_rows(frame)).items()}
+        return _people_majority_verdicts(frame)
+    by_name = {name: rater for rater, name in rater_names(judge_rows_or_people_rows(frame)).items()}
     if rater not in by_name:
         return None
     judge, prompt = by_name[rater]
@@ -45,7 +45,7 @@ def _rater_verdicts(frame: pd.DataFrame, rater: str) -> pd.DataFrame | None:
     return modal_verdicts(select_picks(own))[[*_ASK_COLUMNS, "pick"]]
 
 
-def _majority_verdicts(frame: pd.DataFrame) -> pd.DataFrame | None:
+def _people_majority_verdicts(frame: pd.DataFrame) -> pd.DataFrame | None:
     grid = build_verdict_grid(frame)
     if PEOPLE not in grid.raters:
         return None

@@ -27,7 +27,7 @@ def explain_comparison(opened: ComparisonDetail) -> Explanation:
     """Text on a comparison: main finding, failed repeats, and the better answer by design or by
     people's votes."""
     finding = _main_finding(opened)
-    human = human_verdict_text(opened.item, opened.line.names) if opened.item else ""
+    human = known_answer_or_votes_text(opened.item, opened.line.model_names) if opened.item else ""
     repeats = len(opened.line.failed_repeats)
     lost = f"{count(repeats, 'repeat')} in the same order gave no verdict." if repeats else ""
     text = " ".join(part for part in (finding.text, lost, human) if part)
@@ -69,11 +69,11 @@ def _flip_text(marks: Sequence[OrderVerdict]) -> str:
         return _outcomes_text(marks)
     if first.pick == second.pick:
         return (
-            f"The judge chose {_picked_slot(first)} in both orders, although the answers were "
-            "swapped."
+            f"The judge chose {_picked_answer_phrase(first)} in both orders, although the answers "
+            "were swapped."
         )
     decided = first if isinstance(first.pick, int) else second
-    shown = f"{_picked_name(decided)} when shown {_slot_ordinal(decided)}"
+    shown = f"{_picked_name(decided)} when shown {_picked_slot_ordinal(decided)}"
     return f"The judge chose {shown}, and gave a tie when the answers were swapped."
 
 
@@ -92,24 +92,24 @@ def _consistent_text(marks: Sequence[OrderVerdict]) -> str:
 def _single_order_text(mark: OrderVerdict) -> str:
     if mark.pick == "tie":
         return "The judge called the comparison a tie."
-    return f"The judge chose {_picked_name(mark)}, shown {_slot_ordinal(mark)}."
+    return f"The judge chose {_picked_name(mark)}, shown {_picked_slot_ordinal(mark)}."
 
 
 def _picked_name(mark: OrderVerdict) -> str:
     return mark.shown[mark.pick] if isinstance(mark.pick, int) else "a tie"
 
 
-def _picked_slot(mark: OrderVerdict) -> str:
-    return f"the answer shown {_slot_ordinal(mark)}"
+def _picked_answer_phrase(mark: OrderVerdict) -> str:
+    return f"the answer shown {_picked_slot_ordinal(mark)}"
 
 
-def _slot_ordinal(mark: OrderVerdict) -> str:
+def _picked_slot_ordinal(mark: OrderVerdict) -> str:
     words = ("first", "second", "third")
     slot = mark.pick if isinstance(mark.pick, int) else 0
     return words[slot] if slot < len(words) else slot_name(slot)
 
 
-def human_verdict_text(item: Item | None, names: Sequence[str]) -> str:
+def known_answer_or_votes_text(item: Item | None, names: Sequence[str]) -> str:
     """Text on the better answer by design of the data, or on people's votes for these answers;
     empty without either."""
     if item is None or len(names) < 2 or not item.human:

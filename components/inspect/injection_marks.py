@@ -38,7 +38,7 @@ def suspects_shown(item: Item | None, shown: Sequence[str]) -> list[InjectionSus
 def suspect_notice(opened: ComparisonDetail) -> Markup:
     """HTML warning about injection suspects, shown above the verdicts of a comparison; empty if
     there are none."""
-    found = suspects_shown(opened.item, opened.line.names)
+    found = suspects_shown(opened.item, opened.line.model_names)
     if not found:
         return EMPTY
     sentences = [f"{text[:1].upper()}{text[1:]}." for text in map(describe_suspect, found)]
@@ -83,13 +83,15 @@ def describe_rules(rules: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def mark_suspects(text: str) -> Markup:
+def mark_suspects_or_empty(text: str) -> Markup:
     """Escaped text with its suspicious passages highlighted; "" if it has none."""
     found = find_suspect_spans(text)
-    return mark_spans(text, [(one.start, one.end, describe_rules(one.rules)) for one in found])
+    return mark_spans_or_empty(
+        text, [(one.start, one.end, describe_rules(one.rules)) for one in found]
+    )
 
 
-def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
+def mark_spans_or_empty(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
     """Escaped text in which each piece (start, end, reason) is highlighted, with the reason on
     hover; empty without pieces. Pieces that overlap an earlier one, or lie in the part of a long
     text that is not shown, are not highlighted."""
@@ -114,4 +116,4 @@ def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
 
 def untrusted_text_html(text: str) -> Markup:
     """HTML of a text from an untrusted source, escaped, with suspicious passages highlighted."""
-    return mark_suspects(text) or text_html(text)
+    return mark_suspects_or_empty(text) or text_html(text)

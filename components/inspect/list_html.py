@@ -36,7 +36,7 @@ def list_html(inspected: InspectedStudy) -> Markup:
     """HTML list: one row per comparison (question, verdict per order, models), page buttons. If no
     comparison matches, an invisible element, from which the page's address still gets the filters;
     empty without the study."""
-    address = {k: v for k, v in inspected.selection.as_mapping().items() if k != "study"}
+    address = {k: v for k, v in inspected.selection.non_default_fields().items() if k != "study"}
     told = {"data-address": json.dumps(address)}
     if not inspected.total:
         known = inspected.choices is not None
@@ -78,7 +78,7 @@ def _list_row(line: ComparisonRow, inspected: InspectedStudy, several: Sequence[
     chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
     chips += Markup("<span>\u2026</span>") if len(line.verdicts) > _MAX_CHIPS else ""
     chips += join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
-    who = join((escape(name) for name in line.names), " \u00b7 ")
+    who = join((escape(name) for name in line.model_names), " \u00b7 ")
     by = join((escape(getattr(line, name)) for name in several), ", ")
     made = attributes(
         {
@@ -151,10 +151,10 @@ def detail_panel(inspected: InspectedStudy) -> Markup:
         return comparison_html(
             inspected.opened, inspected.place, inspected.total, inspected.previous, inspected.next
         )
-    return empty_panel(inspected)
+    return empty_list_panel(inspected)
 
 
-def empty_panel(inspected: InspectedStudy) -> Markup:
+def empty_list_panel(inspected: InspectedStudy) -> Markup:
     """HTML message with the reason for an empty list, and the next step."""
     selection = inspected.selection
     if inspected.choices is None:
@@ -181,7 +181,7 @@ def empty_panel(inspected: InspectedStudy) -> Markup:
 
 def _empty_reason(inspected: InspectedStudy) -> str:
     selection, counts = inspected.selection, inspected.counts or {}
-    chosen = {name for name in FILTERS if name in selection.as_mapping()}
+    chosen = {name for name in FILTERS if name in selection.non_default_fields()}
     left = "" if len(chosen) == 1 else " among those that the other filters leave"
     if selection.text and not counts.get("all"):
         return f"No question or reply contains \u201c{selection.text}\u201d{left}."

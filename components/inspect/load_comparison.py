@@ -201,7 +201,7 @@ def _load_comparison_detail(
     return ComparisonDetail(
         line=line,
         item=item,
-        answers=tuple((who, _answer_text(item, who, other)) for who in line.names),
+        answers=tuple((who, _answer_text(item, who, other)) for who in line.model_names),
         images=item_images(study, item),
         orders=_load_orders(store, study, judgements, _items_by_id(item, other)),
         flipped=bool(index.flipped[line.at]),

@@ -52,7 +52,7 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
         _call_note(judgement),
         _contradiction_note(judgement),
         _reasoning_drawer(order.reply),
-        _repeat_replies(order.again),
+        _repeats_html(order.again),
     )
 
 
@@ -155,7 +155,7 @@ def _no_reply_text(judgement: Judgement) -> str:
 
 def _highlight_verdict(reply: InspectedReply) -> Markup:
     """HTML of the raw reply, with its verdict in a box of the chosen position's colour."""
-    (_, text), span, verdict = _split_reply(reply), reply.span, reply.judgement.verdict
+    (_, text), span, verdict = _split_off_reasoning(reply), reply.span, reply.judgement.verdict
     if span is not None:
         skipped = len(reply.judgement.reply) - len(text)
         span = span[0] - skipped, span[1] - skipped
@@ -186,7 +186,7 @@ def _contradiction_note(judgement: Judgement) -> Markup:
     )
 
 
-def _split_reply(reply: InspectedReply) -> tuple[str, str]:
+def _split_off_reasoning(reply: InspectedReply) -> tuple[str, str]:
     """Split a reply at reasoning tags, which older stores contain: (reasoning, rest). If the
     verdict was read from the reasoning, ("", whole reply)."""
     tagged, text = split_reasoning(reply.judgement.reply)
@@ -197,7 +197,7 @@ def _split_reply(reply: InspectedReply) -> tuple[str, str]:
 
 
 def _reasoning_drawer(reply: InspectedReply) -> Markup:
-    parts = (reply.judgement.reasoning, _split_reply(reply)[0])
+    parts = (reply.judgement.reasoning, _split_off_reasoning(reply)[0])
     reasoning = "\n\n".join(part for part in parts if part.strip())
     if not reasoning:
         return EMPTY
@@ -205,7 +205,7 @@ def _reasoning_drawer(reply: InspectedReply) -> Markup:
     return drawer("The judge's reasoning (not used for the verdict)", text, "soft")
 
 
-def _repeat_replies(replies: Sequence[InspectedReply]) -> Markup:
+def _repeats_html(replies: Sequence[InspectedReply]) -> Markup:
     """HTML of the repeats in one order: their verdicts, and replies in an expandable part; empty
     without repeats."""
     if not replies:

@@ -45,7 +45,7 @@ def _clickable_html(script: str, elem_class: str) -> gr.HTML:
     )
 
 
-def render_outputs(tab: InspectTab) -> list[Any]:
+def outputs_of_render(tab: InspectTab) -> list[Any]:
     """The Gradio outputs of `render`, in the order of its return values."""
     return [tab.selection, tab.filters, tab.list, tab.opened]
 
@@ -69,7 +69,7 @@ def bind(tab: InspectTab, store: Store) -> None:
         part.select(
             update_selection,
             tab.selection,
-            render_outputs(tab),
+            outputs_of_render(tab),
             show_progress="hidden",
             trigger_mode="multiple",  # always_last would replay the first click's data
             api_visibility="private",

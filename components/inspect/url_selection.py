@@ -61,16 +61,16 @@ class Selection:
 
     def to_query(self) -> str:
         """URL query of the fields that are set, in order of declaration, without "?"."""
-        return urlencode(self.as_mapping())
+        return urlencode(self.non_default_fields())
 
-    def as_mapping(self) -> dict[str, str]:
+    def non_default_fields(self) -> dict[str, str]:
         """Fields that differ from their default, with their values as text."""
         values = ((name, getattr(self, name)) for name in _FIELDS)
         return {name: _url_value(value) for name, value in values if value != _FIELDS[name].default}
 
     @property
     def has_filters(self) -> bool:
-        return any(name in self.as_mapping() for name in FILTERS)
+        return any(name in self.non_default_fields() for name in FILTERS)
 
     def without_filters(self) -> Selection:
         return Selection(study=self.study)

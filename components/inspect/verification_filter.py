@@ -54,16 +54,20 @@ def verification_masks(
     """
     if not checks or not len(index):
         return {}
-    bits = _comparison_bits(index, checks, contestant)
+    bits = _verification_bits_by_comparison(index, checks, contestant)
     found: dict[str, Mask] = {kind: bits & 1 << k > 0 for k, kind in enumerate(CHECK_OUTCOMES)}
-    mixed = VerificationArrays(checks).mixed_pairs(index.frame.assign(at=index.comparison_of_row))
+    mixed = VerificationArrays(checks).select_mixed_pair_verdicts(
+        index.frame.assign(at=index.comparison_of_row)
+    )
     at, right = mixed["at"].to_numpy(), mixed["right"].to_numpy()
     for kind, rows in ((ONE_FOLLOWS, right >= TIE), (PREFERRED_FAILS, right == 0)):
         found[kind] = np.bincount(at[rows], minlength=len(index)) > 0
     return found
 
 
-def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: str) -> Ints:
+def _verification_bits_by_comparison(
+    index: ComparisonIndex, checks: ChecksByItem, contestant: str
+) -> Ints:
     """For each comparison, the outcomes of all its answers' verifications as one bit set (see
     CHECK_OUTCOMES); with a `contestant`, only of that model's answers."""
     firsts = index.frame.iloc[index.first]

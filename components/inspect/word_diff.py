@@ -34,7 +34,7 @@ def word_difference(first: str, second: str) -> WordDifference:
     if longest > MAX_WORDS or not (a and b):
         shared = None if longest > MAX_WORDS else 0.0
         return WordDifference(escape(first), escape(second), shared, False)
-    shared_a, shared_b = common_words(a, b)
+    shared_a, shared_b = common_word_flags(a, b)
     shared = 2 * sum(shared_a) / (len(a) + len(b))
     if shared < MIN_SHARED_WORDS:
         return WordDifference(escape(first), escape(second), shared, False)
@@ -43,7 +43,7 @@ def word_difference(first: str, second: str) -> WordDifference:
     )
 
 
-def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
+def common_word_flags(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """For each word of `a`, and for each word of `b`, whether it is part of their longest common
     subsequence. The algorithm of Hyyrö (2004) takes milliseconds for thousands of words."""
     rows = _common_subsequence_rows(a, b)

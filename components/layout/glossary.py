@@ -104,12 +104,12 @@ def mark_terms(html: Markup) -> Markup:
     parts, at, seen = [], 0, set[str]()
     for label in _LABEL.finditer(html):
         start, end = label.span("text")
-        parts += [html[at:start], *_mark_label(html[start:end], seen)]
+        parts += [html[at:start], *_mark_terms_in_label(html[start:end], seen)]
         at = end
     return join([*parts, html[at:]]) if parts else html
 
 
-def _mark_label(html: Markup, seen: set[str]) -> Iterator[Markup]:
+def _mark_terms_in_label(html: Markup, seen: set[str]) -> Iterator[Markup]:
     inside = 0
     for piece in _PIECE.finditer(html):
         part = html[piece.start() : piece.end()]
@@ -118,10 +118,10 @@ def _mark_label(html: Markup, seen: set[str]) -> Iterator[Markup]:
         if piece["name"] or inside:
             yield part
         else:
-            yield from _mark_text(part, seen)
+            yield from _mark_terms_in_text(part, seen)
 
 
-def _mark_text(text: Markup, seen: set[str]) -> Iterator[Markup]:
+def _mark_terms_in_text(text: Markup, seen: set[str]) -> Iterator[Markup]:
     keys, pattern = _spellings_and_pattern()
     at = 0
     for found in pattern.finditer(text):

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from components.html.markup import ASSETS, EMPTY, Markup, fill, program_file
+from components.html.markup import ASSETS, EMPTY, Markup, fill, read_program_file
 from components.html.pieces import logo_html
 
 TITLE: Final = "Is your LLM judge even-handed?"
@@ -47,8 +47,8 @@ PICTURE_PATH: Final = "/card.png"
 
 class LoadingScreen:
     """Middleware that puts the loading screen before Gradio's element in the page at "/", and the
-    tags of the link preview (`link_card`) into its head. It also serves the picture of that preview
-    at PICTURE_PATH."""
+    tags of the link preview (`link_preview_tags`) into its head. It also serves the picture of that
+    preview at PICTURE_PATH."""
 
     def __init__(
         self, app: ASGIApp, *, home: bool = True, preview: Preview = lambda _: None
@@ -81,7 +81,7 @@ class LoadingScreen:
             body = b"".join(parts)
             if start["status"] == 200:
                 head, found, rest = body.partition(b"</head>")
-                card = str(link_card(scope)).encode() if found else b""
+                card = str(link_preview_tags(scope)).encode() if found else b""
                 body = _CARD_TAGS.sub(b"", head) + card + found + rest
                 body = body.replace(_BODY, screen + _BODY, 1)
             headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
@@ -92,7 +92,7 @@ class LoadingScreen:
         await self._app(scope, receive, insert)
 
 
-def link_card(scope: Scope) -> Markup:
+def link_preview_tags(scope: Scope) -> Markup:
     """HTML meta tags of the preview that other sites show for a link to this page; the address of
     its picture begins with the address that the browser requested."""
     if not PICTURE.is_file():
@@ -118,7 +118,7 @@ def loading_html(
         '{}<div id="eh-loading" class="{}" role="status"><div class="top">'
         '{}</div><div class="all">{}<p class="state">{}</p>'
         '<div class="{}">{}</div></div></div>',
-        program_file(ASSETS / "loading.html"),
+        read_program_file(ASSETS / "loading.html"),
         " ".join(names),
         logo_html(),
         fill('<div class="words"><h1>{}</h1><p>{}</p></div>', TITLE, LEAD)
@@ -129,7 +129,7 @@ def loading_html(
         # It cannot be clicked or focused: the page's script does not know it.
         fill(
             '<style>{}</style><div class="content" inert>{}</div>',
-            program_file(ASSETS / "style.css"),
+            read_program_file(ASSETS / "style.css"),
             content,
         )
         if content

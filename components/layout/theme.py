@@ -8,7 +8,7 @@ from urllib.parse import quote
 import gradio as gr
 from starlette.middleware import Middleware
 
-from components.html.markup import ASSETS, Markup, fill, program_file
+from components.html.markup import ASSETS, Markup, fill, read_program_file
 from components.layout.help_texts import help_script
 from components.layout.loading_screen import LoadingScreen, Preview
 from components.server.compression import CompressionMiddleware
@@ -148,7 +148,7 @@ def evenhand_theme() -> gr.themes.Base:
 def stylesheet() -> Markup:
     """The text of the stylesheet. head_html() includes it, because Gradio rewrites CSS rules given
     to launch(css=…)."""
-    return program_file(ASSETS / "style.css")
+    return read_program_file(ASSETS / "style.css")
 
 
 def head_html() -> Markup:
@@ -161,11 +161,13 @@ def head_html() -> Markup:
         icon,
         stylesheet(),
         help_script(),
-        program_file(ASSETS / "page.js"),
+        read_program_file(ASSETS / "page.js"),
     )
 
 
-def appearance_settings(*, home: bool = True, preview: Preview = lambda _: None) -> dict[str, Any]:
+def appearance_launch_arguments(
+    *, home: bool = True, preview: Preview = lambda _: None
+) -> dict[str, Any]:
     """Arguments of launch() for the theme, the HTML head, the loading screen and the compression of
     responses; `home`: whether the page has a Home tab; `preview`: content of the loading screen."""
     return {

@@ -31,7 +31,7 @@ _MARK_SCRIPT = "evenhand.sendMarks(trigger, {path!r}); /* triggers 'select' */"
 
 
 @cache
-def plotly_script() -> str:
+def allow_and_get_plotly_path() -> str:
     """Return the URL path of the packaged Plotly script, and allow the server to serve this one
     file; FileNotFoundError if it is missing. The version in the path lets browsers cache the file
     without time limit (see components.server.compression)."""
@@ -55,7 +55,9 @@ def PlotlyView(
     """
     component = gr.HTML(
         html_template=heading + _PLOT_TEMPLATE.format(height=height),
-        js_on_load=_PLOT_SCRIPT.format(send=_click_function_name(marks), path=plotly_script()),
+        js_on_load=_PLOT_SCRIPT.format(
+            send=_click_function_name(marks), path=allow_and_get_plotly_path()
+        ),
         apply_default_css=False,
         elem_classes=["eh-html", "eh-plot-view", *(["eh-panel"] if heading else ())],
         **options,
@@ -104,7 +106,7 @@ def PanelsHTML(**options: Any) -> gr.HTML:
     """
     return gr.HTML(
         html_template=Markup('<div class="eh-panels"></div>'),
-        js_on_load=_PANELS_SCRIPT.format(path=plotly_script()),
+        js_on_load=_PANELS_SCRIPT.format(path=allow_and_get_plotly_path()),
         apply_default_css=False,
         **options,
     )
@@ -119,7 +121,7 @@ def MarkEvents() -> gr.HTML:
     return gr.HTML(
         "",
         html_template=Markup("<i hidden></i>"),
-        js_on_load=_MARK_SCRIPT.format(path=plotly_script()),
+        js_on_load=_MARK_SCRIPT.format(path=allow_and_get_plotly_path()),
         apply_default_css=False,
         elem_classes=["eh-html", "eh-wire"],
         render=False,

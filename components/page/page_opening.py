@@ -41,7 +41,7 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
         """Compute the ranking and the remedies while `draw` still computes the position bias."""
         store.prepare_frame(name)
         if opens_with_summary():
-            overview_tab.draw_ranking(whole)
+            overview_tab.draw_ranking_line(whole)
             overview_tab.draw_advice(whole)
 
     for work in (draw, draw_last_cards):
@@ -59,7 +59,7 @@ def loading_screen_content(
     if isinstance(store, VisitorStore):
         return None
     if engine is not None and home_tab.opens_home(requested):
-        return home_tab.preview_html(store, engine)
+        return home_tab.home_loading_html(store, engine)
     if not overview_tab.opens_summary(requested):
         return None
     name = requested["study"]
@@ -67,7 +67,7 @@ def loading_screen_content(
     if run is not None and not run.finished.is_set():
         return None
     drawn = find_stored_view(store, name, overview_tab.NAME)
-    return overview_tab.preview_html(drawn) if drawn else None
+    return overview_tab.summary_preview_html(drawn) if drawn else None
 
 
 def _run_ignoring_errors(work: Callable[[], object]) -> None:

@@ -24,14 +24,14 @@ from components.results import results_tab
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import (
     ResultsTab,
-    draw_script,
     parse_request,
     split_request_values,
+    view_drawing_script,
 )
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies.improve_actions import perform_card_action
-from components.results.remedies.pilots import pilot_file
-from components.results.view_drawing import study_finding
+from components.results.remedies.pilots import pilot_study_text
+from components.results.view_drawing import study_headline
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
@@ -39,7 +39,7 @@ from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
 from components.study import tab as study_tab
-from components.study.files_tab import study_menu
+from components.study.files_tab import study_menu_update
 from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import stored_plan_quote
@@ -115,7 +115,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         _bind_mark_clicks(page, store)
         _bind_remedies(page, store)
         _bind_share(page, store)
-        api_tab.build(store, engine)
+        api_tab.register_api_functions(store, engine)
         if visitor and isinstance(store, VisitorStore):
             visitor_identity_tab.bind(blocks, visitor)
             visitor_identity_tab.guard_events(blocks, visitor, page.header.study, store)
@@ -146,7 +146,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
                 vote = vote_tab.build()
             live = LiveStudies(
                 store,
-                lambda name: study_finding(store, name),
+                lambda name: study_headline(store, name),
                 lambda name: run_outcome_html(store, name),
                 lambda name: stored_plan_quote(store, name),
             )
@@ -155,7 +155,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
             )
     results_tab.render_hidden(results)
     if interactive:
-        study_tab.render_hidden(interactive.study)
+        study_tab.render_load_study_button(interactive.study)
     names: tuple[str, ...] = ("results", "inspect")
     if engine:
         names = ("home", "study", "run", "results", "inspect", "vote")
@@ -191,7 +191,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
         if interactive:
             # Home and the form of Study are drawn when they are opened: counting the calls of large
             # studies takes seconds, and every output of an event costs time in the browser.
-            home = [gr.skip()] * len(home_tab.show_home_outputs(interactive.home))
+            home = [gr.skip()] * len(home_tab.outputs_of_show_home(interactive.home))
             if opened == "home":
                 home = home_tab.show_home(store, interactive.engine)
             first = home
@@ -204,7 +204,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
 
     outputs = [page.requested_address, page.header.study, page.tabs]
     if interactive:
-        outputs += home_tab.show_home_outputs(interactive.home)
+        outputs += home_tab.outputs_of_show_home(interactive.home)
     blocks.load(open_page, None, outputs, **QUIET).then(
         None, page.header.study, None, js="(study) => evenhand.followStudy(study)"
     )
@@ -220,7 +220,7 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
             return []
         engine = interactive.engine
         shown = run_tab.render(store, engine, interactive.live, name)
-        return [*shown, run_tab.show_study_pill(engine, name)]
+        return [*shown, run_tab.show_latest_run_pill(engine, name)]
 
     def show_run_and_size(name: str) -> list[Any]:
         """Outputs that show the run and the size of a study; the size is included because a new
@@ -269,11 +269,11 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
         return inspect_tab.render(store, chosen)
 
     run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
-    inspect_outputs = inspect_tab.render_outputs(page.inspect)
+    inspect_outputs = inspect_tab.outputs_of_render(page.inspect)
     outputs = [page.requested_address, *results.inputs, *inspect_outputs]
     sized = [*run_outputs, top.note]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
-    settle = draw_script(results, settling=True)
+    settle = view_drawing_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
     chosen = [top.study, page.requested_address, page.inspect.selection]
     top.study.change(show_study, chosen, outputs, **QUIET).then(
@@ -281,7 +281,7 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
         show_run_after_results, [top.study, page.requested_address], sized, **QUIET
     ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
-    page.on_results.select(**drawn, js=draw_script(results))
+    page.on_results.select(**drawn, js=view_drawing_script(results))
     listed = gr.Button("Show the comparisons", visible="hidden", elem_id="eh-show-inspect")
     listed.click(show_inspect, chosen, inspect_outputs, **QUIET)
     page.on_inspect.select(None, None, None, js="() => evenhand.listComparisons()")
@@ -306,7 +306,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
     Run: open the judgements behind them in Inspect."""
     results, study = page.results, page.header.study
 
-    def open_marked(event: gr.EventData, name: str, request: str) -> Any:
+    def open_judgements_of_mark(event: gr.EventData, name: str, request: str) -> Any:
         values = parse_request(results, request)
         _, chosen, _ = split_request_values(results, values)
         selection = inspect_filters_for_mark(FilteredStudy(store, name, chosen), click_data(event))
@@ -316,9 +316,9 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         selection = parse_selection({**click_data(event), "study": name})
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
-    shown = [page.tabs, *inspect_tab.render_outputs(page.inspect)]
+    shown = [page.tabs, *inspect_tab.outputs_of_render(page.inspect)]
     asked = [study, results.request_text]
-    opened = [results.marks.select(open_marked, asked, shown, **QUIET)]
+    opened = [results.marks.select(open_judgements_of_mark, asked, shown, **QUIET)]
     if page.interactive:
         marks = page.interactive.run.components_opening_judgements
         opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
@@ -344,7 +344,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
             gr.Info(escape(told))
         if not opened or not interactive:
             return skipped
-        return [gr.Tabs(selected="run"), *skipped[1:-1], study_menu(store, opened)]
+        return [gr.Tabs(selected="run"), *skipped[1:-1], study_menu_update(store, opened)]
 
     def handle_panel_click(
         event: gr.EventData, name: str, request: str, *form_state: Any
@@ -353,17 +353,17 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
         _, chosen, _ = split_request_values(results, parse_request(results, request))
         if "use" in send:
             try:
-                store.set_combine(name, str(send["use"]))
+                store.set_combine_rule(name, str(send["use"]))
             except EvenhandError as error:
                 raise gr.Error(escape(str(error)), duration=None) from None
         if "improve" in send:
             return perform_improve_action(FilteredStudy(store, name, chosen), send)
         if "show" in send:
             return [gr.skip(), gr.Dropdown(value=str(send["show"])), *skipped[2:]]
-        text = pilot_file(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
+        text = pilot_study_text(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
         if not text or not form_state:
             return skipped
-        shown = study_tab.open_new_study(store, text, *form_state)
+        shown = study_tab.save_and_show_new_study(store, text, *form_state)
         return [gr.Tabs(selected="study"), gr.skip(), *shown]
 
     state = [interactive.study.state, interactive.study.tested] if interactive else []
@@ -371,7 +371,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     done = results.outputs["panels"].select(
         handle_panel_click, [study, results.request_text, *state], outputs, **QUIET
     )
-    done.then(**redraw, js=draw_script(results))
+    done.then(**redraw, js=view_drawing_script(results))
 
 
 def _bind_share(page: PageParts, store: Store) -> None:

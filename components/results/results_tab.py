@@ -152,16 +152,16 @@ def _bind_refresh(
         if name not in filter_bar_tab.FIXED_CHOICES
     ]
 
-    def refresh(name: str) -> list[Any]:
+    def update_filter_choices(name: str) -> list[Any]:
         if not name:
             return [gr.skip()] * len(menus)
         known = filter_bar_tab.list_choices_from_verdicts(FilteredStudy(store, name))
         return [gr.Dropdown(choices=list(choices)) for choices in known.values()]
 
     active_run_tab.bind_follower(tab.follower, header.study, engine)
-    tab.follower.refresh.click(refresh, header.study, menus, **results_parts_tab.QUIET_EVENT).then(
-        None, None, None, js=results_parts_tab.REDRAW_SCRIPT
-    )
+    tab.follower.refresh.click(
+        update_filter_choices, header.study, menus, **results_parts_tab.QUIET_EVENT
+    ).then(None, None, None, js=results_parts_tab.REDRAW_SCRIPT)
 
 
 def bind_request_text(blocks: gr.Blocks, tab: results_parts_tab.ResultsTab) -> None:
@@ -183,7 +183,7 @@ def initial_controls(
     """Name -> Gradio update of the view, the filters and the settings for a study, set to values of
     the page address (`wanted`) where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
-    wanted = update_former_address(whole, wanted)
+    wanted = translate_former_address(whole, wanted)
     compared = comparison.compare_menu_state(whole, wanted.get(comparison.CONTROL))
     states = [
         one.initial_state(whole, wanted.get(key)) if one.kind != "session" else None
@@ -210,11 +210,11 @@ def _view_switch(filtered: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio
 def choose_first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
     """Name of the view with which a page with these address parameters opens: the view that they
     name, else the first."""
-    asked = update_former_address(filtered, wanted).get("view")
-    return address_choices.pick_choice(asked, offered_views(filtered, asked))
+    asked = translate_former_address(filtered, wanted).get("view")
+    return address_choices.choice_or_default(asked, offered_views(filtered, asked))
 
 
-def update_former_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
+def translate_former_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
     """Translate the parameters `wanted` of an older address: a former view into the view that now
     has its panels, two compared sides into filters and the control "Compare with", a card into the
     judge's Summary."""

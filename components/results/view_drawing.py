@@ -24,7 +24,11 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
-from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable, has_votes
+from components.results.view.unusable_replies import (
+    NO_MEASURE_TEXT,
+    find_if_all_unusable,
+    has_votes,
+)
 from components.results.view.view_html import view_html
 from judges.rendering.prompt_library import prompts_folder
 from studies.store.ballot_queries import verification_stamp
@@ -60,11 +64,11 @@ def render_view(
         mine[comparison.CONTROL] = controls[comparison.CONTROL]
     serialised = json.dumps(mine, default=str)
     if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
-        return render_panels(FilteredStudy(store, name, chosen), view, mine)
+        return render_view_uncached(FilteredStudy(store, name, chosen), view, mine)
 
     def draw() -> dict[str, Any]:
         with _DRAW_SLOTS:
-            return render_panels(FilteredStudy(store, name, chosen), view, mine)
+            return render_view_uncached(FilteredStudy(store, name, chosen), view, mine)
 
     what = _view_key(store, name, view, chosen, serialised)
     return dict(store.memoised(name, what, draw, _view_version(store, name)))
@@ -96,7 +100,7 @@ def _view_version(store: Store, name: str) -> Hashable:
     return store.version(name), context, tuple(sorted(path.name for path in saved))
 
 
-def render_panels(
+def render_view_uncached(
     filtered: FilteredStudy, view: str, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Draw the view named `view` without the cache: output name -> content of headline, key
@@ -109,7 +113,7 @@ def render_panels(
         for name, control in one.controls.items()
         if control.kind != "session"
     }
-    title, lead = view_headline(one, filtered)
+    title, lead = view_finding(one, filtered)
     top = one.kpis(filtered) if one.kpis else EMPTY
     if other:
         title, lead = comparison.comparison_finding(filtered, other, view)
@@ -120,27 +124,29 @@ def render_panels(
         **panels,
         "panels": view_html(one, panels, states),
         "absent": VIEW_PARTS.missing(one.missing_panels(panels)),
-        "data": show_data_note(filtered, [*one.json_keys, *_keys_without_explanation(one, panels)]),
+        "data": show_data_note(
+            filtered, [*one.json_keys, *_json_keys_without_explanation(one, panels)]
+        ),
     }
 
 
-def _keys_without_explanation(view: View, drawn: Mapping[str, Any]) -> list[str]:
+def _json_keys_without_explanation(view: View, drawn: Mapping[str, Any]) -> list[str]:
     """JSON keys of the panels shown that have no text "How is this computed?"."""
     shown = (panel for panel in view.panels if any(body.name in drawn for body in panel.bodies))
     keys = (key for panel in shown if not panel.how for key in panel.json_keys)
     return [key for key in dict.fromkeys(keys) if key not in view.json_keys]
 
 
-def study_finding(store: Store, name: str) -> str:
+def study_headline(store: Store, name: str) -> str:
     """Headline of a study without filters, which is the headline of its first view."""
     whole = FilteredStudy(store, name)
-    return view_headline(VIEWS[offered_views(whole)[0]], whole)[0]
+    return view_finding(VIEWS[offered_views(whole)[0]], whole)[0]
 
 
-def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
+def view_finding(view: View, filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of a view and the sentence below it. If no reply is usable, every view's headline
     says so, except that of Agreement if people voted."""
-    unusable = find_unusable(filtered)
+    unusable = find_if_all_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
         return view.finding(filtered)
     return unusable.sentence, NO_MEASURE_TEXT

@@ -12,13 +12,18 @@ from components.layout.header import run_pill_html
 from components.run import status_html
 from components.run.failed_replies import show_failures
 from components.run.live_figures import LiveStudies
-from components.run.notices import key_notice, parse_notice_click, show_notices, show_store_notices
+from components.run.notices import (
+    key_request_notice,
+    parse_notice_click,
+    show_notices,
+    show_store_notices,
+)
 from components.run.partial_results import partial_results_html
 from components.run.past_runs import show_run, show_runs
-from components.run.run_facts import RunFacts, called_judges, load_run_facts
+from components.run.run_facts import RunFacts, judges_to_call, load_run_facts
 from components.server.gradio_private import click_data
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import retry_statuses
+from judges.engine.pending_asks import statuses_to_retry
 from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import KeyRefused, PlanError
@@ -42,7 +47,7 @@ class RunActions:
 
     def __call__(self, name: str, which: str) -> list[Any]:
         shown = render(self._store, self._engine, self._live, name, which)
-        return [*shown, show_study_pill(self._engine, name)]
+        return [*shown, show_latest_run_pill(self._engine, name)]
 
     def redraw_on_timer(self, name: str, which: str) -> list[Any]:
         """Redraw the tab when the timer fires, and deactivate the timer once no run is active; no
@@ -62,7 +67,7 @@ class RunActions:
         return self._start_with_key(name, which, key, origin)
 
     def retry(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
-        again = retry_statuses(self._store.counts(name))
+        again = statuses_to_retry(self._store.counts(name))
         return self._start_with_key(name, which, key, origin, RunSettings(retry_statuses=again))
 
     def _start_with_key(
@@ -77,7 +82,7 @@ class RunActions:
         typed = dict.fromkeys(lacking, TypedKey(key, origin)) if key.strip() else {}
         if lacking and not typed and self._needs_key(name, lacking):
             gr.Warning(escape(f"Type the key of {' and '.join(lacking)} first."))
-        elif refused := find_key_refusal(self._store, name, typed) if typed else "":
+        elif refused := try_typed_keys(self._store, name, typed) if typed else "":
             gr.Warning(escape(refused))
         else:
             start_run(self._store, self._engine, name, typed, settings=settings)
@@ -86,15 +91,15 @@ class RunActions:
 
     def _needs_key(self, name: str, lacking: Collection[str]) -> bool:
         """Whether one of the judges named in `lacking` has no key in the environment either."""
-        judges = called_judges(self._store.study(name))
+        judges = judges_to_call(self._store.study(name))
         keyless = [judge for judge in judges if not secret_value(judge.api_key_env or "")]
         return any(judge.name in lacking for judge in keyless)
 
-    def pause(self, name: str, which: str) -> list[Any]:
+    def pause_or_resume(self, name: str, which: str) -> list[Any]:
         """Pause the active run, or resume it if it is paused."""
         run = self._engine.active_run(name)
         if run is not None:
-            (partial(resume, run) if run.state == "paused" else run.pause)()
+            (partial(resume_or_warn, run) if run.state == "paused" else run.pause)()
         return self(name, which)
 
     def stop(self, name: str, which: str) -> list[Any]:
@@ -104,7 +109,7 @@ class RunActions:
             run.wait(2)
         return self(name, which)
 
-    def run_notice_action(
+    def perform_notice_action(
         self, name: str, which: str, event: gr.EventData, key: str = "", origin: str = ""
     ) -> list[Any]:
         """Perform the action of a button that was clicked in a notice; an unknown action does
@@ -114,7 +119,7 @@ class RunActions:
             return self._start_with_key(name, which, key, origin)
         do: dict[str, Callable[[], object]] = {
             "allow": lambda: self._allow_key_for_origin(asked.get("variable"), asked.get("origin")),
-            "go": lambda: self._apply_to_active_run(name, resume),
+            "go": lambda: self._apply_to_active_run(name, resume_or_warn),
             "raise": lambda: self._start_with_budget(name, asked.get("budget")),
             "leave_out": lambda: self._apply_to_active_run(
                 name, lambda run: run.leave_out(str(asked.get("judge")))
@@ -141,12 +146,12 @@ class RunActions:
     def _allow_key_for_origin(self, variable: object, origin: object) -> None:
         try:
             consents = self._engine.consents(self._store)
-            consents.allow(KeyDestination(str(variable), str(origin)))
+            consents.store_consent(KeyDestination(str(variable), str(origin)))
         except (PlanError, OSError) as error:
             gr.Warning(escape(error))
 
 
-def resume(run: Run) -> None:
+def resume_or_warn(run: Run) -> None:
     """Resume a paused run. If a public page has too many active runs, show a warning instead."""
     try:
         run.resume()
@@ -158,11 +163,11 @@ def _parse_in_flight_limit(value: object) -> int:
     return max(1, value) if isinstance(value, int) else 1
 
 
-def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
+def try_typed_keys(store: Store, name: str, typed: TypedKeys) -> str:
     """Make one call to each judge with a typed key; return the first error, "" if there is none."""
     plan = load_stored_plan(store, name)
     try:
-        keys = typed_keys_of_judges(called_judges(plan.study), typed)
+        keys = typed_keys_of_judges(judges_to_call(plan.study), typed)
     except KeyRefused as error:
         return str(error)
     for judge in plan.study.judges:
@@ -189,16 +194,16 @@ def start_run(
         plan = load_stored_plan(store, name)
         if budget is not None:
             plan = replace(plan, study=replace(plan.study, budget_usd=budget))
-        keys = typed_keys_of_judges(called_judges(plan.study), typed or {})
+        keys = typed_keys_of_judges(judges_to_call(plan.study), typed or {})
         return engine.start(plan, store, keys=keys, settings=settings)
 
     try:
-        return engine.start_once(name, start)
+        return engine.find_or_start_run(name, start)
     except (EvenhandError, EmbeddedUnavailable, WeightsMissing, PlanError) as error:
         raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
 
 
-def show_study_pill(engine: Engine, name: str) -> Markup:
+def show_latest_run_pill(engine: Engine, name: str) -> Markup:
     run = engine.latest_run(name)
     return EMPTY if run is None else run_pill_html(run.snapshot())
 
@@ -221,11 +226,11 @@ def render(
     return [
         gr.Timer(active=True) if now.running else gr.skip(),
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
-        status_html.show_finding(now, live.study_finding(name) if now.complete else ""),
+        status_html.show_finding(now, live.study_headline(name) if now.complete else ""),
         *show_buttons(now),
         show_store_notices(store) + show_notices(now),
         gr.Column(visible=len(now.key_origins) == 1),
-        key_notice(now) if now.judges_without_key else "",
+        key_request_notice(now) if now.judges_without_key else "",
         now.key_origins[0] if len(now.key_origins) == 1 else "",
         gr.Button(f"Test and {status_html.start_button_text(now.missing).lower()}"),
         status_html.show_progress(now),
@@ -242,9 +247,9 @@ def render(
 def show_buttons(now: RunFacts) -> list[gr.Button]:
     """The buttons See results, Run, Retry, Pause, Stop and Notify, with prices; buttons that do not
     apply are hidden."""
-    idle = not now.running and not now.recorded and now.owned
+    idle = not now.running and not now.has_recorded_verdicts and now.owned
     return [
-        gr.Button(visible=now.complete or now.recorded),
+        gr.Button(visible=now.complete or now.has_recorded_verdicts),
         gr.Button(status_html.start_button_text(now.missing), visible=idle and now.pending > 0),
         gr.Button(status_html.retry_button_text(now), visible=idle and now.offers_retry),
         gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),

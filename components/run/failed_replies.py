@@ -5,7 +5,7 @@ from typing import Final
 
 import pandas as pd
 
-from components.filtering.filters import machine_rows
+from components.filtering.filters import judge_rows_or_people_rows
 from components.html import panel
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, fill, join
@@ -113,7 +113,7 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.tried):
         return EMPTY
     rate = share(unusable / max(1, facts.tried))
-    effect = tie_rule_effect(store.frame(facts.name))
+    effect = tie_rule_effect_text(store.frame(facts.name))
     text = (
         f"{rate} of {count(facts.tried)} replies are unusable. They are left out of the "
         f"measures{effect}."
@@ -122,10 +122,10 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     return panel.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
 
 
-def tie_rule_effect(frame: pd.DataFrame) -> str:
+def tie_rule_effect_text(frame: pd.DataFrame) -> str:
     """Clause that states the consistency now and if unusable replies counted as ties; "" if one of
     the two is unknown."""
-    rows = machine_rows(frame)
+    rows = judge_rows_or_people_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:
         return ""

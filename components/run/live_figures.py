@@ -13,7 +13,7 @@ from components.charts.figures import (
     Figure,
     SharePoint,
     elo_curve_figure,
-    live_share_figure,
+    live_first_share_figure,
     win_rate_figure,
 )
 from components.html.markup import EMPTY, Markup
@@ -182,7 +182,7 @@ class LiveStudy:
             return LiveFigures(0, NO_VERDICT, 2, none, none, none)
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
-        figure = live_share_figure(self._points, even=1 / options) if self._points else None
+        figure = live_first_share_figure(self._points, even=1 / options) if self._points else None
         rates = live_win_rates(self.frame, self._planned_calls())
         return LiveFigures(
             len(self.frame),
@@ -223,7 +223,7 @@ class LiveStudy:
 class LiveStudies:
     """The live figures of all studies, shared by all sessions of the server.
 
-    Functions of a study's name: `study_finding` returns the headline of its Results tab, `outcome`
+    Functions of a study's name: `study_headline` returns the headline of its Results tab, `outcome`
     the HTML that its Run tab shows once all calls have been made, `forecast` the number and cost of
     all its calls as forecast before the run.
     """
@@ -231,12 +231,12 @@ class LiveStudies:
     def __init__(
         self,
         store: Store,
-        study_finding: Callable[[str], str] = lambda _: "",
+        study_headline: Callable[[str], str] = lambda _: "",
         outcome: Callable[[str], Markup] = lambda _: EMPTY,
         forecast: Callable[[str], CostQuote | None] = lambda _: None,
     ) -> None:
         self.quotes = QuoteCache(store, forecast)
-        self.study_finding, self.outcome = study_finding, outcome
+        self.study_headline, self.outcome = study_headline, outcome
         self._store = store
 
     def for_study(self, study: str) -> LiveStudy:
@@ -244,7 +244,7 @@ class LiveStudies:
         return self._store.memoised(
             study,
             ("live figures",),
-            lambda: LiveStudy(self._store, study, _start_cursor(self._store, study)),
+            lambda: LiveStudy(self._store, study, _row_number_to_start_after(self._store, study)),
             self._store.plan_sha(study),
         )
 
@@ -272,7 +272,7 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([old, new], ignore_index=True)
 
 
-def _start_cursor(store: Store, study: str) -> int:
+def _row_number_to_start_after(store: Store, study: str) -> int:
     """Row number after which a study's figures begin: 0, or the newest row if the study has more
     than MAX_FOLLOWED_ASKS calls."""
     whole = store.counts(study, recorded=True)["planned"]

@@ -16,7 +16,7 @@ from components.run.run_facts import KEY_REASONS, RunFacts
 from components.run.status_html import start_button_text
 from judges.engine.snapshot import JudgeWait, RunSnapshot
 from studies import settings
-from studies.sharing.hub_backup import snapshot_settings as kept_elsewhere
+from studies.sharing.hub_backup import snapshot_repo_and_token as kept_elsewhere
 from studies.store.store import Store
 
 NOTICED_ATTEMPTS: Final = 3
@@ -37,14 +37,14 @@ def show_notices(facts: RunFacts) -> Markup:
     if not facts.owned:
         return (
             EMPTY
-            if facts.recorded
+            if facts.has_recorded_verdicts
             else notice_html(
                 "calm", "Read-only: this study belongs to another user.", READ_ONLY_TEXT
             )
         )
     return join(
         [
-            *_key_notices(facts),
+            *_key_consent_and_host_notices(facts),
             *_run_notices(facts),
             *_last_run_notices(facts),
             *_cost_notices(facts),
@@ -52,7 +52,7 @@ def show_notices(facts: RunFacts) -> Markup:
     )
 
 
-def _key_notices(facts: RunFacts) -> Iterator[str]:
+def _key_consent_and_host_notices(facts: RunFacts) -> Iterator[str]:
     """Notices on keys: one for each environment variable that needs the user's consent, and one if
     keys for several hosts are missing (the Run tab has a field for one key only)."""
     for variable, origin in facts.unconfirmed:
@@ -116,16 +116,18 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
             "bad", "The store cannot be written.", text, Action("Try again", {"do": "go"})
         )
     if facts.running and snapshot.state == "running":
-        yield from (_rate_limit_notice(waits) for waits in _group_by_endpoint(snapshot.waits))
+        yield from (_rate_limit_notice(waits) for waits in _group_rate_limit_waits(snapshot.waits))
         others = (wait for wait in snapshot.waits if wait.kind != "cooling")
-        yield from (_wait_notice(wait, snapshot) for wait in others if not is_brief_wait(wait))
+        yield from (
+            _wait_notice(wait, snapshot) for wait in others if not is_wait_shown_in_one_line(wait)
+        )
         if snapshot.reason:
             yield notice_html(
                 "calm", "Stopping.", "Replies to calls already sent are still stored."
             )
 
 
-def is_brief_wait(wait: JudgeWait) -> bool:
+def is_wait_shown_in_one_line(wait: JudgeWait) -> bool:
     """Whether the reason of a wait is shown in one line instead of a notice: if it is a limited
     rate, slow calls, or retries of calls with few attempts."""
     return wait.kind in ("paced", "slow") or (
@@ -149,7 +151,7 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
     return notice_html("bad", kind, f"{_end_with_full_stop(wait.why)} {rest}")
 
 
-def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
+def _group_rate_limit_waits(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
     """Judges that wait for a rate limit, grouped by rate limiter, which the judges of one endpoint
     share; each group gets one notice."""
     found: dict[int, list[JudgeWait]] = {}
@@ -199,7 +201,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
         yield notice_html("warn", "The last run was interrupted.", text, start)
     elif "budget reached" in last.reason and facts.missing.asks:
         why = _end_with_full_stop(last.reason.removeprefix("budget reached: "))
-        yield notice_html("bad", "Budget reached.", f"{why} {kept}", _raise_budget_action(facts))
+        yield notice_html("bad", "Budget reached.", f"{why} {kept}", _higher_budget_action(facts))
     elif last.state == "failed":
         needs_key = any(words in last.reason for words in KEY_REASONS)
         text = f"{_end_with_full_stop(last.reason)} {kept}"
@@ -212,7 +214,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
         yield notice_html("calm", title, text, start)
 
 
-def _raise_budget_action(facts: RunFacts) -> Action | None:
+def _higher_budget_action(facts: RunFacts) -> Action | None:
     """Button that starts a run with a higher budget; None if the remaining cost is unknown."""
     if facts.missing.dollars is None:
         return None
@@ -257,7 +259,7 @@ def _end_with_full_stop(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def key_notice(facts: RunFacts) -> Markup:
+def key_request_notice(facts: RunFacts) -> Markup:
     """HTML request to type a key that is missing, was refused or has expired; typed keys are kept
     in memory only."""
     who = " and ".join(facts.judges_without_key)

@@ -2,7 +2,7 @@
 
 from components.html.format import count, interval, share
 from components.html.markup import EMPTY, Markup, fill
-from components.html.pieces import panel_head, wrap
+from components.html.pieces import unwrapped_panel_heading, wrap
 from components.run.live_figures import LiveFigures
 from components.run.run_facts import RunFacts
 
@@ -12,7 +12,7 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
     while no run is active or no reply is stored."""
     if not facts.running or not facts.done:
         return EMPTY
-    heading = panel_head(
+    heading = unwrapped_panel_heading(
         "Results so far",
         "the same numbers as on the Results tab; no finding is stated before the run ends",
         (),

@@ -39,7 +39,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
             "No runs yet.", "Every run is listed here with its calls and costs."
         )
     shown = runs[:MAX_LISTED_RUNS]
-    spent = run_costs.spending_by_owner(store, [run.owner for run in shown])
+    spent = run_costs.spending_by_run(store, [run.owner for run in shown])
     rows = [
         _run_row(run, spent.get(run.owner), with_study=scope != SCOPES[0], opened=run.id == opened)
         for run in shown
@@ -110,7 +110,7 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
     title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
     parts = [
         panel.panel_heading(title, f"{run.study}: {_run_totals_text(run, mine)}"),
-        _reason_notice(run, study),
+        _run_state_notice(run, study),
     ]
     parts.append(_calls_by_judge_table(mine, run))
     parts.append(_failures_list(store, run, study))
@@ -126,7 +126,7 @@ def _run_totals_text(run: PastRun, totals: list[run_costs.AttemptTotals]) -> str
     )
 
 
-def _reason_notice(run: PastRun, study: str) -> Markup:
+def _run_state_notice(run: PastRun, study: str) -> Markup:
     kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
     title = f"{run.state.capitalize()}."
     go = None if run.study == study else panel.Action("Go to this study", {"study": run.study})

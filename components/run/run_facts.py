@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, retry_statuses
+from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
 from judges.engine.run import Run
 from judges.engine.snapshot import RunSnapshot, count_stored_replies
 from judges.security.key_consents import KeyDestination, origin_of
@@ -14,7 +14,7 @@ from studies import settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec, Status
 from studies.errors import EvenhandError
 from studies.spec.study import Study
-from studies.store.queries.run_costs import RunSpending, spending_by_owner, study_spending
+from studies.store.queries.run_costs import RunSpending, spending_by_run, study_spending
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
@@ -77,7 +77,7 @@ class RunFacts:
         return self.planned - self.pending
 
     @property
-    def recorded(self) -> bool:
+    def has_recorded_verdicts(self) -> bool:
         """Whether the study has recorded verdicts, which need no calls."""
         return bool(self.counts.get("recorded"))
 
@@ -92,12 +92,17 @@ class RunFacts:
     @property
     def complete(self) -> bool:
         """Whether every planned call was made and no run is active; False for recorded verdicts."""
-        return bool(self.planned) and not self.pending and not self.running and not self.recorded
+        return (
+            bool(self.planned)
+            and not self.pending
+            and not self.running
+            and not self.has_recorded_verdicts
+        )
 
     @property
     def retry_statuses(self) -> frozenset[Status]:
         """Statuses of the calls that the button Retry makes again."""
-        return retry_statuses(self.counts)
+        return statuses_to_retry(self.counts)
 
     @property
     def retry_includes_unreadable(self) -> bool:
@@ -143,7 +148,7 @@ class QuoteCache:
             lambda: (
                 quote_cost_if_possible(self._store, study, ERROR_STATUSES),
                 quote_cost_if_possible(
-                    self._store, study, retry_statuses(self._store.counts(study)), pending=False
+                    self._store, study, statuses_to_retry(self._store.counts(study)), pending=False
                 ),
             ),
         )
@@ -161,7 +166,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
     runs = store.runs(name)
     last = next(iter(runs), None)
     asks = bool(missing.asks or failed.asks) and owned
-    keyless = _judges_without_key(called_judges(study), last) if missing.asks and owned else []
+    keyless = _judges_without_key(judges_to_call(study), last) if missing.asks and owned else []
     made = _total_spending(store, [run.owner for run in runs if run.owner])
     facts = RunFacts(
         name=name,
@@ -177,7 +182,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         failed=failed,
         judges_without_key=tuple(judge.name for judge in keyless),
         key_origins=tuple(dict.fromkeys(origin_of(judge.endpoint) for judge in keyless)),
-        unconfirmed=engine.consents(store).missing_destinations(called_judges(study))
+        unconfirmed=engine.consents(store).destinations_without_consent(judges_to_call(study))
         if asks
         else (),
         owned=owned,
@@ -201,7 +206,7 @@ def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
 
 
 def _total_spending(store: Store, owners: list[str]) -> RunSpending:
-    found = list(spending_by_owner(store, owners).values())
+    found = list(spending_by_run(store, owners).values())
     return RunSpending(
         sum(one.calls for one in found),
         sum(one.cost for one in found),
@@ -210,7 +215,7 @@ def _total_spending(store: Store, owners: list[str]) -> RunSpending:
     )
 
 
-def called_judges(study: Study) -> list[JudgeSpec]:
+def judges_to_call(study: Study) -> list[JudgeSpec]:
     """The judges that a run may call: those of the study, and its extraction judge."""
     names = {judge.name for judge in study.judges}
     extra = study.extraction

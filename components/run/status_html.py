@@ -38,10 +38,10 @@ def retry_button_text(facts: RunFacts) -> str:
     return f"Retry {count(asks, 'failed call')}, {dollars(price)}"
 
 
-def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
-    """HTML headline of the tab: the progress, or `study_finding` once every call has been made; for
-    recorded verdicts, that there are no calls to make."""
-    if facts.recorded:
+def show_finding(facts: RunFacts, study_headline: str = "") -> Markup:
+    """HTML headline of the tab: the progress, or `study_headline` once every call has been made;
+    for recorded verdicts, that there are no calls to make."""
+    if facts.has_recorded_verdicts:
         return finding_html(
             facts.name,
             "This study has recorded verdicts, so there are no calls to make. See Results.",
@@ -50,8 +50,8 @@ def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
         state = "the calls are being prepared" if facts.running else "no calls are planned yet"
         return finding_html(f"{facts.name}: {state}", "")
     title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
-    if facts.complete and study_finding:
-        return finding_html(study_finding, f"{title}. {_finding_text(facts)}")
+    if facts.complete and study_headline:
+        return finding_html(study_headline, f"{title}. {_finding_text(facts)}")
     if facts.running and (seconds := _longest_wait(facts.snapshot)):
         title += f", waiting for {duration(max(1, round(seconds)))}"
     return finding_html(title, _finding_text(facts))
@@ -98,7 +98,7 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
     """HTML line on why calls wait, shown during the whole run, so that the page does not jump."""
     if snapshot is None:
         return EMPTY
-    told = "; ".join(snapshot.waiting) or (
+    told = "; ".join(snapshot.wait_texts) or (
         "no call waits for a rate limit or for a retry" if snapshot.rate else "starting"
     )
     if snapshot.state == "paused":
@@ -114,7 +114,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
         if repeated
         else _time_left_kpi(facts)
     )
-    cost = _cost_kpi(facts) if facts.complete else _spent_kpi(facts)
+    cost = _finished_study_cost_kpi(facts) if facts.complete else _spent_kpi(facts)
     strip = kpi_strip([first, second, cost, _unusable_kpi(facts), _first_slot_kpi(facts, picture)])
     return strip + (stopping_note(picture) if facts.running else EMPTY) + _large_study_note(facts)
 
@@ -126,7 +126,7 @@ def _large_study_note(facts: RunFacts) -> Markup:
         return EMPTY
     told = (
         f"This study has {count(facts.planned)} verdicts, too many to draw here: see Results."
-        if facts.recorded
+        if facts.has_recorded_verdicts
         else f"This study has {count(facts.planned)} calls. The numbers and charts here count "
         "only replies since this tab was opened. The Results tab counts all replies."
     )
@@ -206,7 +206,7 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
     return Kpi("Spent", _spent_text(facts), unit, "; ".join(notes), meter=meter)
 
 
-def _cost_kpi(facts: RunFacts) -> Kpi:
+def _finished_study_cost_kpi(facts: RunFacts) -> Kpi:
     """Key figure of what a finished study cost, with the forecast, the calls, the tokens and the
     duration of the last run."""
     notes, forecast, made = [], facts.forecast, facts.made
@@ -271,7 +271,11 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     if estimate.value is None:
         note = estimate.note or "no item has verdicts in all orders yet"
         if facts.done and not picture.rows:
-            note = "see Results" if facts.recorded else "no verdict since this tab was opened"
+            note = (
+                "see Results"
+                if facts.has_recorded_verdicts
+                else "no verdict since this tab was opened"
+            )
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"

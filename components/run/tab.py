@@ -11,7 +11,7 @@ from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, HiddenText, PlotlyView
 from components.run.actions_tab import RunActions
 from components.run.actions_tab import render as render
-from components.run.actions_tab import show_study_pill as show_study_pill
+from components.run.actions_tab import show_latest_run_pill as show_latest_run_pill
 from components.run.actions_tab import start_run as start_run
 from components.run.live_figures import LiveStudies
 from components.run.past_runs import SCOPES
@@ -170,9 +170,9 @@ def bind(
     for button, act in ((tab.start, look.start), (tab.retry, look.retry)):
         button.click(act, typed, [*outputs, tab.key], **QUIET).then(**past)
     # Outside the queue: a click reaches the engine even while figures are being drawn.
-    tab.pause.click(look.pause, inputs, outputs, queue=False, **QUIET)
+    tab.pause.click(look.pause_or_resume, inputs, outputs, queue=False, **QUIET)
     tab.stop.click(look.stop, inputs, outputs, queue=False, **QUIET).then(**past)
-    tab.notices.select(look.run_notice_action, typed, [*outputs, tab.key], **QUIET).then(**past)
+    tab.notices.select(look.perform_notice_action, typed, [*outputs, tab.key], **QUIET).then(**past)
     tab.key_go.click(look.start, typed, [*outputs, tab.key], **QUIET).then(**past)
     _bind_past_runs(tab, header, store, look, past, on_tab)
     header.pill.change(None, header.pill, None, js="(pill) => evenhand.title(pill)")

@@ -225,7 +225,7 @@ class FairQueue(IdleAwareQueue):
         reason = self.turns.refusal_reason(client, others, self._count_unread_messages(session))
         if reason:
             raise HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, reason)
-        self._drop_unread_answers()
+        self._drop_unread_messages()
         return await super().push(body, request, username)
 
     def get_events(self) -> tuple[list[Event], bool, str] | None:
@@ -266,7 +266,7 @@ class FairQueue(IdleAwareQueue):
         if event.session_hash in self.pending_messages_per_session:  # else dropped as unread
             super().send_message(event, event_message)
 
-    def _drop_unread_answers(self) -> None:
+    def _drop_unread_messages(self) -> None:
         """Delete the unread messages of the sessions that `sessions_with_messages_to_delete`
         returns. Of sessions without a message queue, also delete the time of the last message and,
         if none of their events waits or runs, their event ids."""
@@ -347,7 +347,7 @@ class MinimalSessionState(SessionState):
 # ---- server ---------------------------------------------------------------------------------
 
 
-def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None]) -> None:
+def change_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None]) -> None:
     """Apply `change` to the settings of the uvicorn server before it starts; launch() has no
     argument for them."""
     if not _does_private_name_work("http_server.Server", blocks):
@@ -364,7 +364,7 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
     gradio.http_server.Server = ConfiguredServer
 
 
-def launch_arguments(blocks: gradio.Blocks) -> dict[str, Any]:
+def launch_arguments_without_self_test(blocks: gradio.Blocks) -> dict[str, Any]:
     """Arguments of launch() that turn off Gradio's test request to its own page, because the app
     would end if that request took more than three seconds; empty if Gradio no longer has them."""
     return (

@@ -60,7 +60,7 @@ def can_log_in() -> bool:
     return on_space and all(find_spec(name) for name in ("authlib", "itsdangerous"))
 
 
-def is_account_name(voter: str) -> bool:
+def has_account_prefix(voter: str) -> bool:
     """Whether a voter's name starts with the prefix of logged-in accounts, or with characters that
     look like it."""
     name = unicodedata.normalize("NFKC", voter.removeprefix(HUMAN_PREFIX))
@@ -97,7 +97,7 @@ class LoginMiddleware:
             address = DEFAULT_ADDRESS
         session[RETURN_ADDRESS_KEY] = address
         without_query = {**scope, "query_string": b""}
-        if not await _forward_success(self._app, without_query, receive, send):
+        if not await _forward_unless_error(self._app, without_query, receive, send):
             session.pop(RETURN_ADDRESS_KEY)
             await _redirect_with_result("failed", address)(scope, receive, send)
 
@@ -108,12 +108,12 @@ class LoginMiddleware:
         if "error" in query or not begun:
             _delete_login_states(session)
             return "refused" if begun else "lost"
-        await _forward_success(self._app, scope, receive, _discard_message)
+        await _forward_unless_error(self._app, scope, receive, _discard_message)
         _delete_login_states(session)
-        return "done" if _keep_account_name(session) else "failed"
+        return "done" if _reduce_to_account_name(session) else "failed"
 
 
-async def _forward_success(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
+async def _forward_unless_error(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
     """Pass a request on to the app and send its response unless that is an error; return whether it
     was sent. Of an exception only the type is logged: its text may contain login secrets."""
     passed = False
@@ -146,7 +146,7 @@ def _delete_login_states(session: MutableMapping[str, Any]) -> None:
         del session[key]
 
 
-def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
+def _reduce_to_account_name(session: MutableMapping[str, Any]) -> bool:
     """Reduce the stored account data to name and expiry time, and return True; without a name,
     delete them and return False."""
     info = session.pop(OAUTH_INFO_KEY, None) or {}

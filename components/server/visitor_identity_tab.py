@@ -43,7 +43,7 @@ class VisitorInputs:
 
 
 def build(store: Path) -> VisitorInputs:
-    secret = gr.BrowserState("", storage_key=STORAGE_KEY, secret=storage_secret(store))
+    secret = gr.BrowserState("", storage_key=STORAGE_KEY, secret=find_or_make_secret(store))
     return VisitorInputs(
         secret,
         gr.Textbox(
@@ -52,7 +52,7 @@ def build(store: Path) -> VisitorInputs:
     )
 
 
-def storage_secret(store: Path) -> str:
+def find_or_make_secret(store: Path) -> str:
     """Key that encrypts the browser's storage: EVENHAND_SECRET, else the content of a file beside
     the store. If the file is missing: on a Space a hash of the Space's name, since its disk may be
     erased; elsewhere a new random key, written to the file.

@@ -104,14 +104,15 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
     if has_only_single_answers(filtered):
         return _single_answers_paragraph(filtered, judges, prompts)
     parts = [
-        f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "
-        f"answers to {count(frame['item'].nunique(), 'item')} of "
+        f"{_count_and_names_text(judges, 'judge')} judged, with "
+        f"{_count_and_names_text(prompts, 'prompt')}, the answers to "
+        f"{count(frame['item'].nunique(), 'item')} of "
         f"{source_name(study.data.source)}{_sample_text(filtered)}.",
         f"{_orders_text(filtered)} Of {count(len(frame), 'reply')}, {count(readable)} had a "
         "verdict; "
-        f"replies without one{_failures_text(filtered)} were "
+        f"replies without one{_unusable_counts_text(filtered)} were "
         f"{'counted as ties' if filtered.rule[1] == 'tie' else 'left out, not counted as ties'}.",
-        _combination_text(filtered),
+        _order_combination_sentence(filtered),
         "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
         "size for shares, a sandwich variance over items for Bradley–Terry ratings and the "
         "position term.",
@@ -123,13 +124,13 @@ def _simulated_text(study: Study, judges: Sequence[str]) -> str:
     """Sentence on those of the judges that are simulated; empty if none is."""
     found = [one.name for one in study.judges if one.kind == "simulated" and one.name in judges]
     verb = "is" if len(found) == 1 else "are"
-    told = f"{_list_names(found, 'judge')} {verb} simulated, with known parameters."
+    told = f"{_count_and_names_text(found, 'judge')} {verb} simulated, with known parameters."
     return told if found else ""
 
 
 def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     """Methods paragraph on a study with people's votes only, without model judges."""
-    people = filtered.filter.apply(filtered.stored_frame)["judge"].nunique()
+    people = filtered.filter.apply(filtered.whole_frame_by_person)["judge"].nunique()
     items = count(filtered.frame["item"].nunique(), "item")
     return (
         f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "
@@ -147,8 +148,9 @@ def _single_answers_paragraph(
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
     rows = filtered.measured_judge_rows
     start = (
-        f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, single "
-        f"answers to {count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
+        f"{_count_and_names_text(judges, 'judge')} judged, with "
+        f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
+        f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
         f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
         f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters. "
         f"{_simulated_text(filtered.study, judges)}"
@@ -216,13 +218,13 @@ def _orders_text(filtered: FilteredStudy) -> str:
     return f"Each pair of answers was shown in {shown}{crossed}.{floor}"
 
 
-def _failures_text(filtered: FilteredStudy) -> str:
+def _unusable_counts_text(filtered: FilteredStudy) -> str:
     counts = filtered.measured_judge_rows["status"].value_counts()
     bad = [f"{n} {s}" for s, n in counts.items() if n and s not in USABLE_STATUSES]
     return f" ({', '.join(bad)})" if bad else ""
 
 
-def _combination_text(filtered: FilteredStudy) -> str:
+def _order_combination_sentence(filtered: FilteredStudy) -> str:
     rules = {
         "pooled": "The verdicts in different orders count separately.",
         "strict": "An answer wins a comparison if it wins in both orders; otherwise the "
@@ -238,7 +240,7 @@ def _combination_text(filtered: FilteredStudy) -> str:
     )
 
 
-def _list_names(names: Sequence[str], noun: str) -> str:
+def _count_and_names_text(names: Sequence[str], noun: str) -> str:
     shown = [name.removeprefix(HUMAN_PREFIX) for name in names]
     if len(shown) > 6:
         return count(len(shown), noun)

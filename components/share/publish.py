@@ -10,7 +10,7 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from studies.errors import EvenhandError, StudyError
 from studies.sharing.hub_backup import hub_api
-from studies.store.queries.study_copy import remove_unused_rows
+from studies.store.queries.study_copy import remove_private_and_unused_rows
 from studies.store.recovery.backup import copy_store
 from studies.store.store import Store
 
@@ -96,7 +96,7 @@ def copy_study(store: Store, study: str, path: Path) -> None:
         if line.name != study:
             copied.delete_study(line.name)
     copied.close()
-    remove_unused_rows(path)
+    remove_private_and_unused_rows(path)
 
 
 def _requirements_text(runs: bool) -> str:

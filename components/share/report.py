@@ -12,10 +12,10 @@ import plotly
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.fonts import page_fonts
-from components.html.markup import ASSETS, Markup, join, json_script, program_file
+from components.html.markup import ASSETS, Markup, join, json_script, read_program_file
 from components.html.templates import macros
 from components.share.report_sections import SECTIONS, TEMPLATE, ReportFigures
-from metrics.summary.study_inputs import read_remedy_inputs, stored_styles
+from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
 from metrics.summary.summary import summarise_frame
 from studies.errors import build_write_error
 from studies.people.verifications import current_checks
@@ -44,9 +44,9 @@ def report_html(store: Store, study: str) -> Markup:
     body = report_sections(filtered, page)
     plotly_file = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
     files = {
-        "style": program_file(ASSETS / "style.css"),
-        "plotly": program_file(plotly_file),
-        "page": program_file(ASSETS / "page.js"),
+        "style": read_program_file(ASSETS / "style.css"),
+        "plotly": read_program_file(plotly_file),
+        "page": read_program_file(ASSETS / "page.js"),
     }
     metrics = json_script("metrics", report_metrics(filtered))
     figures = page.figures_html()
@@ -71,5 +71,5 @@ def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
         checks=checks,
         remedies=read_remedy_inputs(filtered.store, filtered.name),
         twins=filtered.store.frame(filtered.name, "only"),
-        styles=stored_styles(filtered.store, filtered.name),
+        styles=style_counts_of_study(filtered.store, filtered.name),
     )

@@ -28,7 +28,7 @@ from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, ReportPanel, View
-from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_unusable
+from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_if_all_unusable
 from components.share import paper_text
 from judges.rendering.prompt import parse_prompt
 from studies.domain import HUMAN_PREFIX
@@ -63,7 +63,7 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
     line += f"Report made {_format_day(time.time())}."
-    unusable = find_unusable(filtered)
+    unusable = find_if_all_unusable(filtered)
     if unusable is not None:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
     elif filtered.has_only_people:
@@ -124,7 +124,7 @@ def _iterate_view_sections(
 
 def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) -> Markup:
     """HTML of a panel as the page draws it; empty if the page hides it."""
-    if drawn.get(panel.panel_output) is False:
+    if drawn.get(panel.visibility_output) is False:
         return EMPTY
     usual = pieces.panel_heading(panel.title, panel.subtitle, panel.keys)
     heading = drawn.get(panel.heading_output, usual)

@@ -40,7 +40,7 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
     def show_item(item_id: str | None, text: str) -> list[Any]:
         return show_selected_item(load_collect_target(text, store.folder), item_id)
 
-    def show_caption_of_part(item_id: str | None, image: str | None, text: str) -> str:
+    def show_caption_of_image(item_id: str | None, image: str | None, text: str) -> str:
         return existing_caption(
             load_collect_target(text, store.folder).item(item_id), image or WHOLE_ITEM
         )
@@ -56,12 +56,12 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
     )
     tab.which.change(switch_form, tab.which, [tab.item_form, tab.caption_form], **QUIET)
     tab.item.change(show_item, [tab.item, study.yaml], chosen, **QUIET)
-    tab.image.input(show_caption_of_part, [tab.item, tab.image, study.yaml], tab.caption, **QUIET)
+    tab.image.input(show_caption_of_image, [tab.item, tab.image, study.yaml], tab.caption, **QUIET)
     for box, length, most in (
         (tab.instruction, tab.length, MAX_INSTRUCTION_CHARS),
         (tab.caption, tab.caption_length, MAX_CAPTION_CHARS),
     ):
-        box.change(None, box, length, js=collect_layout_tab.length_script(most), **QUIET)
+        box.change(None, box, length, js=collect_layout_tab.character_count_script(most), **QUIET)
 
 
 def _choice_outputs(tab: CollectTab) -> list[Any]:
@@ -74,12 +74,12 @@ def show_choices(target: CollectTarget, folder: Path, typed: str = "") -> list[A
     in `typed`, as JSON, stay; the other models' are empty), menus of items and of versions of the
     data. The last is hidden if there is only one version."""
     items, versions = (
-        save_collected.captionable_items(target),
+        save_collected.caption_item_choices(target),
         save_collected.version_choices(target, folder),
     )
     return [
         gr.Dropdown(choices=target.categories),
-        collect_layout_tab.answers_html(read_answers(typed), target.contestants),
+        collect_layout_tab.answer_fields_html(read_answers(typed), target.contestants),
         gr.Dropdown(choices=items, value=items[0][1] if items else None),
         gr.Dropdown(
             choices=versions, value=target.source if versions else None, visible=bool(versions)
@@ -103,7 +103,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     outputs = [*form_outputs(study), *_choice_outputs(tab), tab.said]
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context]
 
-    def show_saved_data(
+    def save_and_show_study_file(
         went: JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
         """Save the study file of the result `went` in its study, if that has no calls yet, and
@@ -126,7 +126,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         went = save_collected.save_item(text, store.folder, made, fresh, read_answers(answers))
         done = went.text != text
         empty = [("" if box is not tab.images else None) if done else gr.skip() for box in cleared]
-        return [*show_saved_data(went, text, state, tested, draft, ""), *empty]
+        return [*save_and_show_study_file(went, text, state, tested, draft, ""), *empty]
 
     def save_typed_caption(
         item_id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
@@ -134,10 +134,10 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         went = save_collected.save_caption(
             text, store.folder, item_id, caption, image or WHOLE_ITEM, by
         )
-        return show_saved_data(went, text, *rest)
+        return save_and_show_study_file(went, text, *rest)
 
     def use_chosen_version(source: str | None, text: str, *rest: Any) -> list[Any]:
-        return show_saved_data(
+        return save_and_show_study_file(
             JobResult(save_collected.set_data_version(text, store.folder, source or ""), ""),
             text,
             *rest,

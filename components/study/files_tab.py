@@ -19,11 +19,15 @@ from components.study.form.data_step.data_source import RECORDED
 from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
-from components.study.jobs import REPORTED_ERRORS, open_recorded_verdicts, use_upload
+from components.study.jobs import (
+    REPORTED_ERRORS,
+    import_recorded_verdicts,
+    save_uploads_as_data,
+)
 from components.study.plan import draft_studies
 from components.study.plan.example_files import example_text
 from components.study.plan.study_preview import build_preview
-from judges.rendering.prompt_library import import_judge_prompts, save_prompt
+from judges.rendering.prompt_library import read_judge_prompts, save_prompt
 from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
@@ -33,7 +37,7 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
     _bind_records(tab, header, tabs, store)
 
 
-def open_new_study(
+def save_and_show_new_study(
     store: Store, text: str, state: FormState, tested: Any, called: str = ""
 ) -> list[Any]:
     """Save the study file `text` as a new study, under the name `called`, else the name in the
@@ -41,10 +45,10 @@ def open_new_study(
     in the form, but not saved. `tested`: see `judges.judge_drawer`."""
     name, made = draft_studies.save_new_study(text, store, called)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
-    return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
+    return [*form_updates(made, fresh, tested, "", store), study_menu_update(store, name)]
 
 
-def study_menu(store: Store, name: str) -> Any:
+def study_menu_update(store: Store, name: str) -> Any:
     """Gradio update of the study menu: all studies of the store, with the study `name` chosen; no
     change if `name` is empty."""
     names = [line.name for line in store.studies()]
@@ -57,19 +61,19 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
 
     def open_file(path: str, text: str, state: FormState, tested: Any) -> list[Any]:
         try:
-            return open_new_study(store, Path(path).read_text("utf-8"), state, tested)
+            return save_and_show_new_study(store, Path(path).read_text("utf-8"), state, tested)
         except UnicodeDecodeError:
             why = notice_html("bad", "Not opened.", "A study file must be UTF-8 text.")
             said = replace(state, notice_html=why)
             return [*form_updates(text, said, tested, "", store, before=state), gr.skip()]
 
     def open_empty_form(state: FormState, tested: Any) -> list[Any]:
-        return open_new_study(store, START_YAML, state, tested)
+        return save_and_show_new_study(store, START_YAML, state, tested)
 
     def open_example(name: str | None, state: FormState, tested: Any) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
-        return open_new_study(store, example_text(name), state, tested)
+        return save_and_show_new_study(store, example_text(name), state, tested)
 
     state = [tab.yaml, tab.state, tab.tested]
     tab.open_file.upload(open_file, [tab.open_file, *state], outputs, **QUIET)
@@ -90,12 +94,12 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
         stays: list[Any] = [gr.skip(), gr.skip()]
         title = "This file cannot be used."
         try:
-            made = use_upload(text, [Path(path) for path in paths], store.folder)
+            made = save_uploads_as_data(text, [Path(path) for path in paths], store.folder)
             if state.kind == RECORDED:
                 title = "These verdicts cannot be opened."
-                name = open_recorded_verdicts(made, store)
+                name = import_recorded_verdicts(made, store)
                 skipped = [gr.skip()] * len(form_outputs(tab))
-                return [*skipped, study_menu(store, name), gr.Tabs(selected="results")]
+                return [*skipped, study_menu_update(store, name), gr.Tabs(selected="results")]
         except REPORTED_ERRORS as error:
             said = replace(state, notice_html=notice_html("bad", title, hide_hashes(str(error))))
             return [*form_updates(text, said, tested, "", store, before=state), *stays]
@@ -103,7 +107,7 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
             store, state.study
         ):  # verdicts of a study stay with its data
             called = Path(paths[0]).stem[: draft_studies.MAX_NAME] if state.study else ""
-            return [*open_new_study(store, made, state, tested, called), gr.skip()]
+            return [*save_and_show_new_study(store, made, state, tested, called), gr.skip()]
         seen = replace(state, kind="", item=0, notice_html="")
         draft_studies.save_draft_changes(store, state.study, made)
         return [*form_updates(made, seen, tested, "", store, before=state), *stays]
@@ -191,7 +195,7 @@ def import_prompt_file(path: Path, state: FormState, folder: Path) -> FormState:
     """Read MT-Bench's judge_prompts.jsonl and save its usable prompts. The notice in the returned
     form state names the first unusable ones, or says why the file cannot be read."""
     try:
-        found = import_judge_prompts(path)
+        found = read_judge_prompts(path)
         kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]
     except REPORTED_ERRORS as error:
         return replace(state, notice_html=notice_html("bad", "No prompt was imported.", str(error)))

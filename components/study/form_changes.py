@@ -13,9 +13,9 @@ from components.study.file.lenient_study import (
     normalise_value,
     read_lenient_study,
 )
-from components.study.file.yaml_edit import change_source, put_value
+from components.study.file.yaml_edit import put_value, replace_source
 from components.study.form.data_step.data_source import BUILTIN, HUB
-from components.study.form.data_step.slice_form import SAMPLE_FIELD, sample_values
+from components.study.form.data_step.slice_form import SAMPLE_FIELD, fields_of_sample_choice
 from components.study.form.data_step.table_columns import guessed_mapping
 from studies.errors import EvenhandError
 from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY, find_key
@@ -82,7 +82,7 @@ def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> C
         source = {"kind": "probe", "hub": f"hub:{hub}" if hub else ""}.get(field, words)
         return _set_source(study, state, source)
     if field == SAMPLE_FIELD:
-        return _set_several(study, state, {"values": sample_values(str(raw))})
+        return _set_several_fields(study, state, {"values": fields_of_sample_choice(str(raw))})
     if head == "judge":
         return _text_with_judge_field(study, rest, raw), state
     if head == STUDY.extraction.name:
@@ -111,11 +111,11 @@ def _put_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) 
 
 
 def _set_source(study: LenientStudy, state: FormState, source: str) -> Changed:
-    """Set another data source and use all its models (see yaml_edit.change_source); no change if
-    `source` is empty."""
+    """Set another data source and use all its models (see
+    yaml_edit.replace_source); no change if `source` is empty."""
     if not source:
         return study.text, state
-    text = study.text if source == study.source else change_source(study.text, source)
+    text = study.text if source == study.source else replace_source(study.text, source)
     return text, replace(state, kind=HUB if source.startswith("hub:") else "", item=0)
 
 
@@ -125,7 +125,7 @@ _MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _set_mapping_entry(study: LenientStudy, path: tuple[str, ...], key: str, words: str) -> str:
-    values = study.raw(*path)
+    values = study.value_in_file(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
     if path == DATA.mapping.path and not made:
         made = dict(guessed_mapping(study))  # keep the other guessed columns
@@ -137,7 +137,7 @@ def _set_role(study: LenientStudy, role: str, column: str) -> str:
     """Return the study file with `column` mapped to the field `role`, such as "instruction", "gold"
     or "human"; an empty column removes the mapping. For a role such as "answer.2" (answers of the
     second model), the field is "responses." with the column's name."""
-    saved = study.raw(*DATA.mapping)
+    saved = study.value_in_file(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(study))
     made = {name: field for name, field in made.items() if field != role and name != column}
     if column:
@@ -191,7 +191,7 @@ def _parse_items_per_value_by_field(_: LenientStudy, words: str) -> dict[str, in
 def _add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
     """Answer files of the study (model -> file), with the one typed as "model = file" added;
     ValueError if it has another form."""
-    values = study.raw(*DATA.files)
+    values = study.value_in_file(*DATA.files)
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():
         return made
@@ -214,12 +214,12 @@ def _text_with_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
     the field, such as "0.model". ValueError if there is no such judge or field."""
     place, _, key = rest.partition(".")
     judges = study.editable_judges()
-    at = _parse_place(place, judges)
+    at = _parse_judge_index(place, judges)
     judges[at] = judge_entries.edit_judge(judges[at], key, raw)
     return put_value(study.text, STUDY.judges.path, judges)
 
 
-def _parse_place(place: Any, judges: Sequence[Any]) -> int:
+def _parse_judge_index(place: Any, judges: Sequence[Any]) -> int:
     """Index of a judge; ValueError if the judge was removed in the meantime."""
     if not 0 <= int(place) < len(judges):
         raise ValueError("this judge is no longer in the study; open another one")
@@ -230,7 +230,7 @@ def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
     """The block `extraction` of the study file after the field `key` of its judge was set to `raw`;
     None if the block is to be removed. With the key "judge", `raw` chooses the judge: its name,
     "@own" for a judge of its own, or "" for none."""
-    entry = study.raw(*EXTRACTION.judge)
+    entry = study.value_in_file(*EXTRACTION.judge)
     own = EXTRACTION.judge.name
     if key != own:
         return (
@@ -308,7 +308,7 @@ def _replace_judge(study: LenientStudy, state: FormState, entry: FormChange) -> 
 
 def _remove_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     judges = study.editable_judges()
-    judges.pop(_parse_place(entry["judge"], judges))
+    judges.pop(_parse_judge_index(entry["judge"], judges))
     made = put_value(study.text, STUDY.judges.path, judges or None)
     return made, replace(state, judge="", panel="")
 
@@ -322,11 +322,11 @@ def _toggle_prompt(study: LenientStudy, state: FormState, entry: FormChange) -> 
     return made, replace(state, prompt=name, panel="" if entry.get("close") else state.panel)
 
 
-def _apply_mapping(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+def _set_column_mapping(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     return put_value(study.text, DATA.mapping.path, dict(entry["mapping"])), state
 
 
-def _set_several(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+def _set_several_fields(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     """Apply one change that sets several fields, in the given order."""
     for field, value in dict(entry["values"]).items():
         text, state = _set_field(study, state, str(field), value)
@@ -335,11 +335,11 @@ def _set_several(study: LenientStudy, state: FormState, entry: FormChange) -> Ch
 
 
 _ACTIONS: Final[Mapping[str, Callable[[LenientStudy, FormState, FormChange], Changed]]] = {
-    "set": _set_several,
+    "set": _set_several_fields,
     "preset": _apply_preset,
     "add judge": _add_judge,
     "use judge": _replace_judge,
     "remove judge": _remove_judge,
     "prompt": _toggle_prompt,
-    "map": _apply_mapping,
+    "map": _set_column_mapping,
 }

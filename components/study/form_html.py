@@ -46,7 +46,7 @@ def render_form(
 def render_title(preview: StudyPreview) -> Markup:
     question = more_settings.study_question(preview.lenient_study)
     unread = preview.data_error and preview.records is None
-    if unread and table_columns.table_needing_mapping(preview) is None:
+    if unread and table_columns.table_with_mapping(preview) is None:
         question = f"{original_name(preview.lenient_study.source)} cannot be read"
     return finding_html(question, "Three steps. No call is made before you press Run.")
 
@@ -100,7 +100,7 @@ def render_prompt_body(preview: StudyPreview, state: FormState, draft: str = "")
     elif state.mode == "editor":
         body = prompts.editor_preview(preview, state, draft or prompts.NEW_PROMPT_YAML)
     elif state.mode == "compare":
-        body = prompts.compare_prompts(preview, state)
+        body = prompts.prompt_differences_html(preview, state)
     else:
         shown = prompts.current_prompt(preview.lenient_study, state)
         body = prompts.template_and_preview(preview, state, shown)
@@ -117,7 +117,7 @@ def render_slice_profile(preview: StudyPreview, state: FormState) -> Markup:
     if preview.records is None or not preview.items:
         return controls.form_part()
     items = tuple(preview.records.items) if state.whole else preview.items
-    named = preview.lenient_study.raw(*STUDY.contestants)
+    named = preview.lenient_study.value_in_file(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
     key = ("profile", _ItemsByIdentity(items), players)
     found = RECORDS.compute_once(key, None, lambda: profile_slice(items, players))

@@ -53,7 +53,7 @@ def build() -> StudyTab:
     tab = StudyTab(state=gr.State(FormState()), tested=gr.State({}))
     # Through these components the browser sends changes of the form, slow jobs, and typed keys
     # (when a run or a test needs them).
-    tab.edits, tab.errand, tab.keys = map(_browser_value, ("edits", "errand", "keys"))
+    tab.edits, tab.errand, tab.keys = map(_browser_value_component, ("edits", "errand", "keys"))
     # This hidden button loads the study of the header into the form.
     tab.follow = gr.Button("Show the study", visible="hidden", elem_id="eh-follow", render=False)
     with gr.Column(elem_id="eh-form"):
@@ -92,7 +92,7 @@ def _panel_column(elem_id: str) -> gr.Column:
     return gr.Column(elem_classes="eh-panel", elem_id=elem_id)
 
 
-def render_hidden(tab: StudyTab) -> None:
+def render_load_study_button(tab: StudyTab) -> None:
     """Render the hidden button that loads the header's study into the form. Call this outside all
     tabs: the content of a tab exists only once the tab was opened."""
     tab.follow.render()
@@ -107,7 +107,7 @@ def _form_html(elem_id: str, value: str = "", *, panel: bool = False) -> gr.HTML
     )  # fmt: skip
 
 
-def _browser_value(name: str) -> gr.HTML:
+def _browser_value_component(name: str) -> gr.HTML:
     """An invisible component that sends a value of the page to the server."""
     return gr.HTML(
         "", html_template=Markup("<i hidden></i>"), apply_default_css=False,

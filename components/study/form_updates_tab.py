@@ -20,7 +20,7 @@ from components.study.plan.cost_preview import ForecastByJudge, forecast_by_judg
 from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps import blockers, power_panel, run_strip
 from components.study.steps.planned_study import planned_study
-from judges.planning.plan import assign_owner
+from judges.planning.plan import plan_for_current_visitor
 from studies.spec.keys import STUDY
 from studies.store.store import Store
 
@@ -49,7 +49,7 @@ def form_updates(
     """Values for `form_outputs`: study file, form and plan. `tested`: see `judges.judge_drawer`.
     `draft`, the text in the prompt editor, is replaced only if the editor was closed or had another
     prompt before (form state `before`)."""
-    look, numbers = planned_preview(text, store)
+    look, numbers = preview_and_forecast(text, store)
     was = before or FormState()
     editing = state.panel == "prompts" and state.mode == "editor"
     was_editing = was.panel == "prompts" and was.mode == "editor"
@@ -66,7 +66,7 @@ def form_updates(
     ]
 
 
-def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
+def preview_and_forecast(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
     """Preview of a study file, and forecast of its calls (None without a plan). If the calls cannot
     be listed, because the settings do not fit an item or a judge has no weights, the preview has
     this error and no plan."""
@@ -74,7 +74,7 @@ def planned_preview(text: str, store: Store) -> tuple[StudyPreview, ForecastByJu
     if look.plan is None:
         return look, None
     try:
-        return look, forecast_by_judge(assign_owner(look.plan, store), store)
+        return look, forecast_by_judge(plan_for_current_visitor(look.plan, store), store)
     except REPORTED_ERRORS as error:
         return replace(look, plan=None, plan_error=str(error)), None
 
@@ -99,7 +99,7 @@ def plan_updates(
         reasons.sort(key=lambda reason: reason.step)
         strip = run_strip.blocked_strip(reasons, blockers.met_conditions(preview))
         return [steps, strip, *hidden, EMPTY, profile, saved, EMPTY]
-    once_plan = assign_owner(cost_preview.one_item_plan(preview.plan), store)
+    once_plan = plan_for_current_visitor(cost_preview.one_item_plan(preview.plan), store)
     once = forecast_by_judge(once_plan, store)
     words = cost_preview.run_button_text(numbers)
     trial = f"or try one question: {count(once.new_asks, 'call')}, {dollars(once.dollars)}"
@@ -118,7 +118,7 @@ def plan_updates(
 
 def _name_of_study_copy(preview: StudyPreview, state: FormState) -> str:
     """Name of the new study that Run would start; "" if Run starts the study in the header."""
-    name = str(preview.lenient_study.raw(*STUDY.name) or "")
+    name = str(preview.lenient_study.value_in_file(*STUDY.name) or "")
     return name if state.study and name != state.study else ""
 
 

@@ -15,9 +15,17 @@ from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
-from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
+from components.study.file.yaml_edit import (
+    dump_study,
+    put_value,
+    read_mapping,
+    replace_source,
+)
 from components.study.form.data_step import data_source
-from components.study.form.data_step.table_columns import guessed_mapping, table_needing_mapping
+from components.study.form.data_step.table_columns import (
+    guessed_mapping,
+    table_with_mapping,
+)
 from components.study.plan import demo_studies, study_preview
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space
@@ -27,11 +35,16 @@ from judges.models.clients import find_api_key
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
-from judges.operations.image_descriptions import write_descriptions
+from judges.operations.image_descriptions import describe_images_to_file
 from judges.operations.list_models import ModelList, list_models
 from judges.planning import plan as planning
 from judges.planning.plan import Plan
-from judges.security.key_consents import Consents, TypedKeys, check_key_origin, typed_keys_of_judges
+from judges.security.key_consents import (
+    Consents,
+    TypedKeys,
+    key_checked_for_origin,
+    typed_keys_of_judges,
+)
 from judges.security.key_store import mask_keys_in_output, redact_keys
 from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError
@@ -105,14 +118,14 @@ def request_judge_models(
         return ModelList(address, error=str(error))
 
 
-def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
+def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     """Save and return the plan of a run or, with `one_item`, of a trial on one item; raise an error
     with the reason if the study cannot be run, or if saving would remove stored replies
     (`_protect_stored_replies`)."""
     plan = study_preview.plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
-    made = planning.assign_owner(one_item_plan(plan) if one_item else plan, store)
+    made = planning.plan_for_current_visitor(one_item_plan(plan) if one_item else plan, store)
     if not one_item:
         made = _protect_stored_replies(made, store)
     planning.save_plan(made, store)
@@ -122,10 +135,10 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
     """Return the plan; StudyError if it would remove replies from a stored study of the same name.
     If that is the default name of a new form, the plan gets a free name instead."""
-    name, lost = plan.study.name, planning.count_lost_answers(plan, store)
+    name, lost = plan.study.name, planning.count_replies_dropped_by_plan(plan, store)
     if not lost:
         return plan
-    other = planning.find_free_name(store, name)
+    other = planning.find_free_study_name(store, name)
     if name.startswith(NEW_STUDY_NAME):
         return replace(plan, study=replace(plan.study, name=other))
     raise StudyError(
@@ -134,7 +147,7 @@ def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
     )
 
 
-def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
+def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     """Import all recorded verdicts of a source as a study; return the study's name. A study that
     the visitor imported from the same source before is replaced. `judge`: new name of the source's
     judge, used if the source has only one judge. An error is raised if the source cannot be read or
@@ -152,18 +165,18 @@ def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     name = name_from_source(original_name(spec.source))
     if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
-    name = _recorded_name(store, name, spec.source)
+    name = _recorded_study_name(store, name, spec.source)
     save_recorded_study(store, name, spec, with_judge_name(found, judge))
     return name
 
 
-def _recorded_name(store: Store, name: str, source: str) -> str:
+def _recorded_study_name(store: Store, name: str, source: str) -> str:
     """Name for a recorded study: that of the visitor's recorded study with the same source, else a
     free name."""
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
-    return planning.find_free_name(store, store.name_saved_by_visitor(name))
+    return planning.find_free_study_name(store, store.name_saved_by_visitor(name))
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
@@ -201,7 +214,7 @@ def describe_images(
         sha = hashlib.sha256(f"{text}{judge}{prompt}".encode()).hexdigest()[:8]
         out = folder / UPLOADS_FOLDER / f"{sha}-described.jsonl"
         keys = typed_keys_of_judges(study.judges, typed)
-        done = write_descriptions(study, judge, prompt, out, store, engine=engine, keys=keys)
+        done = describe_images_to_file(study, judge, prompt, out, store, engine=engine, keys=keys)
     except REPORTED_ERRORS as error:
         return JobResult(text, notice_html("bad", "Nothing was described.", str(error)))
     if done.out is None:
@@ -234,9 +247,11 @@ def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResul
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
         if data_source.HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your Hugging Face token; type it first")
-        token = check_key_origin(typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token")
+        token = key_checked_for_origin(
+            typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token"
+        )
         with mask_keys_in_output([token]):
-            found = _load_private(spec, folder, token)
+            found = _load_private_dataset(spec, folder, token)
         lines = "".join(
             json.dumps(dump_item(item), ensure_ascii=False) + "\n" for item in found.items
         )
@@ -247,12 +262,12 @@ def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResul
     out = folder / UPLOADS_FOLDER / f"{secrets.token_hex(4)}-{name}.jsonl"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(lines, encoding="utf-8")
-    made = change_source(text, f"{UPLOADS_FOLDER}/{out.name}")
+    made = replace_source(text, f"{UPLOADS_FOLDER}/{out.name}")
     told = f"{len(found.items):,} items, revision {found.revision[:12]}. The study now uses them."
     return JobResult(made, notice_html("calm", "Fetched.", told))
 
 
-def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
+def _load_private_dataset(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
     """Load a private dataset; the token is removed from errors of the Hub library."""
     try:
         return load_source(spec, folder, token)
@@ -284,19 +299,19 @@ def safe_file_name(name: str) -> str:
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
-def study_name_of(text: str) -> str:
+def study_name_from_data_file(text: str) -> str:
     """Name for a new study, from the text of its study file: the name of the data file, without its
     suffix and without the hash that an upload adds; NEW_STUDY_NAME if that is empty."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
     return name_from_source(original_name(source)) or NEW_STUDY_NAME
 
 
-def has_columns_to_map(text: str, folder: Path) -> bool:
+def has_or_needs_column_mapping(text: str, folder: Path) -> bool:
     """Whether the study's source is a table that has a column mapping or needs one."""
-    return table_needing_mapping(study_preview.build_preview(text, folder)) is not None
+    return table_with_mapping(study_preview.build_preview(text, folder)) is not None
 
 
-def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
+def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
     """Return the study file with the uploaded files as its data; one file may get a column mapping
     (`with_guessed_columns`). Several files are read as a folder of a known format; if none fits,
     one file has the questions, each other one a model's answers. Files that are too large raise an
@@ -307,12 +322,12 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     current_limits().check_bytes(size, f"these {len(paths)} files")
     check_upload_space(folder, size)
     if len(paths) == 1:
-        made = change_source(text, store_upload(paths[0], folder))
+        made = replace_source(text, store_upload(paths[0], folder))
         return with_guessed_columns(made, folder)
     if whole := _store_as_folder(paths, folder):
-        return change_source(text, whole)
+        return replace_source(text, whole)
     questions = max(paths, key=_question_file_rank)
-    made = change_source(text, store_upload(questions, folder))
+    made = replace_source(text, store_upload(questions, folder))
     answers = {
         _contestant_name_from_file(p): store_upload(p, folder) for p in paths if p != questions
     }
@@ -324,7 +339,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     format that can be read with this mapping: a question, the answers of two or more models, and no
     verdicts; else unchanged."""
     study = read_lenient_study(text, folder)
-    if table_needing_mapping(study_preview.build_preview(text, folder)) is None:
+    if table_with_mapping(study_preview.build_preview(text, folder)) is None:
         return text
     guess = guessed_mapping(study)
     fields = set(guess.values())

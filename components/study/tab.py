@@ -19,18 +19,18 @@ from components.layout.header import Header
 from components.run import tab as run_tab
 from components.study import form_html, form_updates_tab, jobs
 from components.study.collect_tab import bind_collect
-from components.study.file.judge_entries import check_key, judge_name
+from components.study.file.judge_entries import judge_name, judge_test_entry_name
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
-from components.study.files_tab import bind_files, bind_prompts, study_menu
-from components.study.files_tab import open_new_study as open_new_study
-from components.study.form.judges import LOCAL_SERVERS, judge_drawer, models_key
+from components.study.files_tab import bind_files, bind_prompts, study_menu_update
+from components.study.files_tab import save_and_show_new_study as save_and_show_new_study
+from components.study.form.judges import LOCAL_SERVERS, judge_drawer, model_list_entry_name
 from components.study.form.more_settings import store_key_consent
 from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import QUIET
 from components.study.form_layout_tab import StudyTab as StudyTab
 from components.study.form_layout_tab import build as build
-from components.study.form_layout_tab import render_hidden as render_hidden
+from components.study.form_layout_tab import render_load_study_button as render_load_study_button
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
 from components.study.plan.draft_studies import save_draft_changes
@@ -83,7 +83,7 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     tab.edits.select(apply_form_edits, inputs, outputs, **LATEST_ONLY)
 
     def redraw_after_typing(text: str, state: FormState, tested: Any) -> list[Any]:
-        return _redraw_if_changed(tab, store, text, state, tested) if text else skipped
+        return _save_and_redraw_if_changed(tab, store, text, state, tested) if text else skipped
 
     skipped = [gr.skip()] * len(_redrawn_parts(tab))
     tab.yaml.change(
@@ -96,13 +96,13 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
 
 def _redrawn_parts(tab: StudyTab) -> list[Any]:
-    """Components that `_redraw_if_changed` draws. Drawers and state stay as they are: a change of
-    the form may be on its way meanwhile."""
+    """Components that `_save_and_redraw_if_changed` draws. Drawers and state stay as they are: a
+    change of the form may be on its way meanwhile."""
     form = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
     return [*form, *tab.plan_components]
 
 
-def _redraw_if_changed(
+def _save_and_redraw_if_changed(
     tab: StudyTab, store: Store, text: str, state: FormState, tested: Any
 ) -> list[Any]:
     """Save the study file, which was typed or changed by a job, in its study if that has no calls
@@ -111,7 +111,7 @@ def _redraw_if_changed(
     if state.shown.strip() == text.strip():
         return [gr.skip()] * len(_redrawn_parts(tab))
     save_draft_changes(store, state.study, text)
-    look, numbers = form_updates_tab.planned_preview(text, store)
+    look, numbers = form_updates_tab.preview_and_forecast(text, store)
     title, said, source, records, judges, more, *_ = form_html.render_form(look, state, tested)
     plan = form_updates_tab.plan_updates(look, state, store, numbers, tested)
     return [title, said, source, records, judges, more, *plan]
@@ -128,8 +128,8 @@ def save_form(
         return text, state, gr.skip()
     if not state.study:
         name, text = draft_studies.save_new_study(text, store)
-        return text, replace(state, study=name, opened=text), study_menu(store, name)
-    wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
+        return text, replace(state, study=name, opened=text), study_menu_update(store, name)
+    wanted = str(read_lenient_study(text, store.folder).value_in_file(*STUDY.name) or "")
     if (
         wanted == state.study
         or not wanted
@@ -145,7 +145,7 @@ def save_form(
         return text, replace(state, notice_html=said), gr.skip()
     save_draft_changes(store, name, text)
     former = (*state.former_names, state.study)
-    return text, replace(state, study=name, former_names=former), study_menu(store, name)
+    return text, replace(state, study=name, former_names=former), study_menu_update(store, name)
 
 
 def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
@@ -160,7 +160,7 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
         if name in state.former_names and name not in study_names(store):
             return [gr.skip()] * len(outputs)  # renamed while this request was on its way
         if name == state.study:  # calls may have been stored since the plan was drawn
-            look, numbers = form_updates_tab.planned_preview(text, store)
+            look, numbers = form_updates_tab.preview_and_forecast(text, store)
             plan = form_updates_tab.plan_updates(look, state, store, numbers, tested)
             fresh = dict(zip(tab.plan_components, plan, strict=True))
             return [fresh.get(part, gr.skip()) for part in outputs]
@@ -215,13 +215,15 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
             name = str(asked["judge"])
             check = jobs.test_judge(text, folder, name, typed, consents, engine)
             judges = read_lenient_study(text, folder).judges
-            keys_of = [check_key(judge) for judge in judges if judge_name(judge) == name]
+            keys_of = [
+                judge_test_entry_name(judge) for judge in judges if judge_name(judge) == name
+            ]
             made[0] = {**tested, **dict.fromkeys(keys_of, check)}
         elif do == "find servers":
             made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
         elif do == "models":
             found = jobs.request_judge_models(text, folder, int(asked["judge"]), typed, consents)
-            made[0] = {**tested, models_key(found.address): found}
+            made[0] = {**tested, model_list_entry_name(found.address): found}
         elif do in ("describe", "fetch"):
             if do == "fetch":
                 went = jobs.fetch_private_dataset(text, store, typed)
@@ -236,22 +238,24 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
             made[3:] = open_results_of(str(asked["study"]))
         elif do == "recorded":
             try:
-                made[3:] = open_results_of(jobs.open_recorded_verdicts(text, store))
+                made[3:] = open_results_of(jobs.import_recorded_verdicts(text, store))
             except REPORTED_ERRORS as error:
                 made[2] = notice_html("bad", "These verdicts cannot be opened.", str(error))
         return made
 
     def redraw_judges(text: str, state: FormState, tested: Any) -> list[Markup]:
-        look, numbers = form_updates_tab.planned_preview(text, store)
+        look, numbers = form_updates_tab.preview_and_forecast(text, store)
         drawer = judge_drawer(look.lenient_study, state, tested)
         steps = steps_html(look, numbers, find_blockers(look), tested)
         return [form_html.render_judges_and_prompts(look, state, tested), drawer, steps]
 
     tab.errand.select(
         run_form_job, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
-    ).then(partial(_redraw_if_changed, tab, store), state, _redrawn_parts(tab), **QUIET).then(
-        redraw_judges, state, [tab.judges, tab.drawer, tab.steps], **QUIET
-    ).then(None, header.study, None, js="(study) => evenhand.idle(study)")
+    ).then(
+        partial(_save_and_redraw_if_changed, tab, store), state, _redrawn_parts(tab), **QUIET
+    ).then(redraw_judges, state, [tab.judges, tab.drawer, tab.steps], **QUIET).then(
+        None, header.study, None, js="(study) => evenhand.idle(study)"
+    )
 
 
 def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:
@@ -260,7 +264,7 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     def start_from_form(text: str, keys: str, state: FormState, one_item: bool) -> list[Any]:
         """Start the run of the study file `text`, or with `one_item` a trial on one item. A study
         that has no calls yet is first renamed to the name in the file, except for a trial."""
-        wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
+        wanted = str(read_lenient_study(text, store.folder).value_in_file(*STUDY.name) or "")
         if (
             wanted != state.study
             and draft_studies.is_without_calls(store, state.study)
@@ -270,8 +274,8 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
                 draft_studies.rename_from_form(store, state.study, wanted)
         name = start_study(store, engine, text, parse_typed_keys(keys), one_item=one_item)
         if one_item:  # the form stays that of the whole study
-            return [gr.skip(), study_menu(store, name)]
-        return [replace(state, study=name, opened=text), study_menu(store, name)]
+            return [gr.skip(), study_menu_update(store, name)]
+        return [replace(state, study=name, opened=text), study_menu_update(store, name)]
 
     def run_whole_study(text: str, keys: str, state: FormState) -> list[Any]:
         return start_from_form(text, keys, state, one_item=False)
@@ -297,7 +301,7 @@ def start_study(
     """Save the study of the study file `text` (with `one_item`, a trial on one item) and start its
     run, unless one is active; return the study's name. gr.Error if it cannot be run."""
     try:
-        plan = jobs.prepare_run(text, store, one_item=one_item)
+        plan = jobs.save_plan_for_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:
         raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
     run_tab.start_run(store, engine, plan.study.name, typed)

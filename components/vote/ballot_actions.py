@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, Final
 
 from components.html.markup import Markup
-from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account_name
+from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, has_account_prefix
 from components.vote import ballot_html as ballots
 from components.vote.ballot_form import (
     MODES,
@@ -44,7 +44,7 @@ from studies.store.ballot_queries import (
 from studies.store.store import Store
 
 
-def handle_action(
+def handle_ballot_action(
     store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
 ) -> Markup:
     """Perform the requested action and return the next screen as HTML: a ballot or the end screen;
@@ -54,8 +54,12 @@ def handle_action(
     name = account or str(request.get("voter") or "")
     try:
         if request.get("act") == "leave" or not name.strip():
-            return show_start(store, study, login_error=login_error)
-        voter = find_voter(store, study, name) if account else voter_from_name(store, study, name)
+            return show_start_screen(store, study, login_error=login_error)
+        voter = (
+            stored_voter_name(store, study, name)
+            if account
+            else unreserved_stored_voter_name(store, study, name)
+        )
         session = open_vote_session(store, study, voter, load_ballot_form(store, study).mode)
     except UnknownStudy:
         return ballots.nothing_to_vote_html(
@@ -63,7 +67,7 @@ def handle_action(
             "It was renamed or deleted. Ask the organiser for the new link.",
         )
     except StudyError as error:
-        return show_start(store, study, str(error))
+        return show_start_screen(store, study, str(error))
     if not session.votable or _lacks_rubric(store, study, session.mode):
         return show_no_ballots_reason(store, study, session.mode)
     try:
@@ -114,11 +118,11 @@ COLONS: Final = (
 """The colon and characters that look like one."""
 
 
-def voter_from_name(store: Store, study: str, name: str) -> str:
+def unreserved_stored_voter_name(store: Store, study: str, name: str) -> str:
     """Stored name of the voter who typed this name; raise StudyError for a name that is malformed
     or reserved for accounts."""
-    wanted = find_voter(store, study, name)
-    if is_account_name(wanted) or imitates_account(wanted):
+    wanted = stored_voter_name(store, study, name)
+    if has_account_prefix(wanted) or imitates_account(wanted):
         raise StudyError(
             f"names that begin with {ACCOUNT_PREFIX} are reserved for Hugging Face accounts; "
             + ("log in" if can_log_in() else "type another name, as this page has no login")
@@ -126,7 +130,7 @@ def voter_from_name(store: Store, study: str, name: str) -> str:
     return wanted
 
 
-def find_voter(store: Store, study: str, name: str) -> str:
+def stored_voter_name(store: Store, study: str, name: str) -> str:
     """Stored name of the voter with this name, ignoring case and forms of letters ("ann" and "Ann"
     are one person); for a new voter, the name itself. StudyError for a malformed name."""
     wanted = voter_id(name)
@@ -156,7 +160,9 @@ def _normalised_name(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> Markup:
+def show_start_screen(
+    store: Store, study: str, name_error: str = "", login_error: str = ""
+) -> Markup:
     """HTML of the start screen with the name field, or why there is nothing to vote on."""
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
@@ -218,7 +224,7 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
     now."""
     what = request.get("act", "show")
     if what != "show":
-        _check_voter(session, request.get("ballot"))
+        _require_current_ballot(session, request.get("ballot"))
     position, stamp = _parse_ballot_position(request.get("ballot"))
     comment = str(request.get("comment") or "")
     if what == "vote":
@@ -227,11 +233,11 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
         rubric = form.rubric if ballot and ballot.mode == "rubric" else ()
         criteria = tuple(name for name, _ in rubric)
         cast = session.vote(position, stamp, verdict, comment, criteria)
-        return _next_ballot(session, position, stamp), ballots.reveal_text(
+        return _next_ballot(session, position, stamp), ballots.revealed_models_text(
             cast
         ) if session.rules.reveal else ""
     if what == "check":
-        session.check(position, stamp, _parse_verification(request), comment)
+        session.store_verification(position, stamp, _parse_verification(request), comment)
         return _next_ballot(session, position, stamp), ""
     if what == "next":
         if not stamp:  # an open ballot is skipped
@@ -252,7 +258,7 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
     return session.next_ballot(), ""
 
 
-def _check_voter(session: VoteSession, ballot: Any) -> None:
+def _require_current_ballot(session: VoteSession, ballot: Any) -> None:
     """Raise StudyError for an action on a ballot that was shown to another voter (the login ended,
     or the name changed), or that is not the one stored at its number now (another study was chosen,
     or the study has changed)."""
@@ -264,11 +270,11 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
             f"The ballot shown now is for {mine}"
         )
     stored = session.ballot_at(_parse_ballot_position(ballot)[0])
-    if stored and sent.get("mark") not in (None, _ballot_mark(session.study, stored)):
+    if stored and sent.get("mark") not in (None, _ballot_hash(session.study, stored)):
         raise StudyError("the page showed another ballot than this. Nothing was saved")
 
 
-def _ballot_mark(study: str, ballot: Ballot) -> str:
+def _ballot_hash(study: str, ballot: Ballot) -> str:
     """Short hash by which a ballot on the page is recognised; it tells nothing about the models."""
     parts = SEP.join((study, ballot.item, ballot.mode, *ballot.shown))
     return hashlib.sha256(parts.encode()).hexdigest()[:8]
@@ -380,7 +386,7 @@ def _show_ballot(
             notice,
             warned,
             time.time() if retried or notice else 0.0,
-            _ballot_mark(session.study, ballot),
+            _ballot_hash(session.study, ballot),
         )
     )
 

@@ -17,7 +17,7 @@ from studies.errors import EvenhandError
 from studies.people.next_ballot import VoterProgress
 from studies.spec.presets import PRESETS
 from studies.store.ballot_queries import Ballot, BallotMode
-from studies.store.queries.plan_queries import count_verdict_forms
+from studies.store.queries.plan_queries import count_pair_multi_and_strong_verdicts
 from studies.store.store import Store
 
 DEFAULT_SCALE: Final = ("1", "2", "3", "4", "5")
@@ -188,7 +188,7 @@ def _choose_ballot_form(store: Store, study: str) -> BallotForm:
 def _form_from_verdicts(store: Store, study: str) -> BallotForm:
     """Kind of ballot if the study's prompts determine none (as for imported verdicts without
     prompts), inferred from the verdicts; a pair without verdicts."""
-    pairs, more, strong = count_verdict_forms(store, study)
+    pairs, more, strong = count_pair_multi_and_strong_verdicts(store, study)
     if more > pairs:
         return BallotForm("options", "the same kind of verdict as the study contains")
     return BallotForm(

@@ -150,7 +150,7 @@ def nothing_to_vote_html(title: str, why: str) -> Markup:
     return wrap(html.nothing(empty_state(title, why)))
 
 
-def reveal_text(ballot: Ballot) -> str:
+def revealed_models_text(ballot: Ballot) -> str:
     """Sentence that names the models whose answers the previous ballot showed."""
     names = answer_labels(ballot.mode, len(ballot.shown))
     models = ", ".join(f"{n} was {who}" for n, who in zip(names, ballot.shown, strict=True))

@@ -13,7 +13,7 @@ from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
 from components.html.tables.table import Cells, Table, TableCell
-from components.server.hf_login import is_account_name
+from components.server.hf_login import has_account_prefix
 from components.vote.ballot_form import MODES, load_ballot_form
 from studies.domain import HUMAN_PREFIX
 from studies.people.votable import count_by_selection
@@ -97,7 +97,7 @@ def controls_from_rules(voting: VotingRules) -> VotingControls:
     )
 
 
-def show_validity(store: Store, study: str, choose: str) -> Markup:
+def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
     """HTML notice on how comparisons are chosen for voters (`choose`): how many can be chosen, and
     which estimates stay valid."""
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
@@ -134,7 +134,7 @@ def show_voters(store: Store, study: str) -> Markup:
         ]
         more = len(lines) - MAX_LISTED_VOTERS
         notes = fill('<p class="eh-small">and {} more</p>', count(more)) if more > 0 else ""
-        has_accounts = any(is_account_name(line.voter) for line in lines)
+        has_accounts = any(has_account_prefix(line.voter) for line in lines)
         notes += (
             Markup('<p class="eh-small">hf: logged in with Hugging Face</p>')
             if has_accounts
@@ -170,7 +170,7 @@ def _verification_summary(store: Store, study: str) -> Markup:
     return fill('<p class="eh-small">{}</p>', text)
 
 
-def show_link(store: Store) -> Markup:
+def show_voter_link(store: Store) -> Markup:
     """HTML of the link for voters; the browser fills in the address of this page. On a public page
     a link to a study needs a token, which the Share drawer creates."""
     text = (

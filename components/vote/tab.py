@@ -15,7 +15,7 @@ from components.layout.widgets import ClickableHTML, HiddenText, Switch
 from components.server.gradio_private import click_data
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
 from components.vote import organiser
-from components.vote.ballot_actions import handle_action
+from components.vote.ballot_actions import handle_ballot_action
 from components.vote.ballot_form import MODES
 from components.vote.organiser import (
     AS_PROTOCOL,
@@ -127,7 +127,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         action = action if isinstance(action, Mapping) else {}
         if not study:
             return [gr.skip(), gr.skip()]
-        shown = handle_action(store, study, action, logged_in_account(request, profile))
+        shown = handle_ballot_action(store, study, action, logged_in_account(request, profile))
         return [shown, header.study_size_html(store, study)]
 
     def draw_tab(
@@ -150,10 +150,10 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         except EvenhandError as error:
             return [notice_html("bad", "Not saved.", str(error))]
         gr.Info("The rules are saved and apply from the next ballot on.")
-        return [organiser.show_validity(store, study, values[1])]
+        return [organiser.sampling_validity_notice(store, study, values[1])]
 
     def show_validity_of_sampling(study: str, choose: str) -> Any:
-        return organiser.show_validity(store, study, choose) if study else gr.skip()
+        return organiser.sampling_validity_notice(store, study, choose) if study else gr.skip()
 
     tab.card.select(
         handle_ballot_click, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
@@ -184,7 +184,7 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
     """Values of all outputs of the tab; `here` is the browser state. On a voter's page, and if
     another visitor owns the study, only the ballot is shown."""
     login_error = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
-    ballot = handle_action(
+    ballot = handle_ballot_action(
         store, study, {"act": "show", "voter": here.get("voter", "")}, account, login_error
     )
     if here.get("blind") or not store.owns(study):
@@ -199,8 +199,8 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
         ballot,
         gr.Column(visible=True),
         *values,
-        organiser.show_validity(store, study, rules.choose),
-        organiser.show_link(store),
+        organiser.sampling_validity_notice(store, study, rules.choose),
+        organiser.show_voter_link(store),
         organiser.show_voters(store, study),
     ]
 

@@ -21,7 +21,7 @@ class VoteButton:
     payload: Mapping[str, Any]
     key: ButtonKey
 
-    def is_given(self, vote: Mapping[str, Any] | None) -> bool:
+    def matches_vote(self, vote: Mapping[str, Any] | None) -> bool:
         """Whether `vote` is the vote of this button."""
         return vote is not None and all(vote.get(k) == v for k, v in self.payload.items())
 

@@ -39,7 +39,7 @@ class Baseline:
         streams = dict(self.streams)
         for stream, tonight in scores.items():
             known = streams.get(stream, StreamHistory(stream.kind))
-            streams[stream] = known.with_baseline(tonight)
+            streams[stream] = known.with_baseline_night(tonight)
         return replace(self, streams=streams, models={**self.models, **models})
 
 

@@ -80,7 +80,7 @@ def align(
         candidate_plan,
         check_budget_suffices,
         forecast_missing_calls,
-        prepare_task,
+        split_and_find_mistakes,
     )
     from metrics.summary.alignment.alignment_text import alignment_text
     from metrics.summary.measured_study import read_stored_study
@@ -90,7 +90,7 @@ def align(
     kept = Store(path)
     try:
         plan = _load_or_make_plan(study, kept)
-        task = prepare_task(plan, kept, judge, prompt)
+        task = split_and_find_mistakes(plan, kept, judge, prompt)
         kinds = ["examples"] * (examples > 0) + ["rules"] * bool(rules)
         kinds += ["both"] * (len(kinds) == 2) + ["criteria"] * bool(criteria)
         made = build_candidates(task, kinds, rules=rules, criteria=criteria, examples=examples)

@@ -18,7 +18,7 @@ from judges.judge_errors import PlanError
 from judges.models.clients import find_api_key, tls_context
 from judges.models.failures import classify_error
 from judges.money.costs import require_prices_for_budget
-from judges.planning.forecast import make_forecast
+from judges.planning.forecast import forecast_plan
 from judges.planning.plan import Plan, make_plan, save_plan
 from judges.security import endpoint_rules, key_consents
 from judges.security.key_store import SecretKey
@@ -38,14 +38,18 @@ NEEDED: Final = frozenset(
 
 def add_batch_commands(commands: Any) -> None:
     for name, command, summary in (
-        ("export-batch", export_files, "write the pending calls as OpenAI Batch files"),
-        ("submit-batch", submit_files, "upload the files of a folder and create their batches"),
+        ("export-batch", export_batch_files, "write the pending calls as OpenAI Batch files"),
+        (
+            "submit-batch",
+            submit_batch_files,
+            "upload the files of a folder and create their batches",
+        ),
         (
             "collect-batch",
             collect_finished_batches,
             "download the results of finished batches and store them",
         ),
-        ("import-batch", import_files, "store the output and error files of a batch"),
+        ("import-batch", import_batch_results, "store the output and error files of a batch"),
     ):
         sub = commands.add_parser(name, help=summary, description=summary)
         sub.add_argument("study", type=Path, help="a study file (YAML)")
@@ -81,7 +85,7 @@ def _parse_price_factor(text: str) -> float:
     return value
 
 
-def export_files(options: argparse.Namespace) -> int:
+def export_batch_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     files = batch_files.export_batch(plan, store, options.folder)
     for file in files:
@@ -92,7 +96,7 @@ def export_files(options: argparse.Namespace) -> int:
     return 0
 
 
-def submit_files(options: argparse.Namespace) -> int:
+def submit_batch_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     _check_budget(plan, store)
     key_consents.confirm_study_keys(plan.study, options)
@@ -117,7 +121,7 @@ def _check_budget(plan: Plan, store: Store) -> None:
         for judge in endpoints
         for _, ask in store.pending_asks(study.name, judge.name, -1, 10**9)
     }
-    forecast = batch_files.BATCH_PRICE_FACTOR * (make_forecast(plan, pending).dollars or 0.0)
+    forecast = batch_files.BATCH_PRICE_FACTOR * (forecast_plan(plan, pending).dollars or 0.0)
     left = study.budget_usd - study_spending(store, study.name)
     if forecast > left:
         raise PlanError(
@@ -142,13 +146,13 @@ def collect_finished_batches(options: argparse.Namespace) -> int:
                 names,
                 wait=60 * options.wait,
                 on_progress=_print_batches,
-                mask=key.mask_echo,
+                mask=key.mask_whole_key_in_reply,
             )
     done = batch_files.import_batch(plan, store, found, price_factor=options.price_factor)
     return _print_import_and_close(done, plan, store)
 
 
-def import_files(options: argparse.Namespace) -> int:
+def import_batch_results(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     done = batch_files.import_batch(plan, store, options.files, price_factor=options.price_factor)
     return _print_import_and_close(done, plan, store)
@@ -177,7 +181,7 @@ def _judge_client(
         )
     endpoint_rules.check_url(judge.endpoint)
     secret = find_api_key(judge, {}, consents)  # masked in output as long as this object exists
-    key = secret.use() or "none"
+    key = secret.read_and_keep_alive() or "none"
     client = openai.OpenAI(
         base_url=judge.endpoint,
         api_key=key,
@@ -206,14 +210,14 @@ def _make_header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], N
     """
     is_openai = key_consents.origin_of(endpoint) == OPENAI
 
-    def reduce(request: httpx2.Request) -> None:
+    def strip_headers_and_set_key(request: httpx2.Request) -> None:
         if is_openai:
             return
         for name in [name for name in request.headers if name.lower() not in NEEDED]:
             del request.headers[name]
         request.headers["Authorization"] = f"Bearer {key}"
 
-    return reduce
+    return strip_headers_and_set_key
 
 
 def _print_batches(batches: dict[str, SubmittedBatch]) -> None:

@@ -291,7 +291,9 @@ class _BatchImporter:
     def flush(self) -> None:
         ready, self.buffer = list(self.buffer.values()), {}
         stored: list[_Ready] = self.store.writer.run(
-            lambda connection: [one for one in ready if self._insert(connection, *one)]
+            lambda connection: [
+                one for one in ready if self._insert_unless_answered(connection, *one)
+            ]
         )
         self.totals.stored += len(stored)
         self.totals.already_answered += len(ready) - len(stored)
@@ -300,7 +302,7 @@ class _BatchImporter:
             known = self.totals.dollars is not None and cost is not None
             self.totals.dollars = (self.totals.dollars or 0.0) + (cost or 0.0) if known else None
 
-    def _insert(
+    def _insert_unless_answered(
         self, connection: sqlite3.Connection, judgement: Judgement, usage: Usage, cost: float | None
     ) -> bool:
         """Insert a judgement with its attempt; return False if the call has a stored judgement

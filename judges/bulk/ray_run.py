@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights
+from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights_option
 from judges.bulk.ray_worker import EndpointWorker, RayJob, make_shard_folder, write_asks
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
@@ -101,8 +101,8 @@ class AskRounds:
         """
 
         found: set[str] = self.store.writer.run(
-            lambda connection: run_queries.lease_free_asks(
-                connection, self.store.owners, self.owner, keys, self.first_seq
+            lambda connection: run_queries.lease_available_asks(
+                connection, self.store.run_locks_folder, self.owner, keys, self.first_seq
             )
         )
         return found
@@ -160,7 +160,7 @@ def run_on_ray(
     root = cluster.shards or default_shard_folder(store, plan.study.name)
     make_shard_folder(root)
     write_export(store, plan.study.name, "items", root / ITEMS_FILE)
-    owner = LeaseOwner(store.owners)
+    owner = LeaseOwner(store.run_locks_folder)
     run = run_queries.PastRun(
         secrets.token_urlsafe(9), plan.study.name, "running", "", time.time(), None, owner.id
     )
@@ -215,9 +215,9 @@ def _check_cluster_plan(plan: Plan, cluster: RayCluster, consents: Consents) -> 
     paid = [j for j in plan.study.judges if j.name in names and j.name not in cluster.weights]
     require_prices_for_budget(plan.study.budget_usd, paid)
     for judge in paid:
-        consents.check(judge)
+        consents.require_consent(judge)
     for name, path in cluster.weights.items():
-        check_weights(plan, name, path)
+        check_weights_option(plan, name, path)
 
 
 @contextlib.contextmanager
@@ -227,7 +227,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
     A local Ray imports the code from PROJECT_FOLDER; to a running cluster the code is uploaded.
     """
-    settings.set_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
+    settings.set_environment_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
     quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if cluster.address:
         sent = [str(folder) for folder in SENT_FOLDERS]
@@ -277,7 +277,7 @@ class _RoundRunner:
                 self._import_arriving_shards(stage, folder)
             recover_journals(folder)  # of workers that died
             self._import_shards(find_shards(folder))
-            _mark_imported(folder, self.store, self.plan)
+            _mark_imported_drop_requests(folder, self.store, self.plan)
             self.rounds.release_leases()
             number += 1
             if self.totals.stored == before:
@@ -354,24 +354,24 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -
     stamp = _study_stamp(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         owner = folder.name.rpartition("-")[0]
-        if owner != own_id and is_owner_alive(store.owners, owner):
+        if owner != own_id and is_owner_alive(store.run_locks_folder, owner):
             continue  # another driver is still using it
         with contextlib.suppress(OSError):
             if stamp in (folder / IMPORTED_MARK_FILE).read_text(encoding="utf-8").split():
                 continue
         recover_journals(folder)
         totals.add(import_shards(store, find_shards(folder)))
-        _mark_imported(folder, store, plan)
+        _mark_imported_drop_requests(folder, store, plan)
     return totals
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
     """Return the text that marks shards as imported into this study of this store; they can still
     be imported into another store."""
-    return repr(store.created(plan.study.name))
+    return repr(store.creation_time(plan.study.name))
 
 
-def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:
+def _mark_imported_drop_requests(folder: Path, store: Store, plan: Plan) -> None:
     """Record that all shards in the folder of a round (a portion of the asks) are imported; delete
     the round's request files."""
     for asks in folder.glob("asks-*"):

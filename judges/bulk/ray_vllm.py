@@ -38,7 +38,7 @@ ERROR_COLUMN: Final = "__inference_error__"
 _SAMPLING_NAMES: Final = ("temperature", "top_p", "seed")
 
 
-def check_weights(plan: Plan, name: str, path: str) -> None:
+def check_weights_option(plan: Plan, name: str, path: str) -> None:
     """Raise PlanError for a --weights option that cannot work, before a GPU is reserved."""
     judge = next((j for j in plan.study.judges if j.name == name), None)
     if judge is None or judge.kind != "endpoint":
@@ -58,7 +58,7 @@ def build_vllm_stage(
 ) -> Any:
     """Build the Ray stage in which vLLM answers a dataset of asks (`data`) with the weights `path`,
     and the verdicts are written to shards; its output has one row per written shard and judge
-    (`ShardWriter.report`). `processor` replaces Ray's vLLM processor in tests."""
+    (`ShardWriter.table_of_written_shards`). `processor` replaces Ray's vLLM processor in tests."""
     made = (processor or build_vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
         VllmReplyReader,
@@ -97,12 +97,12 @@ def build_vllm_processor(
 def make_preprocess(job: ray_worker.RayJob) -> Callable[[Row], Row]:
     """Make the function that converts a row of the requests file to the processor's input."""
 
-    def before(row: Row) -> Row:
+    def request_row_to_input(row: Row) -> Row:
         parsed = ray_worker.parse_ask_row(row)
         call = ray_worker.build_call(job, parsed)
         return {"messages": parsed.messages, "sampling_params": sampling_parameters(call)}
 
-    return before
+    return request_row_to_input
 
 
 def sampling_parameters(call: JudgeCall) -> Row:
@@ -163,7 +163,7 @@ class VllmReplyReader:
             if parsed.ask.key not in answered:
                 shards.put(self._build_outcome(row, parsed))
         shards.flush()
-        return shards.report({})
+        return shards.table_of_written_shards({})
 
     def _build_outcome(self, row: Row, parsed: ray_worker.AskRow) -> AskOutcome:
         call, now, seconds = (

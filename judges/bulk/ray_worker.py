@@ -47,8 +47,8 @@ from studies.files.shards import (
     recover_journals,
     settled_keys,
     write_journal_line,
+    write_parquet_atomically,
     write_shard,
-    write_table,
 )
 
 ASK_SCHEMA: Final = pa.schema(
@@ -103,7 +103,7 @@ def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: 
             }
             for position, ask, call in part
         ]  # fmt: skip
-        write_table(path, pa.Table.from_pylist(rows, schema=ASK_SCHEMA))
+        write_parquet_atomically(path, pa.Table.from_pylist(rows, schema=ASK_SCHEMA))
         paths.append(path)
     return paths
 
@@ -162,7 +162,7 @@ class AttemptLog:
         self._open_attempts: dict[int, tuple[str, float]] = {}
         self._ids = itertools.count(1)
 
-    async def begin(self, key: str, *, leased: bool = False) -> int:
+    async def begin_attempt(self, key: str, *, leased: bool = False) -> int:
         attempt = next(self._ids)
         self._open_attempts[attempt] = (key, time.time())
         return attempt
@@ -170,12 +170,14 @@ class AttemptLog:
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
         self._open_attempts.pop(attempt)
 
-    async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
+    async def end_attempt(
+        self, attempt: int, outcome: str, usage: Usage, cost: float | None
+    ) -> None:
         key, started = self._open_attempts.pop(attempt)
         attempted = CallAttempt(self.owner, started, time.time(), outcome, usage, cost)
         self._attempts[key].append(attempted)
 
-    async def release(self, key: str) -> None:
+    async def release_lease(self, key: str) -> None:
         """Do nothing: the process that started the run holds the leases."""
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
@@ -185,7 +187,7 @@ class AttemptLog:
     async def give_up(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
-        await self.end(attempt, outcome, usage, cost)
+        await self.end_attempt(attempt, outcome, usage, cost)
         self.given_up_keys.add(key)
 
     def pop_attempts(self, key: str) -> tuple[CallAttempt, ...]:
@@ -225,7 +227,7 @@ class ShardWriter:
             self.written.append((path.name, asks))
         self._journal, self._rows, self._since = None, [], time.monotonic()
 
-    def report(self, stopped: dict[str, str]) -> pa.Table:
+    def table_of_written_shards(self, stopped: dict[str, str]) -> pa.Table:
         """Return a table with the columns shard, judge, asks and stopped: for each written shard
         and judge the number of asks, and for each judge in `stopped` the reason."""
         rows: list[dict[str, Any]] = [
@@ -283,7 +285,7 @@ class EndpointWorker:
         for key in log.given_up_keys:
             shards.put(self._unsettled_outcome(todo[key], log))
         shards.flush()
-        return shards.report(stopped)
+        return shards.table_of_written_shards(stopped)
 
     def _build_queue(
         self,
@@ -295,18 +297,18 @@ class EndpointWorker:
     ) -> JudgeQueue:
         waiting = iter(asks)
 
-        async def settle(judgement: Judgement, attempts: AskAttempts) -> None:
+        async def log_attempt_and_write_shard(judgement: Judgement, attempts: AskAttempts) -> None:
             assert attempts.attempt is not None
             key = judgement.ask.key
             status = judgement.status
-            await log.end(attempts.attempt, status, attempts.usage, attempts.cost)
+            await log.end_attempt(attempts.attempt, status, attempts.usage, attempts.cost)
             shards.put(AskOutcome(judgement, log.pop_attempts(key), position=todo[key].position))
 
         return JudgeQueue(
             self._judge_state(self.job.judges[name]),
             lambda limit: list(itertools.islice(waiting, limit)),
             lambda ask: _turn_off_hedging(build_call(self.job, todo[ask.key])),
-            settle,
+            log_attempt_and_write_shard,
         )
 
     def _judge_state(self, judge: JudgeSpec) -> JudgeState:

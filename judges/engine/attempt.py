@@ -14,7 +14,12 @@ from judges.engine.outcome import read_outcome
 from judges.engine.run_state import JudgeState, PendingRetry, RunState
 from judges.judge_errors import JudgeStopped
 from judges.models.failures import CallFailure, classify_error
-from judges.models.interface import JudgeCall, JudgeReply, drop_parameter, missing_parameters
+from judges.models.interface import (
+    JudgeCall,
+    JudgeReply,
+    drop_parameter,
+    dropped_that_can_change_reply,
+)
 from judges.money.costs import CAP_PARAMETERS, reply_token_cap
 from judges.money.host_key import CallReservation
 from studies.domain import NO_USAGE, Ask, Judgement, Usage
@@ -85,9 +90,9 @@ class AskAttempts:
         try:
             while (outcome := await self._attempt_once()) is not None:
                 if self.abandoned:
-                    await self.record_loss()
+                    await self.record_unused_attempt()
                     break
-                reason = self._retry_reason(outcome)
+                reason = self._prepare_retry(outcome)
                 if not reason:
                     refused = isinstance(outcome, CallFailure) and outcome.action != "retry"
                     cut = self.truncated_reply  # kept if its retry with twice the limit is refused
@@ -110,14 +115,14 @@ class AskAttempts:
         ):
             self.state.count_success()
             return outcome
-        await self.record_loss()
+        await self.record_unused_attempt()
         return None
 
     def abandon(self) -> None:
         """Make no further attempt, because a simultaneous one at this ask was answered first."""
         self.abandoned = True
 
-    async def record_loss(self) -> None:
+    async def record_unused_attempt(self) -> None:
         """Store the cost of an attempt that is not used, if one was made, with the outcome
         `hedged`."""
         if self.attempt is not None:
@@ -132,7 +137,7 @@ class AskAttempts:
     def missing_parameters(self) -> list[str]:
         """Names of planned parameters left out of the call, because the endpoint refuses them; only
         those whose absence can change the reply."""
-        return missing_parameters(self.dropped_parameters)
+        return dropped_that_can_change_reply(self.dropped_parameters)
 
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
         """Build the judgement to store for an outcome; its cost is the sum of the known costs of
@@ -164,11 +169,13 @@ class AskAttempts:
             outcome = await self._send_call()
         except BaseException as error:  # cancelled: other runs share this limiter
             if not (self.abandoned and isinstance(error, asyncio.CancelledError)):
-                self.state.limiter.release(started, neutral=True, uncounted=self.slow_watch.end())
+                self.state.limiter.release(
+                    started, neutral=True, uncounted=self.slow_watch.stop_timer()
+                )
                 raise
             outcome = _ABANDONED
         self.seconds = time.monotonic() - sent
-        self._release_limiter(started, outcome, uncounted=self.slow_watch.end())
+        self._release_limiter(started, outcome, uncounted=self.slow_watch.stop_timer())
         self._record_cost(outcome, reserved)
         billed = isinstance(outcome, JudgeReply) or outcome.maybe_billed or self.cost is not None
         await self.reservation.settle(self.state.allowance, self.cost, billed=billed)
@@ -217,7 +224,7 @@ class AskAttempts:
             if recorded:
                 return entered
             self._leave_limiter(*entered)
-            await self.reservation.release_unused(self.state.allowance)
+            await self.reservation.release_or_await_dollars(self.state.allowance)
             if self.lease_refusal:
                 break
         return None
@@ -229,7 +236,7 @@ class AskAttempts:
             return False
         if self.leased and not self.hedges and self.run_state.paused and not self.run_state.stop:
             self.leased = False
-            await self.run_state.journal.release(self.call.key)
+            await self.run_state.journal.release_lease(self.call.key)
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
@@ -257,7 +264,9 @@ class AskAttempts:
         """If the API key of the page's host pays for the call, reserve the call's maximum cost in
         the store; return whether the call may be made (always, if another key pays). A refusal
         stops the judge, unless a call in flight may still free enough dollars."""
-        if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
+        if refusal := await self.reservation.reserve_or_stop_reason(
+            self.state.allowance, self.call
+        ):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
 
@@ -269,7 +278,7 @@ class AskAttempts:
         record was stored, the record is deleted and the call is not sent.
         """
         journal = self.run_state.journal
-        attempt = await journal.begin(self.call.key, leased=self.leased)
+        attempt = await journal.begin_attempt(self.call.key, leased=self.leased)
         if self.previous_write is not None:
             await self.previous_write
             self.previous_write = None
@@ -328,15 +337,15 @@ class AskAttempts:
 
     async def _record_end(self, reason: str) -> None:
         assert self.attempt is not None
-        await self.run_state.journal.end(self.attempt, reason, self.usage, self.cost)
+        await self.run_state.journal.end_attempt(self.attempt, reason, self.usage, self.cost)
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
-    def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
+    def _prepare_retry(self, outcome: JudgeReply | CallFailure) -> str:
         """Return the reason why the call is repeated, and change its parameters if needed; an empty
         text if `outcome` is final. Raise JudgeStopped if further calls of the judge would fail
         too."""
         if isinstance(outcome, CallFailure):
-            return self._retry_reason_after(outcome)
+            return self._prepare_retry_after_failure(outcome)
         self.state.count_success()
         if self.truncated_reply is not None or not self._is_truncated(outcome):
             return ""
@@ -353,7 +362,7 @@ class AskAttempts:
             return False
         return read_outcome(self.call, answer, self.run_state.reading).status == "truncated"
 
-    def _retry_reason_after(self, fault: CallFailure) -> str:
+    def _prepare_retry_after_failure(self, fault: CallFailure) -> str:
         """Return the reason why the call is repeated after a failure; "" if the failure is final.
         Raise JudgeStopped if further calls of the judge would fail too."""
         self._stop_if_hopeless(fault)

@@ -47,7 +47,7 @@ The embedded judge has a client for each file of weights and one limiter for all
 
 
 def _client_key(where: str, key: SecretKey) -> ClientKey:
-    return where, hashlib.sha256(key.use().encode()).hexdigest()
+    return where, hashlib.sha256(key.read_and_keep_alive().encode()).hexdigest()
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class Engine:
         asyncio.run_coroutine_threadsafe(run.run(self), self._loop)
         return run
 
-    def start_once(self, study: str, start: Callable[[], Run]) -> Run:
+    def find_or_start_run(self, study: str, start: Callable[[], Run]) -> Run:
         """Return the active run of a study, or the run that `start` starts. Simultaneous callers
         get the same run."""
         with self._start_lock:
@@ -167,12 +167,12 @@ class Engine:
         no run; the turn ends with the `with` block. All such calls together take turns with the
         runs as one more run would."""
 
-        async def acquire() -> tuple[EndpointLimiter, float | None]:
+        async def acquire_limiter() -> tuple[EndpointLimiter, float | None]:
             at = _client_key("embedded", SecretKey(""))
             limiter = self._limiters.setdefault(at, EndpointLimiter(1))
             return limiter, await limiter.acquire(lambda: False, OUTSIDE_RUNS)
 
-        limiter, started = asyncio.run_coroutine_threadsafe(acquire(), self._loop).result()
+        limiter, started = asyncio.run_coroutine_threadsafe(acquire_limiter(), self._loop).result()
         try:
             yield
         finally:

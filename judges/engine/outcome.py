@@ -65,10 +65,10 @@ def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> 
     `rule`: the study's setting `reading`, which chooses the parsing rule of texts."""
     if call.parameters.get("logprobs"):
         return read_label_probabilities(call.prompt, call.inputs.labels, answer)
-    return read_reply(call.prompt, call.inputs.labels, answer, rule)
+    return read_reply_text(call.prompt, call.inputs.labels, answer, rule)
 
 
-def read_reply(
+def read_reply_text(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
     """Parse the text of a reply. If there is no verdict, the status says why: refusal, filtered,
@@ -124,7 +124,9 @@ def read_label_probabilities(
         )
         return _outcome_of_probabilities(read)
     order = sorted(labels, key=lambda label: (len(label), label))
-    read = verdict_parsing.read_probabilities(order, answer.token_probabilities, prompt.format.ties)
+    read = verdict_parsing.read_most_probable_label(
+        order, answer.token_probabilities, prompt.format.ties
+    )
     if read.verdict is not None:
         read = replace(read, verdict=labels_to_slots(read.verdict, labels))
     return _outcome_of_probabilities(read)
@@ -171,7 +173,7 @@ def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
     slot_of = [labels.index(label) for label in order]
     n = len(labels)
 
-    def reorder(values: tuple[float, ...]) -> tuple[float, ...]:
+    def to_slot_order(values: tuple[float, ...]) -> tuple[float, ...]:
         if len(values) < n:
             return values
         by_slot = dict(zip(slot_of, values[:n], strict=True))
@@ -181,8 +183,8 @@ def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
     return Verdict(
         pick=slot_of[pick] if isinstance(pick, int) else pick,
         margin=verdict.margin,
-        scores=reorder(verdict.scores),
-        label_probabilities=reorder(verdict.label_probabilities),
+        scores=to_slot_order(verdict.scores),
+        label_probabilities=to_slot_order(verdict.label_probabilities),
         label_mass=verdict.label_mass,
     )
 
@@ -197,7 +199,7 @@ class Extractor:
     """Extraction prompts by the name of the judging prompt whose replies they read."""
 
     @classmethod
-    def of(cls, plan: Plan) -> Extractor | None:
+    def from_plan(cls, plan: Plan) -> Extractor | None:
         """Build the extractor of a plan; None if the study has no extraction judge or no prompt has
         an extraction prompt. PlanError if the extraction judge is simulated."""
         study = plan.study

@@ -15,7 +15,7 @@ from judges.engine.snapshot import RunTally
 from judges.engine.worker_pool import JudgeQueue
 from judges.models.interface import JudgeCall
 from judges.money.costs import price_of
-from judges.planning.forecast import estimate_tokens, min_cached_tokens, order_for_cache
+from judges.planning.forecast import estimate_tokens, min_cached_tokens, sort_asks_for_cache
 from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
 from studies import domain
 from studies.errors import EvenhandError
@@ -86,11 +86,11 @@ class PendingPages:
             return False
         self._after = page[-1][0]
         asks = [ask for _, ask in page]
-        self._block = order_for_cache(asks) if self._reorders else asks
+        self._block = sort_asks_for_cache(asks) if self._reorders else asks
         return True
 
 
-def count_statuses(
+def count_asks_with_retries_pending(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
     """Count a study's asks by status. An ask that a run with these settings makes again counts as
@@ -135,7 +135,7 @@ def quote_cost(
     return CostQuote(sum(count for _, count in rows), dollars)
 
 
-def retry_statuses(counts: Mapping[str, int]) -> frozenset[domain.Status]:
+def statuses_to_retry(counts: Mapping[str, int]) -> frozenset[domain.Status]:
     """Return the statuses of the calls that the page's button Retry makes again; `counts` is the
     number of calls by status.
 
@@ -171,7 +171,7 @@ def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float |
         return None
     if not (price.input or price.output):
         return 0.0
-    count, mean = plan_queries.mean_ask_cost(store, study, judge.name)
+    count, mean = plan_queries.ask_cost_count_and_mean(store, study, judge.name)
     if mean is not None and count >= MIN_COSTED_JUDGEMENTS:
         return mean
     return _estimate_ask_cost(store, study, judge, price)
@@ -221,7 +221,7 @@ class QueueBuilder:
 
     async def _settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None
-        await self.journal.settle(
+        await self.journal.store_judgement(
             judgement,
             attempts.attempt,
             attempts.usage,

@@ -19,14 +19,14 @@ from typing import Any, Final, Protocol
 
 from judges.engine import snapshot
 from judges.engine.outcome import Extractor
-from judges.engine.pending_asks import QueueBuilder, count_statuses
+from judges.engine.pending_asks import QueueBuilder, count_asks_with_retries_pending
 from judges.engine.run_state import JudgeState, RunSettings, RunState, SiblingRuns
 from judges.engine.snapshot import RunSnapshot, RunStatus
 from judges.engine.worker_pool import WorkerPool
 from judges.models.failures import redact_message
 from judges.money.costs import Ledger
 from judges.planning.plan import Plan
-from judges.security.key_store import SecretKey, make_typed_key
+from judges.security.key_store import SecretKey, make_expiring_secret_key
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError, StoreError
 from studies.store.queries.plan_queries import pending_counts
@@ -65,19 +65,19 @@ class Run:
         self.started = settings.wall_clock()
         self.ended: float | None = None
         self.finished = threading.Event()
-        self.extraction = Extractor.of(plan)
-        self._keys = {judge: make_typed_key(value) for judge, value in keys.items()}
+        self.extraction = Extractor.from_plan(plan)
+        self._keys = {judge: make_expiring_secret_key(value) for judge, value in keys.items()}
         self._settings = settings
         self._maybe_paid_twice = len(list_maybe_paid_twice(store, plan.study.name))
         self._tally = snapshot.RunTally(
-            count_statuses(store, plan.study.name, settings),
+            count_asks_with_retries_pending(store, plan.study.name, settings),
             pending_counts(store, plan.study.name, settings.retry_statuses),
         )
         self._journal = RunJournal(store, again=settings.retry_statuses, wall=settings.wall_clock)
         self._ledger = Ledger(plan.study.budget_usd, study_spending(store, plan.study.name))
         if plan.study.budget_usd is not None:
             self._journal.fits_budget = SiblingRuns(
-                store, plan, self.owner, self._ledger
+                store, plan, self.lease_owner_id, self._ledger
             ).fits_budget
         self._plan_sha = plan.stored_sha or store.plan_sha(plan.study.name)
         self._run_state: RunState | None = None
@@ -94,7 +94,7 @@ class Run:
         paused."""
 
     @property
-    def owner(self) -> str:
+    def lease_owner_id(self) -> str:
         """The id under which this run holds leases and records attempts. Other runs
         treat it as alive until the run ends or its process dies."""
         return self._journal.owner.id
@@ -171,8 +171,8 @@ class Run:
             rate=tally.asks_per_second() if running else 0.0,
             eta=tally.seconds_left(snapshot.stopped_judges(states)) if running else None,
             in_flight=len(self._journal.attempts_in_flight),
-            waits=snapshot.judge_waits(states) if self.ended is None else (),
-            spent=ledger.total,
+            waits=snapshot.list_judge_waits(states) if self.ended is None else (),
+            spent=ledger.dollars_spent,
             unpriced=sum(ledger.unpriced.values()),
             budget=self.plan.study.budget_usd,
             started=self.started,
@@ -245,7 +245,7 @@ class Run:
         """Store the run's state for the list of past runs."""
         row = PastRun(
             self.id, self.plan.study.name, self.state, self.reason, self.started, self.ended,
-            self.owner,
+            self.lease_owner_id,
         )  # fmt: skip
         self.store.writer.run(lambda connection: put_run(connection, row))
 
@@ -304,7 +304,7 @@ class Run:
         reading = self._settings.reading or study.reading
         run_state = RunState(self._settings, self._journal, self._ledger, judges, reading)
         run_state.on_store_error = self._pause_on_store_error
-        self._journal.wait_for_repair = run_state.wait_for_repair
+        self._journal.pause_until_resumed = run_state.pause_until_resumed
         with self._lock:
             self._loop, self._run_state = asyncio.get_running_loop(), run_state
             run_state.paused, run_state.stop = self._paused, self._stop_requested
@@ -327,7 +327,9 @@ class Run:
             await asyncio.sleep(RECOUNT_SECONDS)
             if run_state.shares_asks:
                 with contextlib.suppress(StoreError):
-                    self._tally.counts = await asyncio.to_thread(count_statuses, *counted)
+                    self._tally.counts = await asyncio.to_thread(
+                        count_asks_with_retries_pending, *counted
+                    )
 
     def _record_end(self, state: RunStatus, reason: str) -> None:
         """Set the final counts, state and reason of the run, and store state and reason; errors of

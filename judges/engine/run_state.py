@@ -129,10 +129,12 @@ class AttemptJournal(Protocol):
     """Interface for recording attempts: the store's journal, or a cluster worker's log in
     memory."""
 
-    async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
+    async def begin_attempt(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
-    async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None: ...
-    async def release(self, key: str) -> None: ...
+    async def end_attempt(
+        self, attempt: int, outcome: str, usage: Usage, cost: float | None
+    ) -> None: ...
+    async def release_lease(self, key: str) -> None: ...
     async def give_up(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None: ...
@@ -195,7 +197,7 @@ class RunState:
             async with asyncio.timeout(seconds):
                 await state.blocked_event.wait()
 
-    async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
+    async def pause_until_resumed(self, error: Exception, submitted: float) -> bool:
         """After a store error, pause the run until the user resumes or stops it; no pause if the
         user has resumed it since `submitted`, the time of the failed query or write.
 
@@ -232,11 +234,12 @@ class SiblingRuns:
         ledger: Ledger,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._owners: Path = store.owners
+        self._owners: Path = store.run_locks_folder
         self._study, self._owner, self._ledger, self._clock = plan.study.name, owner, ledger, clock
         self._free_judges = [judge.name for judge in plan.study.judges if _is_free(price_of(judge))]
         self._ended_owners: set[str] = set()
-        """Ids (`Run.owner`) of runs that have ended, so that their spending no longer changes."""
+        """Ids (`Run.lease_owner_id`) of runs that have ended, so that their spending no longer
+        changes."""
         self._checked_at = clock()
         self._update_ledger(self._query_spending(store.read_connection))
 

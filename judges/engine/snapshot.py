@@ -100,7 +100,7 @@ class RunSnapshot:
     """Seconds after which a paused run is stopped; None if it is never stopped."""
 
     @property
-    def waiting(self) -> tuple[str, ...]:
+    def wait_texts(self) -> tuple[str, ...]:
         return tuple(f"{wait.judge}: {wait.why}" for wait in self.waits)
 
     @property
@@ -179,7 +179,7 @@ def completed_per_second(times: deque[float] | tuple[()], now: float) -> float:
     return (len(recent) - 1) / max(now - recent[0], 1e-3)
 
 
-def judge_waits(states: Iterable[JudgeState]) -> tuple[JudgeWait, ...]:
+def list_judge_waits(states: Iterable[JudgeState]) -> tuple[JudgeWait, ...]:
     """Return, for each judge that waits, the reason; judges called at full speed are left out."""
     numbers: dict[int, int] = {}
     found = []
@@ -258,7 +258,7 @@ def final_status(run_state: RunState, stop_reason: str) -> tuple[RunStatus, str]
 
 
 def _budget_reason(ledger: Ledger) -> str:
-    spent = ledger.spent_by_others + ledger.total
+    spent = ledger.spent_by_others + ledger.dollars_spent
     unknown = ledger.unknown_by_others + sum(ledger.unknown_usage.values())
     calls = f"{unknown:,} call{'s' * (unknown != 1)}"
     more = f", {calls} may have been billed without token counts" if unknown else ""

@@ -59,7 +59,7 @@ class JudgeQueue:
         self.hedged.add(task)
         task.add_done_callback(self.hedged.discard)
 
-    async def end_hedged_calls(self) -> None:
+    async def cancel_hedged_calls(self) -> None:
         """Cancel the attempts in `hedged`; each that was sent counts as billed at an unknown
         cost."""
         open_calls = list(self.hedged)
@@ -109,7 +109,7 @@ class _QueueWorkers:
                 for _ in range(self.workers):
                     self._start_worker()
         finally:
-            await self.queue.end_hedged_calls()
+            await self.queue.cancel_hedged_calls()
         self.queue.done = True
         for other in self.pool.queues:
             if other.more_event is not None:
@@ -120,12 +120,12 @@ class _QueueWorkers:
 
     async def _feed_workers(self) -> None:
         try:
-            await self._feed_pending()
+            await self._feed_pending_asks()
         except Exception as fault:
             self.pool.end_run(fault)
         await self.buffer.put(None)
 
-    async def _feed_pending(self) -> None:
+    async def _feed_pending_asks(self) -> None:
         """Pass all pending asks to the workers. Asks that other runs are making are checked until
         they have an outcome, or are free again."""
         queue, size = self.queue, min(MAX_PAGE_ASKS, self.workers)
@@ -151,7 +151,7 @@ class _QueueWorkers:
             try:
                 return query()
             except (StoreUnusable, sqlite3.Error) as error:
-                if not await self.run_state.wait_for_repair(error, started):
+                if not await self.run_state.pause_until_resumed(error, started):
                     raise
 
     async def _enqueue_free(self, page: list[Ask]) -> None:
@@ -245,7 +245,7 @@ class _QueueWorkers:
         if attempts.lease_refusal == "elsewhere":
             self.queue.asked_elsewhere.append(ask)
         elif attempts.leased:
-            await journal.release(ask.key)
+            await journal.release_lease(ask.key)
         return None
 
     async def _race(

@@ -23,14 +23,14 @@ import httpx2
 from judges.judge_errors import PlanError
 from judges.models import chat_completion, interface
 from judges.models.chat_completion import CompletionStream
-from judges.models.embedded import EmbeddedServer, shared_server
+from judges.models.embedded import EmbeddedServer, find_or_start_shared_server
 from judges.models.failures import BadReply, StreamSilent
 from judges.models.interface import JudgeCall, JudgeModel, JudgeReply
 from judges.models.simulation.simulated import SimulatedModel
 from judges.security import endpoint_rules
 from judges.security.endpoint_rules import LOCAL_RULES, EndpointRules
 from judges.security.key_consents import Consents
-from judges.security.key_store import SecretKey, make_typed_key
+from judges.security.key_store import SecretKey, make_expiring_secret_key
 from studies import settings
 from studies.domain import JudgeSpec
 
@@ -130,7 +130,9 @@ class EndpointModel:
         content = await _read_limited(response)
         if response.status_code >= 300:
             echo = not self._rules.strict
-            raise chat_completion.build_status_error(_strip_request(response), content, echo=echo)
+            raise chat_completion.build_status_error(
+                _copy_response_for_error(response), content, echo=echo
+            )
         return content
 
     def _build_request(
@@ -138,7 +140,7 @@ class EndpointModel:
     ) -> httpx2.Request:
         """Build a request. The API key is added to each request, so that the HTTP client does not
         store the key."""
-        bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
+        bearer = f"Bearer {self._key.read_and_keep_alive() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         options = _request_options(connect_s)
         return httpx2.Request(
@@ -153,13 +155,13 @@ class EndpointModel:
 
     def replace_expired_key(self, key: SecretKey) -> None:
         """If the present key has expired, use `key`, which the user has typed since."""
-        if self._key.is_expired():
+        if self._key.expire_if_idle():
             self._key = key
             self._schedule_key_expiry()
 
     def _schedule_key_expiry(self) -> None:
         """Delete the key from memory when it expires, also if no call is made."""
-        if not self._key.is_expired() and math.isfinite(left := self._key.seconds_left()):
+        if not self._key.expire_if_idle() and math.isfinite(left := self._key.seconds_left()):
             self._expiry_timer = asyncio.get_running_loop().call_later(
                 left + 0.01, self._schedule_key_expiry
             )
@@ -244,7 +246,7 @@ async def _read_limited(response: httpx2.Response) -> bytes:
     return bytes(content)
 
 
-def _strip_request(response: httpx2.Response) -> httpx2.Response:
+def _copy_response_for_error(response: httpx2.Response) -> httpx2.Response:
     """Return a copy of the response for error messages: without its request, which has the API key,
     without its body, and with the headers on rate limits and time only."""
     request = httpx2.Request("POST", response.request.url)
@@ -262,11 +264,13 @@ def redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
     tokens = "".join(token for token, _ in answer.top_logprobs)
     tokens += "".join(token.text for token in answer.tokens)
     texts = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
-    forms = [form for form in key.echoed_forms() if form in texts]
+    forms = [form for form in key.forms_to_mask_in_replies() if form in texts]
     if not forms:
         return answer
     fields = ("text", "reasoning", "refusal", "finish", "model")
-    masked: dict[str, Any] = {name: key.mask_echo(getattr(answer, name)) for name in fields}
+    masked: dict[str, Any] = {
+        name: key.mask_whole_key_in_reply(getattr(answer, name)) for name in fields
+    }
     in_tokens = any(form in tokens for form in forms)  # in one token or across several
     if in_tokens:
         masked |= {"top_logprobs": (), "tokens": ()}
@@ -280,7 +284,7 @@ class EmbeddedModel:
 
     def __init__(self, weights: str = "") -> None:
         """`weights` is the GGUF file that the study file names for the judge; if empty, the weights
-        that find_weights returns are used."""
+        that find_default_weights returns are used."""
         self._weights = weights
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None
@@ -294,7 +298,7 @@ class EmbeddedModel:
         With the cache, a repeated prompt would get slightly other probabilities, which would count
         as changes on a repeat.
         """
-        endpoint = await self._start_endpoint()
+        endpoint = await self._find_or_start_endpoint()
         repeat = call.messages == self._last_messages
         self._last_messages = call.messages
         if repeat:
@@ -306,12 +310,12 @@ class EmbeddedModel:
             await self._endpoint.close()
             self._endpoint = None
 
-    async def _start_endpoint(self) -> EndpointModel:
+    async def _find_or_start_endpoint(self) -> EndpointModel:
         """Return the client of the running child process; a dead process is started again."""
         async with self._start_lock:
             if self._endpoint is None or self._server is None or not self._server.alive():
                 await self.close()
-                self._server = await asyncio.to_thread(shared_server, self._weights)
+                self._server = await asyncio.to_thread(find_or_start_shared_server, self._weights)
                 self._endpoint = EndpointModel(
                     self._server.base_url, "none", ceiling=1, rules=LOCAL_RULES
                 )
@@ -333,7 +337,9 @@ def find_api_key(
     """
     if judge.name in typed:
         value = typed[judge.name]
-        return make_typed_key(value.use() if isinstance(value, SecretKey) else value)
+        return make_expiring_secret_key(
+            value.read_and_keep_alive() if isinstance(value, SecretKey) else value
+        )
     if not judge.api_key_env:
         return SecretKey("")
     key = settings.secret_value(judge.api_key_env)
@@ -347,7 +353,7 @@ def find_api_key(
             f"judge {judge.name!r}: the environment variable {judge.api_key_env} has "
             f"{len(key):,} characters; a key has at most {MAX_KEY_LENGTH:,}"
         )
-    consents.check(judge)
+    consents.require_consent(judge)
     return SecretKey(key)
 
 

@@ -114,7 +114,7 @@ class _SharedServers:
 _shared_servers = _SharedServers()
 
 
-def shared_server(named: str = "") -> EmbeddedServer:
+def find_or_start_shared_server(named: str = "") -> EmbeddedServer:
     """Return this process's server for the weights that a judge names in its setting `weights` ("":
     the default weights); start it if needed. EmbeddedUnavailable if it cannot be started."""
     return _shared_servers.find_or_start(_locate_weights(named))

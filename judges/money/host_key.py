@@ -156,7 +156,7 @@ class RunAllowance:
         try:
             await self.write(lambda c: allowance_queries.delete_reservation(c, number))
         finally:
-            self._close_call()
+            self._count_down_open_calls()
 
     async def settle(self, number: int, cost: float | None) -> None:
         """Replace a reservation by the actual cost of the call; a cost of None keeps the maximum
@@ -165,9 +165,9 @@ class RunAllowance:
             if cost is not None:
                 await self.write(lambda c: allowance_queries.settle_reservation(c, number, cost))
         finally:
-            self._close_call()
+            self._count_down_open_calls()
 
-    def _close_call(self) -> None:
+    def _count_down_open_calls(self) -> None:
         self._open_calls -= 1
         self._settled_event.set()
 
@@ -201,7 +201,7 @@ class CallReservation:
     def is_reserved(self) -> bool:
         return self._number is not None
 
-    async def reserve_from(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
+    async def reserve_or_stop_reason(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
         """Reserve the maximum cost of a call; return the reason why the judge must stop, or an
         empty text.
 
@@ -218,7 +218,7 @@ class CallReservation:
             return ""
         return reserved if alone and allowance.has_no_open_calls else ""
 
-    async def release_unused(self, allowance: RunAllowance | None) -> None:
+    async def release_or_await_dollars(self, allowance: RunAllowance | None) -> None:
         """Delete the reservation of a call that was not made. If the reservation was refused, wait
         instead until a call in flight has ended, because dollars may then be free."""
         if allowance is None:

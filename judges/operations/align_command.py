@@ -21,7 +21,7 @@ from judges.operations.align_prompt import (
     candidate_plan,
     check_budget_suffices,
     forecast_missing_calls,
-    prepare_task,
+    split_and_find_mistakes,
     writer_plan,
 )
 from judges.operations.prompt_candidates import (
@@ -96,7 +96,7 @@ def align(options: argparse.Namespace, report: Report) -> int:
     store = Store(options.store)
     try:
         save_plan(made, store)
-        task = prepare_task(made, store, options.judge, options.prompt, options.seed)
+        task = split_and_find_mistakes(made, store, options.judge, options.prompt, options.seed)
         if options.adopt or options.undo:
             change = adopt_asked_candidate if options.adopt else undo_adopted_candidate
             folder = options.study.parent

@@ -23,13 +23,19 @@ from judges.operations.prompt_candidates import (
     make_candidate,
     read_rules,
 )
-from judges.planning.forecast import Forecast, make_forecast
-from judges.planning.plan import Plan, asks_of, assign_owner, save_plan
+from judges.planning.forecast import Forecast, forecast_plan
+from judges.planning.plan import Plan, asks_of, plan_for_current_visitor, save_plan
 from judges.planning.plan_checks import check_plan
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
 from studies.domain import REFERENCE, Item, JudgeSpec
-from studies.people.label_split import SEED, LabelSplit, Look, record_look, split_labels
-from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, keep_labelled_answers
+from studies.people.label_split import (
+    SEED,
+    LabelSplit,
+    Look,
+    load_labels_and_extend_split,
+    record_look,
+)
+from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, item_with_only_these_labels
 from studies.spec.derived_names import candidate_study_name, writer_study_name
 from studies.spec.study import Study
 from studies.spec.study_fields import TwinSpec
@@ -58,10 +64,10 @@ class AlignTask:
         """Learn cases on which the judge made a mistake (`LearnCase.wrong`), those with the most
         mistakes first."""
         wrong = [case for case in self.cases if case.wrong]
-        return tuple(sorted(wrong, key=lambda case: (-case.wrong, -case.gap)))
+        return tuple(sorted(wrong, key=lambda case: (-case.wrong, -case.distance_from_label)))
 
 
-def prepare_task(
+def split_and_find_mistakes(
     plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = SEED
 ) -> AlignTask:
     """Put the labelled items of a stored study into two parts, learn and hold-out (the stored
@@ -73,7 +79,9 @@ def prepare_task(
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
     spec = _find_by_name_or_first(study.judges, judge, "judge")
     chosen = _find_by_name_or_first(plan.prompts, prompt, "prompt")
-    labels, split = split_labels(store, study.name, seed, learn_cases.label_kind(chosen))
+    labels, split = load_labels_and_extend_split(
+        store, study.name, seed, learn_cases.label_kind(chosen)
+    )
     if not labels.cases:
         raise PlanError(_no_labels_message(labels))
     items = {item.id: item for item in plan.items}
@@ -120,7 +128,7 @@ def _find_by_name_or_first(among: Sequence[Named], name: str, kind: str) -> Name
 def describe_mistakes(task: AlignTask) -> str:
     """Write the mistakes on learn items, at most MAX_CASES, as the text from which the writer (a
     model) makes rules."""
-    return learn_cases.describe_cases(task.mistakes, task.labels.kind)
+    return learn_cases.describe_mistaken_cases(task.mistakes, task.labels.kind)
 
 
 def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
@@ -209,7 +217,9 @@ def candidate_plan(
     base = task.plan.study
     held = set(task.split.hold_out)
     labels = task.labels.select_items(held)
-    items = [keep_labelled_answers(item, labels) for item in task.plan.items if item.id in held]
+    items = [
+        item_with_only_these_labels(item, labels) for item in task.plan.items if item.id in held
+    ]
     kept = tuple(item for item in items if item.responses)
     if not kept:
         raise PlanError("the hold-out has no label; add labels to more items")
@@ -252,9 +262,9 @@ def _held_out_twins(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec |
 
 def forecast_missing_calls(plan: Plan, store: Store) -> Forecast:
     """Forecast the calls of a plan that have no stored reply yet."""
-    plan = assign_owner(plan, store)
+    plan = plan_for_current_visitor(plan, store)
     keys = [planned.ask.key for planned in asks_of(plan)]
-    return make_forecast(plan, set(keys) - store.answered_keys_among(keys), store)
+    return forecast_plan(plan, set(keys) - store.answered_keys_among(keys), store)
 
 
 def check_budget_suffices(forecast: Forecast, budget: float | None, what: str) -> None:
@@ -282,7 +292,7 @@ class AlignRuns:
 
     def start(self, plan: Plan) -> Run:
         """Save a plan and start its missing calls."""
-        plan = assign_owner(plan, self.store)
+        plan = plan_for_current_visitor(plan, self.store)
         save_plan(plan, self.store)
         return self.engine.start(plan, self.store, keys=self.keys, settings=self.settings)
 

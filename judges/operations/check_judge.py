@@ -12,7 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from judges.engine.engine import Engine
-from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_outcome, read_reply
+from judges.engine.outcome import (
+    ReplyOutcome,
+    read_label_probabilities,
+    read_outcome,
+    read_reply_text,
+)
 from judges.models import clients, failures, interface
 from judges.planning.plan import Plan, asks_of
 from judges.rendering.prompt import Prompt, parse_prompt
@@ -112,7 +117,7 @@ class StoredRequest(NamedTuple):
         labels = judgement.ask.labels
         if self.by_probabilities:
             return read_label_probabilities(self.prompt, labels, answer)
-        return read_reply(self.prompt, labels, answer, rule)
+        return read_reply_text(self.prompt, labels, answer, rule)
 
 
 RequestLookup = Callable[[str], StoredRequest | None]
@@ -136,7 +141,7 @@ def reread_replies(store: Store, study: str, rule: str | None = None) -> RereadR
             result.not_parsed += 1
             continue
         result.read += 1
-        now = _read_again(store, judgement, request, rule, find_request)
+        now = _reread_judgement(store, judgement, request, rule, find_request)
         if (judgement.status, judgement.verdict) != (now.status, now.verdict):
             same = f"{now.status}, another verdict"
             moved = f"{judgement.status} -> {now.status}"
@@ -147,7 +152,7 @@ def reread_replies(store: Store, study: str, rule: str | None = None) -> RereadR
     return result
 
 
-def _read_again(
+def _reread_judgement(
     store: Store,
     judgement: Judgement,
     request: StoredRequest,
@@ -183,12 +188,12 @@ def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> 
     """Store the changed judgements, given as (before, after), except those whose reply was replaced
     in the meantime."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def store_if_unreplaced(connection: sqlite3.Connection) -> None:
         for before, now in changed:
             if is_still_stored(connection, before):
                 put_judgement(connection, now)
 
-    store.writer.run(work)
+    store.writer.run(store_if_unreplaced)
 
 
 def _make_request_lookup(store: Store) -> RequestLookup:

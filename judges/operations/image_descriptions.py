@@ -15,7 +15,7 @@ from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.planning.plan import Plan, assign_owner, save_plan
+from judges.planning.plan import Plan, plan_for_current_visitor, save_plan
 from judges.rendering.messages import image_url
 from judges.rendering.prompt import Prompt, load_prompt
 from studies.domain import Item, JudgeSpec
@@ -52,7 +52,7 @@ class DescribeResult:
     """Reason why the run ended early; empty if it did not."""
 
 
-def write_descriptions(
+def describe_images_to_file(
     study: Study,
     judge: str,
     prompt: str,
@@ -162,7 +162,7 @@ class _DescribeRuns:
         plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, self.spent)
         if not plan.items:
             return {}
-        plan = assign_owner(plan, self.store)
+        plan = plan_for_current_visitor(plan, self.store)
         name = plan.study.name
         save_plan(plan, self.store)
         run = self.engine.start(plan, self.store, keys=self.keys, settings=self.settings)

@@ -70,7 +70,7 @@ class LearnCase:
         return self.verdicts.wrong
 
     @property
-    def gap(self) -> float:
+    def distance_from_label(self) -> float:
         """Distance of the mean score of one answer from its label; 0 for a comparison, or without
         verdicts."""
         if isinstance(self.label, LabelledComparison) or not self.verdicts.calls:
@@ -150,7 +150,7 @@ def _is_mistake(score: float, label: LabelledAnswer, kind: LabelKind, step: floa
 # ------------------------------------------------------------------------------ the writer's text
 
 
-def describe_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
+def describe_mistaken_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
     """Write a judge's mistakes, at most MAX_CASES, as the text from which a model writes rules."""
     parts = []
     for number, case in enumerate(cases[:MAX_CASES], 1):
@@ -195,9 +195,11 @@ def choose_examples(
     label the judge's mistakes come first; for single answers, mistakes and right verdicts
     alternate. Left out are cases with images, because only text is added to a prompt, and for a
     rubric (`prompt`) cases whose criteria have no labels."""
-    usable = [case for case in cases if not case.item.images and _can_be_shown(case, prompt)]
+    usable = [
+        case for case in cases if not case.item.images and _has_known_right_reply(case, prompt)
+    ]
     random.Random(f"examples:{seed}").shuffle(usable)
-    usable.sort(key=lambda case: (-case.wrong, -case.gap))
+    usable.sort(key=lambda case: (-case.wrong, -case.distance_from_label))
     groups: dict[float, list[LearnCase]] = {}
     seen: set[str] = set()
     for case in usable:
@@ -214,7 +216,7 @@ def choose_examples(
     return chosen
 
 
-def _can_be_shown(case: LearnCase, prompt: Prompt | None) -> bool:
+def _has_known_right_reply(case: LearnCase, prompt: Prompt | None) -> bool:
     """Whether the right reply to a case is known: always, except for a rubric whose criteria have
     no labels in this case."""
     if isinstance(case.label, LabelledComparison) or prompt is None or not prompt.rubric:
@@ -331,17 +333,18 @@ def right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAnswer) 
     names = dict(zip(offered.options, offered.names, strict=True))
     values = option_values(prompt.options)
 
-    def name_of(value: float) -> str:
+    def nearest_option_name(value: float) -> str:
         return names[min(values, key=lambda option: abs(values[option] - value))]
 
     if prompt.rubric:
         levels = dict(label.levels)
         return "\n".join(
-            f"{name}: {name_of(levels.get(name, label.value))}" for name in offered.criteria
+            f"{name}: {nearest_option_name(levels.get(name, label.value))}"
+            for name in offered.criteria
         )
     if prompt.verdict == PASS_FAIL_FORMAT:
-        return f"Verdict: {name_of(label.value).upper()}"
-    return f"Score: {name_of(label.value)}"
+        return f"Verdict: {nearest_option_name(label.value).upper()}"
+    return f"Score: {nearest_option_name(label.value)}"
 
 
 _SCORE_LINES: Final = {

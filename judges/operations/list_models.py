@@ -144,11 +144,11 @@ def add_providers_command(commands: Any) -> None:
 def print_providers(options: argparse.Namespace) -> int:
     for preset in provider_presets().values():
         print(f"{preset.name:12} {preset.base_url or 'set base_url to your own address'}")
-        print(f"{'':12} key: {preset.api_key_env or 'none'}; {describe_differences(preset)}")
+        print(f"{'':12} key: {preset.api_key_env or 'none'}; {describe_provider_api(preset)}")
     return 0
 
 
-def describe_differences(preset: ProviderPreset) -> str:
+def describe_provider_api(preset: ProviderPreset) -> str:
     """Describe a provider's API in one line: parameter that limits the reply, log-probabilities,
     prefilled answers, rate-limit headers, prompt cache, parameters that models refuse."""
     facts = [f"{preset.token_limit} limits the reply"]
@@ -251,13 +251,13 @@ def _confirm_download() -> bool:
 def _download_with_progress(weights: HubWeights, size: int) -> str:
     shown = -1
 
-    def report(received: int, total: int) -> None:
+    def print_percent_received(received: int, total: int) -> None:
         nonlocal shown
         percent = 100 * received // max(total or size, 1)
         if percent != shown:
             shown = percent
             print(f"\r{percent:3d} %", end="", file=sys.stderr, flush=True)
 
-    path = download_weights(weights, report)
+    path = download_weights(weights, print_percent_received)
     print("", file=sys.stderr)
     return f"Downloaded to {path}"

@@ -106,7 +106,7 @@ def read_rules(reply: str, cases: str = "") -> WrittenRules:
     return WrittenRules(rules)
 
 
-def add_block(
+def copy_prompt_with_additions(
     prompt: Prompt, kind: str, text: str, examples: Sequence[tuple[str, str]], source: str
 ) -> Prompt:
     """Return a copy of a prompt with `text` at the end of its system message (without one: at the
@@ -163,7 +163,7 @@ def make_candidate(
     by = f", written by {writer}" if writer and rules and kind != "criteria" else ""
     origin = f"learnt from {len(items)} items: {', '.join(items)}" if items else "the user's own"
     source = f"{base.name} version {base.version} + {kind}{by}; {origin}; seed {seed}; {day}"
-    made = add_block(prompt, kind, text, shown.turns, source)
+    made = copy_prompt_with_additions(prompt, kind, text, shown.turns, source)
     return Candidate(made, CandidateRecord(made.name, kind, made.sha, items, writer if by else ""))
 
 

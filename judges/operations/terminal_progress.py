@@ -92,7 +92,7 @@ def progress_line(snapshot: RunSnapshot) -> str:
         parts.append(f"{format_duration(snapshot.eta)} left")
     if snapshot.spent:
         parts.append(f"${snapshot.spent:.4f}")
-    return ", ".join([*parts, *snapshot.waiting])
+    return ", ".join([*parts, *snapshot.wait_texts])
 
 
 def run_summary(

@@ -31,7 +31,7 @@ def min_cached_tokens(judge: JudgeSpec) -> int | None:
     return DEFAULT_MINIMUM
 
 
-def order_for_cache(asks: Sequence[Ask]) -> list[Ask]:
+def sort_asks_for_cache(asks: Sequence[Ask]) -> list[Ask]:
     """Order a block of consecutive asks: first one ask of each item and prompt, then a second ask
     of each, and so on.
 
@@ -53,7 +53,7 @@ class CacheForecast:
     characters_per_token: float
     _last_texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
+    def count_cached_and_remember(self, call: JudgeCall, minimum: int | None) -> int:
         """Return how many tokens at the start of a call equal those of the previous call of the
         same judge and prompt; 0 if fewer than `minimum`. The call's text is remembered for the next
         call. If `minimum` is None (no discount), return 0 and remember nothing."""
@@ -104,7 +104,7 @@ class Forecast:
     """Prompt tokens expected in the provider's cache, which are charged at a lower price."""
 
 
-def make_forecast(
+def forecast_plan(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
     """Forecast the calls of a plan; with `pending`, only the asks with these keys. See
@@ -123,7 +123,7 @@ def forecast_asks(
     seconds = {judge.name: 0.0 for judge in study.judges}
     prices = {judge.name: price_of(judge) for judge in study.judges}
     rates = {
-        judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
+        judge.name: store.endpoint_throughput(identity_of(judge, study.families)) if store else None
         for judge in study.judges
     }
     minimums = {judge.name: min_cached_tokens(judge) for judge in study.judges}
@@ -131,7 +131,7 @@ def forecast_asks(
     for planned in planned_asks:
         judge = planned.call.judge
         tokens_in, tokens_out = estimate_tokens(planned.call)
-        tokens_cached = cache.cached_tokens(planned.call, minimums[judge.name])
+        tokens_cached = cache.count_cached_and_remember(planned.call, minimums[judge.name])
         cached += tokens_cached
         asks, noise = asks + 1, noise + planned.ask.noise
         sent, received = sent + tokens_in, received + tokens_out

@@ -217,7 +217,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
     return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha, recorded=recorded)
 
 
-def count_lost_answers(plan: Plan, store: Store) -> int:
+def count_replies_dropped_by_plan(plan: Plan, store: Store) -> int:
     """Count the answered calls of the stored study of this name that the new plan lacks."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
@@ -226,7 +226,7 @@ def count_lost_answers(plan: Plan, store: Store) -> int:
     return len(answered - {planned.ask.key for planned in asks_of(plan)}) if answered else 0
 
 
-def find_free_name(store: Store, name: str) -> str:
+def find_free_study_name(store: Store, name: str) -> str:
     """Return the name if no study in the store has it, else the name with the first free number
     from 2 on."""
     taken = {line.name for line in store.studies()}
@@ -234,7 +234,7 @@ def find_free_name(store: Store, name: str) -> str:
     return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
-def assign_owner(plan: Plan, store: Store) -> Plan:
+def plan_for_current_visitor(plan: Plan, store: Store) -> Plan:
     """Return the plan for the current visitor: with the name under which the visitor saves the
     study, and the salt (a text hashed into the keys of its calls, different for each visitor)."""
     name = store.name_saved_by_visitor(plan.study.name)
@@ -290,7 +290,7 @@ def parameters_of(
     elif (
         judge.read == "probabilities"
         and judge.kind != "embedded"  # its replies to rubrics follow a grammar
-        and prompt.has_level_tokens(labels)
+        and prompt.has_single_token_levels(labels)
     ):
         values |= {"logprobs": True, "top_logprobs": 20}
     elif judge.kind == "embedded" and (grammar := prompt.grammar_for(n_options, labels)):
@@ -389,12 +389,12 @@ def load_stored_plan(store: Store, name: str) -> Plan:
     """Load a saved study with its items and prompts from the store, without its study file."""
     while True:  # the study may be saved again between two queries
         sha = store.plan_sha(name)
-        plan = replace(_read_plan(store, name), stored_sha=sha)
+        plan = replace(_read_plan_once(store, name), stored_sha=sha)
         if store.plan_sha(name) == sha:
             return plan
 
 
-def _read_plan(store: Store, name: str) -> Plan:
+def _read_plan_once(store: Store, name: str) -> Plan:
     study = store.study(name)
     items = tuple(store.items(name).values())
     prompts = add_versions_to_names(

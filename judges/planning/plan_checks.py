@@ -186,7 +186,7 @@ def _has_single_token_labels(study: Study, prompt: Prompt) -> bool:
     if not prompt.options:
         return bool(prompt.format.prefill)
     labels = point_arrangements(prompt, study.options)[0]
-    return prompt.prefill_for(1, labels) is not None or prompt.has_level_tokens(labels)
+    return prompt.prefill_for(1, labels) is not None or prompt.has_single_token_levels(labels)
 
 
 def _check_judge_fits_prompt(study: Study, judge: JudgeSpec, prompt: Prompt) -> None:

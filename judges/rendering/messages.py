@@ -49,7 +49,7 @@ def query_text(item: Item) -> str:
     return "\n".join(lines)
 
 
-def creation_query(item: Item, description: str, *, sees: bool) -> str:
+def query_with_description(item: Item, description: str, *, sees: bool) -> str:
     """Return the query (`query_text`); for a judge without vision (`sees` is false), with a note
     and the image description, if there is one."""
     text = query_text(item)
@@ -207,11 +207,11 @@ def render_prompt(
 ) -> list[dict[str, Any]]:
     """Render the messages of a request. With `prefilled`, a last assistant message contains the
     start of the reply, up to the label, if the prompt's format has one. With `for_key` (to compute
-    the key of a call), the delimiter around the answers is that of `key_fence`, otherwise that of
-    `make_fence`."""
+    the key of a call), the delimiter around the answers is that of `fence_for_call_key`, otherwise
+    that of `make_fence`."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if for_key and "fence" in values:
-        values["fence"] = key_fence(prompt, inputs)
+        values["fence"] = fence_for_call_key(prompt, inputs)
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
         values["closing"] = _closing_instruction(prompt.verdict, labels, prefilled)
@@ -239,7 +239,7 @@ def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
     return fence
 
 
-def key_fence(prompt: Prompt, inputs: PromptInputs) -> str:
+def fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return the delimiter that replaces that of `make_fence` when the key of a call is computed.
 
     It is never computed in another way, so that keys, and with them stored replies, stay valid.
@@ -259,7 +259,7 @@ def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
     return labels[::-1] if crossed else labels
 
 
-def task_text(item: Item, images: tuple[str, ...]) -> str:
+def instruction_with_context(item: Item, images: tuple[str, ...]) -> str:
     """Return the item's instruction, preceded by its context (the image description) if it has one
     and `images` is empty."""
     context = "" if images else context_text(item)
@@ -363,8 +363,8 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "aspects": lambda _, inputs: inputs.aspects,
     "closing": lambda _, __: "",  # depends on `prefilled`: set by render_prompt
     "fence": lambda prompt, inputs: make_fence(prompt, inputs),
-    "task": lambda _, inputs: task_text(inputs.item, inputs.images),
-    "query": lambda _, inputs: creation_query(
+    "task": lambda _, inputs: instruction_with_context(inputs.item, inputs.images),
+    "query": lambda _, inputs: query_with_description(
         inputs.item, context_text(inputs.item), sees=bool(inputs.images)
     ),
     "query_text": lambda _, inputs: query_text(inputs.item),

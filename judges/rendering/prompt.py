@@ -99,7 +99,7 @@ class Prompt:
         # Tokenizers split " 1" into a space and a digit, but keep " A" and " PASS" together.
         return f"{prefill} " if all(name.isdigit() for name in names) else prefill
 
-    def has_level_tokens(self, labels: tuple[str, ...] = ()) -> bool:
+    def has_single_token_levels(self, labels: tuple[str, ...] = ()) -> bool:
         """Whether the prompt is a rubric and every level has a name of one character, so that one
         token of the reply states it. `labels` are the ask's labels."""
         names = parse_arrangement(labels or self.options).names
@@ -187,14 +187,14 @@ def _parse_prompt_fields(text: str, where: str) -> Prompt:
     name, version = read.text("name"), read.whole_number("version", 1, 1)
     protocol = read.choice("protocol", "pairwise", PROTOCOLS)
     source, verdict = read.text("source", "ours"), read.text("verdict", "none")
-    messages = tuple(_parse_message(entry, where) for entry in read.items("messages"))
+    messages = tuple(_parse_message(entry, where) for entry in read.list_entries("messages"))
     extraction = read.text("extraction")
-    scale = tuple(_option_text(one, where) for one in read.items("scale"))
-    rubric = tuple(_parse_criterion(entry, where) for entry in read.items("criteria"))
+    scale = tuple(_parse_option(one, where) for one in read.list_entries("scale"))
+    rubric = tuple(_parse_criterion(entry, where) for entry in read.list_entries("criteria"))
     read.refuse_unknown_keys()
     if not name or not messages:
         raise PromptError(f"{where}: a prompt needs a name and messages")
-    _check_verdict(protocol, verdict, where)
+    _check_format_fits_protocol(protocol, verdict, where)
     _check_scale(verdict, scale, where)
     _check_rubric(verdict, rubric, where)
     parts: list[Any] = [name, version, protocol, messages, verdict, extraction]
@@ -207,7 +207,7 @@ def _parse_prompt_fields(text: str, where: str) -> Prompt:
     return prompt
 
 
-def _option_text(option: object, where: str) -> str:
+def _parse_option(option: object, where: str) -> str:
     """Return an option of a scale as text: 4 is "4"; raise PromptError, with the file's name
     `where`, for anything else than a number or a name."""
     text = str(option).strip() if isinstance(option, str | int | float) else ""
@@ -276,7 +276,7 @@ def _check_variables(prompt: Prompt, where: str) -> None:
             )
 
 
-def _check_verdict(protocol: str, verdict: str, where: str) -> None:
+def _check_format_fits_protocol(protocol: str, verdict: str, where: str) -> None:
     """Raise PromptError if the verdict format does not fit the prompt's task (`protocol`)."""
     name, fitting = find_format(verdict).name, PROTOCOL_FORMATS[protocol]
     if name == "none" and protocol != "describe":

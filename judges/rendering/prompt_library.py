@@ -67,7 +67,7 @@ class LibraryPrompt:
     path: Path
     built_in: bool
 
-    def reference_from(self, folder: Path) -> str:
+    def name_in_study_file(self, folder: Path) -> str:
         """Return how a study file in `folder` names this prompt: a built-in prompt by its name,
         others by their path, which is relative if the file is inside `folder`."""
         if self.built_in:
@@ -275,7 +275,7 @@ class PromptImport:
     """Name (or line number) of each prompt that Evenhand cannot use, with the reason."""
 
 
-def import_judge_prompts(path: Path) -> PromptImport:
+def read_judge_prompts(path: Path) -> PromptImport:
     """Read the prompts of a FastChat file (judge_prompts.jsonl) without saving them; their wording
     is kept. Prompts that Evenhand cannot use are returned with the reason. PromptError if the file
     cannot be read or has no prompts."""

@@ -72,7 +72,7 @@ class Consents:
     path: Path | None = None
     """File of the pairs that the user confirmed; None if none can be confirmed (public page)."""
 
-    def allow(self, pair: KeyDestination) -> None:
+    def store_consent(self, pair: KeyDestination) -> None:
         """Add a pair to the file of confirmed pairs; raise PlanError on a public page, or if the
         pair is malformed."""
         if self.path is None:
@@ -91,7 +91,7 @@ class Consents:
     def allows(self, pair: KeyDestination) -> bool:
         return pair in self.given or pair in self._read_confirmed_pairs()
 
-    def check(self, judge: JudgeSpec) -> None:
+    def require_consent(self, judge: JudgeSpec) -> None:
         """Raise ConsentNeeded if a judge's variable may not yet be sent to its endpoint."""
         pair = key_destination_of(judge)
         if pair is not None and not self.allows(pair):
@@ -101,7 +101,9 @@ class Consents:
                 f"python -m judges allow {pair.variable} {pair.origin}"
             )
 
-    def missing_destinations(self, judges: Iterable[JudgeSpec]) -> tuple[KeyDestination, ...]:
+    def destinations_without_consent(
+        self, judges: Iterable[JudgeSpec]
+    ) -> tuple[KeyDestination, ...]:
         """Return the pairs of variable and origin that still need the user's consent for these
         judges, without duplicates; none on a public page, where no consent can be given."""
         if self.path is None:
@@ -171,13 +173,13 @@ def typed_keys_of_judges(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:
-            found[judge.name] = check_key_origin(
+            found[judge.name] = key_checked_for_origin(
                 typed[judge.name], origin_of(judge.endpoint), judge.name
             )
     return found
 
 
-def check_key_origin(key: TypedKey, origin: str, name: str) -> str:
+def key_checked_for_origin(key: TypedKey, origin: str, name: str) -> str:
     """Check a key and return it without surrounding white space; raise KeyRefused if it was typed
     for another origin than `origin` or is malformed. `name` is for the error message."""
     if not origin or key.origin != origin:
@@ -185,7 +187,7 @@ def check_key_origin(key: TypedKey, origin: str, name: str) -> str:
             f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "
             f"{origin or 'this address'}. Nothing was sent. Type the key for the new address"
         )
-    return key_store.check_typed_key(key.value)
+    return key_store.strip_and_check_typed_key(key.value)
 
 
 OPTION: Final = "--allow-keys"
@@ -210,7 +212,7 @@ def add_allow_command(commands: Any) -> None:
 
 def allow_variable(options: argparse.Namespace) -> int:
     pair = KeyDestination(options.variable, origin_of(options.url) or options.url)
-    user_consents().allow(pair)
+    user_consents().store_consent(pair)
     print(f"allowed: ${pair.variable} may be sent to {pair.origin}")
     return 0
 
@@ -224,13 +226,13 @@ def confirm_study_keys(study: Study, options: argparse.Namespace) -> None:
 
 
 def confirm_judge_keys(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:
-    for pair in consents.missing_destinations(judges):
+    for pair in consents.destinations_without_consent(judges):
         if not allowed and not _ask_for_consent(pair):
             raise ConsentNeeded(
                 f"${pair.variable} is not sent to {pair.origin}: this study asks for it, but you "
                 f"have not allowed it. If you trust the host, add {OPTION}"
             )
-        consents.allow(pair)
+        consents.store_consent(pair)
 
 
 def _ask_for_consent(pair: KeyDestination) -> bool:

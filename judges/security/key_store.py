@@ -79,10 +79,10 @@ class SecretKey:
             with _ACTIVE_KEYS_LOCK:
                 _ACTIVE_KEYS.add(self)
 
-    def use(self) -> str:
+    def read_and_keep_alive(self) -> str:
         """Return the key's value for one call, and restart its idle time; raise KeyExpired if the
         key was deleted."""
-        if self.is_expired():
+        if self.expire_if_idle():
             raise KeyExpired(
                 f"{EXPIRED_MESSAGE}: keys are kept in memory only, and deleted after "
                 f"{(self._idle or 0) / 60:g} minutes without use. Type the key again to continue"
@@ -91,7 +91,7 @@ class SecretKey:
         assert self._value is not None
         return self._value
 
-    def is_expired(self) -> bool:
+    def expire_if_idle(self) -> bool:
         """Return whether the key has been deleted; delete it now if its idle time is over."""
         if self._value is not None and self.seconds_left() <= 0:
             self.discard()
@@ -113,7 +113,7 @@ class SecretKey:
         `discard`."""
         return self._wholes
 
-    def echoed_forms(self) -> tuple[str, ...]:
+    def forms_to_mask_in_replies(self) -> tuple[str, ...]:
         """Return the forms of this key to mask in replies; none if the key may be an ordinary word,
         because it is short or a placeholder."""
         value = self._value or ""
@@ -121,9 +121,9 @@ class SecretKey:
             return ()
         return self._wholes
 
-    def mask_echo(self, text: str) -> str:
+    def mask_whole_key_in_reply(self, text: str) -> str:
         """Mask this API key in a text that an endpoint returned, such as a reply."""
-        for form in self.echoed_forms():
+        for form in self.forms_to_mask_in_replies():
             text = text.replace(form, KEY_MASK)
         return text
 
@@ -153,12 +153,12 @@ def active_keys() -> list[SecretKey]:
         return list(_ACTIVE_KEYS)
 
 
-def make_typed_key(value: str) -> SecretKey:
+def make_expiring_secret_key(value: str) -> SecretKey:
     """Make a SecretKey from typed text, with the configured idle time."""
-    return SecretKey(check_typed_key(value), key_idle_seconds())
+    return SecretKey(strip_and_check_typed_key(value), key_idle_seconds())
 
 
-def check_typed_key(value: str) -> str:
+def strip_and_check_typed_key(value: str) -> str:
     """Return a typed key without surrounding white space; raise KeyRefused if the key is malformed.
 
     The error message never quotes the key, because the message is shown on the page and written to
@@ -259,11 +259,11 @@ def install_redaction(*, lossy: bool = False) -> Callable[[], None]:
     logging.setLogRecordFactory(lambda *values, **named: redact_record(factory(*values, **named)))
     sys.stdout, sys.stderr = RedactingStream(out, lossy), RedactingStream(err, lossy)
 
-    def remove() -> None:
+    def undo_redaction() -> None:
         logging.setLogRecordFactory(factory)
         sys.stdout, sys.stderr = out, err
 
-    return remove
+    return undo_redaction
 
 
 def redact_record(record: logging.LogRecord) -> logging.LogRecord:

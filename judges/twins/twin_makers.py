@@ -135,12 +135,12 @@ def _change_spaces_only(source: TwinSource) -> str:
 
 
 def _remove_markdown(source: TwinSource) -> str:
-    def remove(part: str) -> str:
+    def remove_markdown_from_part(part: str) -> str:
         for pattern, rest in _MARKDOWN:
             part = pattern.sub(rest, part)
         return part
 
-    made = _change_prose(_require_prose(source), remove)
+    made = _change_prose(_require_prose(source), remove_markdown_from_part)
     if made == source.text:
         raise TwinSkipped("no Markdown")
     return made
@@ -192,7 +192,7 @@ def _add_filler(times: int, source: TwinSource) -> str:
     return text.rstrip() + gap + "\n\n".join(paragraphs)
 
 
-def _add_frame_sentences(source: TwinSource) -> str:
+def _add_opening_and_closing(source: TwinSource) -> str:
     text = _require_latin_script(source)
     question = " ".join(source.item.instruction.split())[:200]
     if not question or not is_latin(question):
@@ -295,7 +295,7 @@ MAKERS: Final[Mapping[str, Maker]] = {
     "longer-1": partial(_add_filler, 1),
     "longer-3": partial(_add_filler, 3),
     "twice": lambda source: f"{source.text.rstrip()}\n\n{source.text}",
-    "frame": _add_frame_sentences,
+    "frame": _add_opening_and_closing,
     "citation": lambda source: _append_paragraph(
         _require_latin_script(source), twin_texts.CITATION
     ),

@@ -143,7 +143,9 @@ READERS: Final[dict[tuple[str, str], ReplyReader]] = {}
 "default"."""
 
 
-def reply_reader_for(format: str, rule: str = "default") -> Callable[[ReplyReader], ReplyReader]:
+def register_reply_reader(
+    format: str, rule: str = "default"
+) -> Callable[[ReplyReader], ReplyReader]:
     """Return a decorator that registers a function as the reader of a verdict format by a rule."""
 
     def register(reader: ReplyReader) -> ReplyReader:
@@ -153,7 +155,7 @@ def reply_reader_for(format: str, rule: str = "default") -> Callable[[ReplyReade
     return register
 
 
-def marker_reader_for(
+def register_marker_reader(
     format: str, pattern: re.Pattern[str]
 ) -> Callable[[MarkerReader], MarkerReader]:
     """Return a decorator that registers a function as the reader of a verdict format; it gets the
@@ -252,7 +254,7 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
     """
     found: list[list[object]] = []
 
-    def keep(pairs: list[tuple[str, object]]) -> None:
+    def keep_values_of_key(pairs: list[tuple[str, object]]) -> None:
         values = [value for name, value in pairs if name.lower() == key]
         if values:
             found.append(values)
@@ -261,7 +263,7 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
         raise ValueError(f"{name} is not JSON")
 
     decoder = json.JSONDecoder(
-        object_pairs_hook=keep, parse_int=str, parse_constant=reject_constant
+        object_pairs_hook=keep_values_of_key, parse_int=str, parse_constant=reject_constant
     )
     start = _OBJECT_START.search(text) if f'"{key}"' in text.lower() else None
     while start:

@@ -33,7 +33,7 @@ _WORSE_OPTION: Final = re.compile(
 )
 
 
-@markers.marker_reader_for("selection-option", _SELECTION)
+@markers.register_marker_reader("selection-option", _SELECTION)
 def _read_selection(
     text: CleanedReply, marker: re.Match[str], n_options: int
 ) -> markers.MarkerMatch:
@@ -54,7 +54,7 @@ def _read_selection(
     return _verdict_of_option(text, marker.start(), option, n_options)
 
 
-@markers.reply_reader_for("selection-option", "gradelab")
+@markers.register_reply_reader("selection-option", "gradelab")
 def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.MarkerMatch:
     """Read by the rule of the paper Grade Score: the first "Option k" after the first "Selection"
     (without "Selection": in the whole reply)."""

@@ -15,8 +15,8 @@ from judges.verdicts import markers
 from judges.verdicts.markers import (
     UNREADABLE_MARKER,
     MarkerMatch,
-    marker_reader_for,
-    reply_reader_for,
+    register_marker_reader,
+    register_reply_reader,
 )
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
 from judges.verdicts.verdict_formats import FORMATS
@@ -35,7 +35,7 @@ _NOT_STATED: Final = re.compile(
 _NOT_STATED_LENGTH: Final = 40
 
 
-@reply_reader_for("overall-response")
+@register_reply_reader("overall-response")
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read "Response X is better". The reply is unreadable if it states this of two responses,
     because one of the statements may be a quotation."""
@@ -45,7 +45,7 @@ def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
     return replace(_verdict_of_last_sentence(sentences, n_options), rule="exactly-one")
 
 
-@reply_reader_for("overall-response", "last")
+@register_reply_reader("overall-response", "last")
 def _read_last_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
     return _verdict_of_last_sentence(_find_better_sentences(text, n_options), n_options)
 
@@ -70,7 +70,7 @@ def _verdict_of_last_sentence(sentences: list[re.Match[str]], n_options: int) ->
     return MarkerMatch(_verdict_of_letter(sentences[-1][1], n_options), "", sentences[-1].span())
 
 
-@marker_reader_for("final-answer", re.compile(r"(?<!\w)final answer ?:"))
+@register_marker_reader("final-answer", re.compile(r"(?<!\w)final answer ?:"))
 def _read_letter(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     letter = markers.label_at(text, marker.end())
     if letter is None:
@@ -86,7 +86,7 @@ _WHOLE_LABEL: Final = re.compile(
 )
 
 
-@reply_reader_for("label")
+@register_reply_reader("label")
 def _read_label(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read a reply that is a label alone; otherwise read the label after the last `Answer:`."""
     if whole := _WHOLE_LABEL.fullmatch(text.lower):
@@ -110,7 +110,7 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 }
 
 
-@marker_reader_for("five-level", re.compile("final verdict is ?:"))
+@register_marker_reader("five-level", re.compile("final verdict is ?:"))
 def _read_five_level(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     """Read the brackets after (or, if none, before) the last `Final Verdict is:`, on the same
     line."""
@@ -121,7 +121,7 @@ def _read_five_level(text: CleanedReply, marker: re.Match[str], n_options: int) 
     return _verdict_of_level(found, marker.span())
 
 
-@reply_reader_for("arena-hard")
+@register_reply_reader("arena-hard")
 def _read_arena_hard(text: CleanedReply, n_options: int) -> MarkerMatch:
     return _verdict_of_level(markers.last_brackets(text.lower))
 
@@ -137,7 +137,7 @@ def _verdict_of_level(
     )
 
 
-@reply_reader_for("mt-bench")
+@register_reply_reader("mt-bench")
 def _read_mt_bench(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read `[[A]]`, `[[B]]`, or `[[C]]`, which means a tie when there are two options."""
     brackets = markers.last_brackets(text.lower)
@@ -150,7 +150,7 @@ def _read_mt_bench(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(verdict, UNREADABLE_MARKER, brackets.span)
 
 
-@reply_reader_for("rating")
+@register_reply_reader("rating")
 def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
     brackets = markers.last_brackets(text.lower)
     if brackets is None:
@@ -160,7 +160,7 @@ def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(verdict, UNREADABLE_MARKER, brackets.span)
 
 
-@reply_reader_for("rating-pair")
+@register_reply_reader("rating-pair")
 def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read `[[x, y]]`, the ratings of two answers; the higher wins (see MAX_TIE_DIFFERENCE).
 
@@ -197,7 +197,7 @@ _FACTUALITY: Final = re.compile(
 )
 
 
-@reply_reader_for("factuality")
+@register_reply_reader("factuality")
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read one score per response from the last line that states it; the reply is unreadable if one
     of these scores is missing or cannot be read."""
@@ -218,7 +218,7 @@ def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(Verdict(scores=known), "", (min(used)[0], max(used)[1]))
 
 
-@marker_reader_for("result-n", re.compile(r"\[result\] ?:?[ \n]?[\[(]?"))
+@register_marker_reader("result-n", re.compile(r"\[result\] ?:?[ \n]?[\[(]?"))
 def _read_result_n(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     score = markers.score_at(text.lower, marker.end(), 5)
     value = _score_if_in_range("result-n", score[0]) if score else None
@@ -234,7 +234,7 @@ _PRONOUN: Final = re.compile(
 )
 
 
-@marker_reader_for("grade-letter", re.compile(r"(?<!\w)grade ?:"))
+@register_marker_reader("grade-letter", re.compile(r"(?<!\w)grade ?:"))
 def _read_grade_letter(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     """Read `GRADE: C`, `P` or `I` (correct, partially correct, incorrect), as graders of the
     package Inspect write it."""
@@ -251,7 +251,7 @@ _WINNER: Final = re.compile(
 _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
-@reply_reader_for("json-winner")
+@register_reply_reader("json-winner")
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
     """Read the key "winner" of the last JSON object that has it. The reply is unreadable if this
     object contains the key twice with different values."""
@@ -268,7 +268,7 @@ def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(verdict, UNREADABLE_MARKER, span.span() if span else None)
 
 
-@reply_reader_for("none")
+@register_reply_reader("none")
 def _read_no_verdict(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(reason="this format has no verdict", rule="none")
 

@@ -19,7 +19,7 @@ from judges.verdicts.verdict_formats import FORMATS, POINT_FORMATS, RUBRIC_FORMA
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.sources.building.recorded_verdict import RecordedReading
-from studies.sources.reply_reading import register_reader
+from studies.sources.reply_reading import register_verdict_reader
 
 READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
@@ -107,7 +107,7 @@ def marker_span(
     return original_span(reply, read.span, emphasis=format != "json-winner")
 
 
-def read_probabilities(
+def read_most_probable_label(
     labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
 ) -> ParsedVerdict:
     """Take the most probable label as the verdict: a tie if that is `tie`, the label for a tie, or
@@ -150,7 +150,7 @@ def read_option_probabilities(
     named = dict(zip(arrangement.options, arrangement.names, strict=True))
     if arrangement.is_pass_fail and not arrangement.letters:
         named = {option: option.upper() for option in named}
-    read = read_probabilities([named[option] for option in options], token_probabilities)
+    read = read_most_probable_label([named[option] for option in options], token_probabilities)
     if read.verdict is None or not isinstance(read.verdict.pick, int):
         reason = read.reason or "two options are equally probable"
         return replace(read, verdict=None, reason=reason)
@@ -235,7 +235,7 @@ MIN_DETECTED_SHARE: Final = 0.8
 class RecordedReplyReader:
     """The reader that data sources use for imported replies; it reads all verdict formats."""
 
-    formats: Final = tuple(name for name in FORMATS if name != "none")
+    format_names: Final = tuple(name for name in FORMATS if name != "none")
 
     def read(self, format: str, reply: str, options: int) -> RecordedReading:
         found = parse_verdict(format, reply, options)
@@ -258,4 +258,4 @@ def _readable_share(format: str, replies: Sequence[tuple[str, int]]) -> float:
     return sum(usable) / max(len(usable), 1)
 
 
-register_reader(RecordedReplyReader())
+register_verdict_reader(RecordedReplyReader())

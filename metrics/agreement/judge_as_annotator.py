@@ -19,7 +19,7 @@ from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.agreement.pairwise_agreement import (
     count_votes,
     extract_case_votes,
-    picks_by_sorted_name,
+    picks_as_sorted_name_indices,
 )
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
@@ -68,10 +68,10 @@ def judges_as_annotators(
         return []
     case, cases = row_selection.group_codes(rows, CASE_KEY)
     human = row_selection.people_mask(rows)
-    choice, judge = picks_by_sorted_name(rows), rows["judge"].astype(str).to_numpy()
+    choice, judge = picks_as_sorted_name_indices(rows), rows["judge"].astype(str).to_numpy()
     votes = extract_case_votes(rows, human, case, cases)
     counts = count_votes(votes, int(choice.max(initial=0)) + 2)
-    item = row_selection.item_codes(rows)[row_selection.first_rows(case, cases)]
+    item = row_selection.item_codes(rows)[row_selection.first_row_per_group(case, cases)]
     person = _people_agreement_share(counts)
     found, shares = [], []
     for name in sorted(set(judge[~human])):

@@ -91,7 +91,7 @@ def _apply_tie_rule(
     return rows.loc[selected], a[selected], b[selected]
 
 
-def people_agreement_measure(ties: TieRule = "keep") -> Measure:
+def agreement_with_people_measure(ties: TieRule = "keep") -> Measure:
     """Define the measure: share of a judge's verdicts that equal the people's majority.
 
     Without a single most frequent choice, the people's majority is a tie. `ties`: "keep" counts
@@ -110,9 +110,9 @@ def people_agreement_measure(ties: TieRule = "keep") -> Measure:
     )
 
 
-def people_kappa_measure(ties: TieRule = "keep") -> Measure:
+def kappa_with_people_measure(ties: TieRule = "keep") -> Measure:
     """Define the measure: Cohen's κ of a judge with the people's majority; the categories are the
-    slots (first, second) and the tie. `ties` as in `people_agreement_measure`."""
+    slots (first, second) and the tie. `ties` as in `agreement_with_people_measure`."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
@@ -137,17 +137,17 @@ def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
     return replace(build_tally(rows, *columns, 1), statistic=kappa)
 
 
-def people_agreement_table(
+def agreement_with_people_table(
     frame: pd.DataFrame, by: Sequence[str] = ("judge",)
 ) -> dict[CellKey, dict[str, Estimate]]:
     """Return cell -> name of a measure -> estimate: agreement and κ with the people's majority,
     with ties and without. Cells without a verdict on a case that people voted on are left out."""
     evidence = GroupedFrame(frame, by)
     measures = (
-        people_agreement_measure(),
-        people_kappa_measure(),
-        people_agreement_measure("drop"),
-        people_kappa_measure("drop"),
+        agreement_with_people_measure(),
+        kappa_with_people_measure(),
+        agreement_with_people_measure("drop"),
+        kappa_with_people_measure("drop"),
     )
     columns = {measure.name: measure.by_cell(evidence) for measure in measures}
     return {
@@ -160,7 +160,7 @@ def people_agreement_table(
 # -- judge against judge -------------------------------------------------------------------------
 
 
-def judge_agreement_matrix(
+def equal_verdict_share_matrix(
     frame: pd.DataFrame, ties: TieRule = "keep", people: bool = True
 ) -> dict[str, dict[str, Estimate]]:
     """Compute, for every two judges, the share of equal verdicts on the same case with the same
@@ -184,7 +184,7 @@ def judge_agreement_matrix(
             table[a][judges[j]] = table[judges[j]][a] = got
     if people and row_selection.people_mask(frame).any():
         for (judge,), got in (
-            people_agreement_measure(ties).by_cell(GroupedFrame(frame, ["judge"])).items()
+            agreement_with_people_measure(ties).by_cell(GroupedFrame(frame, ["judge"])).items()
         ):
             if judge in table and got.n:
                 table[judge]["people"] = got
@@ -201,5 +201,5 @@ def _build_pick_matrix(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
     line = rows["judge"].astype(str).map(code).to_numpy(np.int64) if len(rows) else np.zeros(0, int)
     grid = np.full((len(judges), asks), NO_CHOICE, np.int64)
     grid[line, ask] = rows["pick"]
-    items = row_selection.item_codes(rows)[row_selection.first_rows(ask, asks)]
+    items = row_selection.item_codes(rows)[row_selection.first_row_per_group(ask, asks)]
     return grid, items, judges

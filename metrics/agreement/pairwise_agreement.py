@@ -220,7 +220,7 @@ def build_verdict_grid(frame: pd.DataFrame, same_prompt: bool = False) -> Verdic
     line = np.array([names.index(str(name)) for name in judge.cat.categories], np.int64)
     picks = np.full((len(names), asks), NO_CHOICE, np.int8)
     picks[line[judge.cat.codes.to_numpy()], ask] = machine["pick"]
-    first = machine.iloc[row_selection.first_rows(ask, asks)]
+    first = machine.iloc[row_selection.first_row_per_group(ask, asks)]
     item = row_selection.item_codes(first)
     if not human.any() or asks == 0:
         return VerdictGrid(names, picks, item, first)
@@ -304,7 +304,7 @@ def extract_case_votes(
     `cases`; of a person's repeated votes on a case only the first."""
     votes = row_selection.select_rows(rows, human)
     one, ones = row_selection.group_codes(votes, (*CASE_KEY, "judge"))
-    first = row_selection.first_rows(one, ones)
+    first = row_selection.first_row_per_group(one, ones)
     votes = votes.iloc[first]
     voter = row_selection.column_codes(votes["judge"])[0]
     return PeopleVotes(
@@ -312,11 +312,11 @@ def extract_case_votes(
         cases,
         row_selection.item_codes(votes),
         voter,
-        picks_by_sorted_name(votes),
+        picks_as_sorted_name_indices(votes),
     )
 
 
-def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
+def picks_as_sorted_name_indices(rows: pd.DataFrame) -> Ints:
     """Convert the slot picked in each row to an index in the sorted names of the models shown in
     that row; a tie stays TIE."""
     if len(rows) == 0:
@@ -351,7 +351,7 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
     return PeopleAgreement(
         _halve_n(pair),
         _leave_one_out_agreement(votes),
-        _person_agreement(votes),
+        _agreement_with_absolute_majority(votes),
         len(np.unique(votes.voter)),
         int((size > 0).sum()),
         int((size == 1).sum()),
@@ -405,7 +405,7 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
     return pair_agreement(votes.choice[selected], most[selected], votes.item[selected], note)
 
 
-def _person_agreement(votes: PeopleVotes) -> Estimate:
+def _agreement_with_absolute_majority(votes: PeopleVotes) -> Estimate:
     """Compare each vote with the answer that more than half of at least two other people prefer: 1
     if equal, ½ for a tie, 0 otherwise. Votes on cases without such an answer are left out."""
     counts = count_votes(votes)

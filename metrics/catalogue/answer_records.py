@@ -3,8 +3,11 @@ with other judges, and the share of replies without a verdict."""
 
 from typing import Final
 
-from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure
-from metrics.catalogue.position_records import BEHAVIOUR, QUALITY, position_paths
+from metrics.agreement.majority_agreement import (
+    agreement_with_people_measure,
+    kappa_with_people_measure,
+)
+from metrics.catalogue.position_records import BEHAVIOUR, QUALITY, position_json_paths
 from metrics.catalogue.record import (
     BOTH_ORDERS,
     JACKKNIFE_INTERVAL,
@@ -67,7 +70,7 @@ TIES_AGREEMENT: Final = declare(
     neutral=lambda options, _ties: 1 / (options + 1),
     better="high",
     needs=(VOTES,),
-    measure=people_agreement_measure(),
+    measure=agreement_with_people_measure(),
     options="many",
     outlets=frozenset({"card", "library"}),
     selection=PEOPLE_BEHIND,
@@ -83,7 +86,7 @@ DECISIVE_AGREEMENT: Final = declare(
     neutral=lambda options, _ties: 1 / options,
     better="high",
     needs=(VOTES,),
-    measure=people_agreement_measure("drop"),
+    measure=agreement_with_people_measure("drop"),
     selection=PEOPLE_BEHIND,
     counts_verdicts=True,
 )
@@ -100,7 +103,7 @@ KAPPA: Final = declare(
     neutral=0.0,
     better="high",
     needs=(VOTES,),
-    measure=people_kappa_measure(),
+    measure=kappa_with_people_measure(),
     families=(QUALITY,),
     selection=PEOPLE_BEHIND,
     counts_verdicts=True,
@@ -126,7 +129,7 @@ ACCURACY: Final = declare(
     how="True ties are left out; of three options or more, all unbeaten ones are right. Chance "
     "level: (1 − share of ties)/N, times k if k options are right. "
     f"{SHARE_INTERVAL}",
-    paths=(*position_paths("accuracy"), "grade.*.*.accuracy"),
+    paths=(*position_json_paths("accuracy"), "grade.*.*.accuracy"),
     neutral=right_share_at_random,
     better="high",
     needs=(KNOWN_ANSWERS,),
@@ -144,7 +147,7 @@ LEAD: Final = declare(
     how="Chance is (1 − t)/N with the share t of ties, times k if k options are right. For "
     "pairs the lead is half the difference of the shares of right and wrong verdicts. "
     "Interval: Student's t over items.",
-    paths=position_paths("accuracy_lead"),
+    paths=position_json_paths("accuracy_lead"),
     unit="difference of shares",
     style="points",
     neutral=0.0,

@@ -26,7 +26,7 @@ QUALITY: Final = "Quality"
 FLIPS_BEHIND: Final = {"flipped": True}
 
 
-def position_paths(key: str) -> tuple[str, str]:
+def position_json_paths(key: str) -> tuple[str, str]:
     """JSON paths of a measure: in the section by judge and prompt, and in the one of all judges
     together."""
     return f"position.*.*.{key}", f"position_pooled.{key}"
@@ -52,7 +52,7 @@ CONSISTENCY: Final = declare(
     "verdict. `Consistency = consistent comparisons / comparisons judged in all orders`. "
     f"{SHARE_INTERVAL} `consistency_bounds`: lowest and highest value if comparisons with a "
     "missing verdict are counted too.",
-    paths=(*position_paths("consistency"), "position.*.*.consistency_bounds"),
+    paths=(*position_json_paths("consistency"), "position.*.*.consistency_bounds"),
     neutral=chance_consistency,
     better="high",
     needs=(BOTH_ORDERS,),
@@ -72,7 +72,7 @@ FIRST_SHARE: Final = declare(
     "is shown first equally often. All decisive verdicts count if no comparison has several "
     f"orders. {SHARE_INTERVAL} `first_share_bounds`: lowest and highest share that unusable "
     "replies allow, incomplete comparisons included.",
-    paths=(*position_paths("first_share"), "position.*.*.first_share_bounds"),
+    paths=(*position_json_paths("first_share"), "position.*.*.first_share_bounds"),
     neutral=even_share,
     needs=(KNOWN_ORDER,),
     measure=measures.FIRST_SHARE,
@@ -127,7 +127,7 @@ HARD_FLIPS: Final = declare(
     name="Hard flips",
     question="position",
     definition="comparisons that different answers win in different orders",
-    paths=position_paths("hard_flips"),
+    paths=position_json_paths("hard_flips"),
     better="low",
     needs=(BOTH_ORDERS,),
     measure=measures.HARD_FLIPS,
@@ -140,7 +140,7 @@ SOFT_FLIPS: Final = declare(
     name="Soft flips",
     question="position",
     definition="comparisons with one winner in some orders and a tie in the others",
-    paths=position_paths("soft_flips"),
+    paths=position_json_paths("soft_flips"),
     better="low",
     needs=(BOTH_ORDERS,),
     measure=measures.SOFT_FLIPS,
@@ -174,7 +174,7 @@ ENTROPY: Final = declare(
     "weighted by verdicts if N differs. The entropy varies little and shows no direction (62 % "
     "first is 0.96), so read it together with the consistency. "
     "Interval: jackknife over items; of two positions, from that of the first-position share.",
-    paths=(*position_paths("entropy"), "grade.*.*.pooled_entropy"),
+    paths=(*position_json_paths("entropy"), "grade.*.*.pooled_entropy"),
     unit="bits/log2 N",
     style="decimal",
     neutral=1.0,
@@ -191,7 +191,7 @@ TIES: Final = declare(
     name="Ties",
     question="position",
     definition="verdicts that are ties",
-    paths=position_paths("tie_rate"),
+    paths=position_json_paths("tie_rate"),
     measure=measures.TIE_RATE,
     outlets=frozenset({"library"}),
     families=(BEHAVIOUR,),
@@ -207,7 +207,7 @@ NOISE_FLOOR: Final = declare(
     definition="verdicts that change when repeated in the same order",
     how="Share of pairs of repeats that differ, mean over the repeated orders. Repeats made "
     f"for this purpose enter no win rate, rating or position share. {SHARE_INTERVAL}",
-    paths=position_paths("noise_floor"),
+    paths=position_json_paths("noise_floor"),
     better="low",
     needs=(REPEATS,),
     measure=measures.NOISE_FLOOR,
@@ -222,7 +222,7 @@ FLIPS: Final = declare(
     question="position",
     definition="comparisons whose verdict is not the same in every order",
     how=f"`Flips = 1 − consistency`. {SHARE_INTERVAL}",
-    paths=position_paths("conflict"),
+    paths=position_json_paths("conflict"),
     better="low",
     needs=(BOTH_ORDERS,),
     measure=measures.CONFLICT,
@@ -239,7 +239,7 @@ CHANCE_CONSISTENCY: Final = declare(
     how="For a pair: t² + 2·f·s from the shares of ties (t), first (f) and second (s). "
     "Comparisons of N options in N orders count; if N differs, those of the smallest N. "
     "Interval: jackknife over items.",
-    paths=position_paths("chance"),
+    paths=position_json_paths("chance"),
     needs=(BOTH_ORDERS,),
     measure=measures.EXPECTED_CONSISTENCY,
 )
@@ -249,7 +249,7 @@ CONSISTENCY_KAPPA: Final = declare(
     short="κ",
     question="position",
     definition="consistency corrected for chance: (consistency − chance)/(1 − chance)",
-    paths=position_paths("kappa"),
+    paths=position_json_paths("kappa"),
     unit="kappa",
     style="decimal",
     neutral=0.0,
@@ -263,7 +263,7 @@ STABILITY: Final = declare(
     name="Stability of repeats",
     question="position",
     definition="repeats of one order that give its most frequent verdict, mean over orders",
-    paths=position_paths("stability"),
+    paths=position_json_paths("stability"),
     better="high",
     needs=(PLANNED_REPEATS,),
     measure=measures.STABILITY,
@@ -280,7 +280,7 @@ EFFECT: Final = declare(
     "repeats or more the card compares repeats further apart with consecutive ones: if these "
     "differ less often, repeats depend on each other, and no effect is claimed. Interval: "
     "Student's t over items.",
-    paths=position_paths("order_effect"),
+    paths=position_json_paths("order_effect"),
     unit="difference of shares",
     style="points",
     neutral=0.0,
@@ -294,7 +294,7 @@ PRIMACY: Final = declare(
     name="Flips toward the first position",
     question="position",
     definition="pairs that flip toward the answer shown first",
-    paths=position_paths("primacy"),
+    paths=position_json_paths("primacy"),
     needs=(BOTH_ORDERS,),
     measure=measures.PRIMACY,
     options="pairs",
@@ -307,7 +307,7 @@ RECENCY: Final = declare(
     name="Flips toward the second position",
     question="position",
     definition="pairs that flip toward the answer shown second",
-    paths=position_paths("recency"),
+    paths=position_json_paths("recency"),
     needs=(BOTH_ORDERS,),
     measure=measures.RECENCY,
     options="pairs",
@@ -320,7 +320,7 @@ FAIRNESS: Final = declare(
     name="Recency minus primacy",
     question="position",
     definition="flips toward the second position minus flips toward the first, in % of pairs",
-    paths=position_paths("fairness"),
+    paths=position_json_paths("fairness"),
     unit="recency − primacy",
     style="points",
     neutral=0.0,

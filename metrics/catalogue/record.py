@@ -96,7 +96,7 @@ class MeasureRecord:
     """Names in papers, each with its paper."""
 
     @property
-    def head(self) -> str:
+    def column_head(self) -> str:
         """The short name (the full name if there is none), for the head of a narrow column."""
         return self.short or self.name
 

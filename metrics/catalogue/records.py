@@ -22,7 +22,7 @@ for _module in pkgutil.iter_modules([str(Path(__file__).parent)]):
 RECORDS: Final = DECLARED
 
 
-def listed(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
+def records_listed_by(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
     """Records of the measures that an outlet lists, for comparisons with this number of options."""
     kind = "pairs" if options == 2 else "many"
     return [
@@ -30,10 +30,14 @@ def listed(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
     ]
 
 
-def text_records(outlet: Outlet) -> list[MeasureRecord]:
+def records_reading_texts(outlet: Outlet) -> list[MeasureRecord]:
     """Records of those measures listed by an outlet that read the texts of replies, so that they
     apply to verdicts on single answers too."""
-    return [one for one in listed(outlet) if one.measure is not None and one.measure.reads_texts]
+    return [
+        one
+        for one in records_listed_by(outlet)
+        if one.measure is not None and one.measure.reads_texts
+    ]
 
 
 def contrast_family_names() -> list[str]:
@@ -46,7 +50,7 @@ def records_of_family(name: str) -> list[MeasureRecord]:
     return [one for one in RECORDS.values() if name in one.families]
 
 
-def profile_records() -> list[MeasureRecord]:
+def position_measure_records() -> list[MeasureRecord]:
     """Records of the measures in the sections `position` and `position_pooled` that are estimated
     from item totals. A measure declared with these paths is in the JSON, on the page and in the
     library without further code."""
@@ -57,18 +61,18 @@ def profile_records() -> list[MeasureRecord]:
     ]
 
 
-def rater_profile(
+def estimate_position_measures(
     frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Estimate the measures of the section `position` (`profile_records`) in every cell of the
-    columns `by`: cell -> name of the measure -> estimate."""
-    measures: list[Measure] = [one.measure for one in profile_records() if one.measure]
+    """Estimate the measures of the section `position` (`position_measure_records`) in every cell of
+    the columns `by`: cell -> name of the measure -> estimate."""
+    measures: list[Measure] = [one.measure for one in position_measure_records() if one.measure]
     columns = estimate_all(measures, frame, by)
     cells = next(iter(columns.values()))
     return {cell: {name: columns[name][cell] for name in columns} for cell in cells}
 
 
-def measure_tables() -> Iterator[str]:
+def measure_table_lines() -> Iterator[str]:
     """Lines of the tables of measures in docs/statistics.md, one table for each question."""
     for key, question in QUESTIONS.items():
         yield from (f"### {question}", "", "| measure | definition | needs | JSON |")
@@ -84,4 +88,4 @@ def measure_tables() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(measure_tables()).strip())
+    print("\n".join(measure_table_lines()).strip())

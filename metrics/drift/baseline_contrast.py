@@ -50,14 +50,14 @@ def baseline_p_value(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
         middle = (min(bag) + max(bag)) / 2
         high = sum(count for value, count in bag.items() if value > middle)
         nights = sum(bag.values())
-        above, below = item_weights(high, nights)
+        above, below = item_weight_extremes(high, nights)
         weighted.append({-above: high, -below: nights - high})  # equal weights: one entry
         observed.append(-above if score > middle else -below)
     return lower_tail_probability(weighted, observed)
 
 
 @cache
-def item_weights(high: int, nights: int) -> tuple[int, int]:
+def item_weight_extremes(high: int, nights: int) -> tuple[int, int]:
     """Return the weight of an item if its score on the baseline night is high, and its weight if
     that score is low; the item has `high` high scores in `nights` nights.
 
@@ -88,7 +88,7 @@ def _probability_of_slips(slips: int, nights: int) -> float:
     return math.comb(nights, slips) * _SLIP**slips * (1 - _SLIP) ** (nights - slips)
 
 
-def contrast_strength(night: int, p: float) -> float:
+def strength_of_baseline_p_value(night: int, p: float) -> float:
     """Convert the p-value of the night number `night` after the baseline to a strength like an
     e-value: an alarm is raised at 1/α, with α the allowed rate of false alarms. 0 on nights that
     are not in `LOOKS`."""

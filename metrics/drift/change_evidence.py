@@ -33,17 +33,17 @@ _SMALLEST_P: Final = 1e-300
 _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
 
-def start_weight(night: int) -> float:
+def start_night_weight(night: int) -> float:
     """Share of the betting capital for a change that starts on this night: proportional to
     1/night, and 0 after HORIZON nights."""
     return 1 / (night * _HARMONIC) if 1 <= night <= HORIZON else 0.0
 
 
 @cache
-def _reserved_share(nights: int) -> float:
+def _capital_share_for_later_starts(nights: int) -> float:
     """Share of the betting capital that is reserved for changes that start after this many
     nights."""
-    return sum(start_weight(night) for night in range(nights + 1, HORIZON + 1))
+    return sum(start_night_weight(night) for night in range(nights + 1, HORIZON + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ChangeEvidence:
     def after(self, p: float) -> ChangeEvidence:
         """Return the evidence after one more night with this p-value."""
         night = self.nights + 1
-        fresh = start_weight(night)
+        fresh = start_night_weight(night)
         bets = _bet_factors(p)
         capital = tuple(
             min(bet * (held + fresh), 1e200) for bet, held in zip(bets, self.started, strict=True)
@@ -71,7 +71,7 @@ class ChangeEvidence:
     def e_value(self) -> float:
         """Factor by which the betting capital has grown. Of series without a change, at most a
         share α ever reaches 1/α."""
-        return _reserved_share(self.nights) + sum(self.started) / len(self.started)
+        return _capital_share_for_later_starts(self.nights) + sum(self.started) / len(self.started)
 
 
 def _bet_factors(p: float) -> Sequence[float]:

@@ -36,11 +36,11 @@ def lower_tail_probability(bags: Sequence[Bag], tonight: Sequence[int]) -> float
     observed = sum(score - low for (_, score), low in zip(varied, lows, strict=True)) // unit
     weights = np.ones(1)
     for (bag, _), low in zip(varied, lows, strict=True):
-        weights = _add_random_score(weights, bag, low, unit)[: observed + 1]
+        weights = _convolve_with_random_score(weights, bag, low, unit)[: observed + 1]
     return float(min(weights.sum(), 1.0))
 
 
-def _add_random_score(
+def _convolve_with_random_score(
     weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
     """Return the distribution of a sum of scores after adding a random score from `bag`, whose

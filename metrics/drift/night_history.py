@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from metrics.drift.baseline_contrast import LOOKS, SHARE, baseline_p_value, contrast_strength
+from metrics.drift.baseline_contrast import (
+    LOOKS,
+    SHARE,
+    baseline_p_value,
+    strength_of_baseline_p_value,
+)
 from metrics.drift.change_evidence import ChangeEvidence
 from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_scores import SCALE, Kind, outcome_scores
@@ -52,7 +57,7 @@ class StreamHistory:
             self.evidence.nights
         )
 
-    def with_baseline(self, tonight: Mapping[str, str]) -> StreamHistory:
+    def with_baseline_night(self, tonight: Mapping[str, str]) -> StreamHistory:
         """Return the history with one more baseline night, which is not tested for a change;
         `tonight` is item -> outcome."""
         single = self.single if self.evidence.nights else {} if self.bags else tonight
@@ -97,7 +102,7 @@ class StreamHistory:
             counts.append({sign * score: nights for score, nights in counted.items()})
             baseline.append(sign * scores[outcome])
         p = baseline_p_value(counts, baseline)
-        return max(strength, contrast_strength(evidence.nights, p))
+        return max(strength, strength_of_baseline_p_value(evidence.nights, p))
 
     def to_data(self) -> dict[str, Any]:
         """Return the history as plain data for a JSON file."""

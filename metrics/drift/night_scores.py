@@ -69,10 +69,12 @@ def score_night(
         rows = row_selection.select_rows(machine, own & ~machine["noise"])
         if not CONDITIONS[KNOWN_ANSWERS](rows):
             found[Stream(judge, prompt, "agreement")] = _verdict_text_by_item(rows)
-        for record in sorted(records.listed("gate"), key=lambda one: one.question != "agreement"):
+        for record in sorted(
+            records.records_listed_by("gate"), key=lambda one: one.question != "agreement"
+        ):
             if all(CONDITIONS[need](rows) for need in record.needs):
                 kind = KINDS.get(record.key, record.key)
-                found[Stream(judge, prompt, kind)] = _measure_scores_by_item(record, rows)
+                found[Stream(judge, prompt, kind)] = _scores_of_measure_by_item(record, rows)
     if twins is not None and len(twins):
         found |= _score_resistance(twins, frame)
     return found
@@ -94,7 +96,7 @@ def _score_resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, 
     return found
 
 
-def _measure_scores_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dict[str, str]:
+def _scores_of_measure_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dict[str, str]:
     """Return item -> the measure's value on the item, or 1 minus this value if low values are
     good, in sixtieths as text: "30" for a half."""
     tally = record.estimator.tally(GroupedFrame(rows))

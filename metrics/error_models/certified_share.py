@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from metrics.estimation.intervals import Floats, Ints, proportion, unknown_estimate
-from metrics.remedies.decision_rules import ZERO, jury_votes
+from metrics.remedies.decision_rules import ZERO, sum_of_jury_verdicts
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.risk_coverage import MARGINS
 from studies.domain import Estimate
@@ -125,7 +125,7 @@ def certify_judge_share(
         graded = grid.graded[raters[0]].astype(np.float64)
         score, margins = (graded[0] + graded[1]) / 2, tuple(MARGINS)
     else:
-        score = jury_votes([grid.verdicts[rater] for rater in raters])
+        score = sum_of_jury_verdicts([grid.verdicts[rater] for rater in raters])
         margins = tuple(float(votes) for votes in range(1, 2 * len(raters) + 1))
     keep = known & np.isfinite(score)
     return certify_share(

@@ -88,7 +88,7 @@ def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
             else unknown_estimate(FEW_WRONG_NOTE, "share")
             for k in range(options)
         ],
-        steps=_neighbour_steps(rows, pick, item, options),
+        steps=_pick_rate_minus_next_position(rows, pick, item, options),
     )
 
 
@@ -103,7 +103,9 @@ def _excess_wrong_picks(
     return jackknife_estimate(sums, first_over_last, len(pick), "share", (-1.0, 1.0))
 
 
-def _neighbour_steps(rows: pd.DataFrame, pick: Ints, item: Ints, options: int) -> list[Estimate]:
+def _pick_rate_minus_next_position(
+    rows: pd.DataFrame, pick: Ints, item: Ints, options: int
+) -> list[Estimate]:
     """Estimate, for each position but the last, the pick rate of an answer there minus that of the
     same answer in the next position."""
     if not len(rows):
@@ -111,7 +113,7 @@ def _neighbour_steps(rows: pd.DataFrame, pick: Ints, item: Ints, options: int) -
     names = row_selection.contestants(rows)
     shown = row_selection.slot_contestants(rows, names)[:, :options]
     case, cases = row_selection.group_codes(rows, ("item", "comparison"))
-    case_item = item[row_selection.first_rows(case, cases)]
+    case_item = item[row_selection.first_row_per_group(case, cases)]
     answer = case[:, None] * len(names) + shown
     rates = [
         _pick_rates_by_answer(answer[:, k], (pick == k).astype(np.float64), cases * len(names))

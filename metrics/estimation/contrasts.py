@@ -34,8 +34,9 @@ from studies.domain import Estimate
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
-"""Largest family (pairs of cells times measures) whose critical value `max_t_of_all_pairs`
-estimates by bootstrap; for larger families it returns Bonferroni's."""
+"""Largest family (pairs of cells times measures) whose critical value
+`critical_value_for_all_pairs` estimates by bootstrap; for larger families it returns
+Bonferroni's."""
 MIN_DISCORDANT = 10
 """Number of units (verdicts or comparisons) that must differ between the two cells for the t
 interval of a difference of shares to be reliable; with fewer, `_widen_to_score_interval` widens
@@ -67,7 +68,7 @@ class PairedMeasure(Protocol):
     def kind(self) -> str: ...
     @property
     def value_range(self) -> tuple[float, float]: ...
-    def unit_effect(self, totals: Floats, statistic: Statistic) -> float: ...
+    def change_if_units_reversed(self, totals: Floats, statistic: Statistic) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,15 +115,14 @@ def paired_contrasts(
     `pairs` lists the cells to compare (default: all pairs); ValueError if one of them has no rows.
     All differences, of every pair and every measure, form one family; a difference without common
     items has no value. If the pairs were selected from a larger family because of their values,
-    `critical` is the critical value of that family (`max_t_of_all_pairs`): the adjustment then uses
-    no smaller one.
-    """
+    `critical` is the critical value of that family (`critical_value_for_all_pairs`): the adjustment
+    then uses no smaller one."""
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
     return _estimate_families(evidence, measures, rng, [chosen], rounds, critical)[0]
 
 
-def max_t_of_all_pairs(
+def critical_value_for_all_pairs(
     frame: pd.DataFrame,
     by: Sequence[str],
     measures: Sequence[Measure],
@@ -143,7 +143,9 @@ def max_t_of_all_pairs(
     members = len(pairs) * len(measures)
     if members > MAX_BOOTSTRAP_FAMILY:
         return float(norm.isf(0.025 / members))
-    columns = [one for measure in measures for one in pair_totals(evidence, measure, pairs)]
+    columns = [
+        one for measure in measures for one in item_totals_of_cell_pairs(evidence, measure, pairs)
+    ]
     with_interval = [one for one in columns if _raw_difference(one).low is not None]
     return _critical_value(with_interval, rng, rounds) if with_interval else Z95
 
@@ -172,17 +174,17 @@ def _estimate_families(
 ) -> list[list[Contrast]]:
     pairs = [pair for group in groups for pair in group]
     _check_cells_exist(pairs, evidence.cells)
-    columns = [pair_totals(evidence, measure, pairs) for measure in measures]
+    columns = [item_totals_of_cell_pairs(evidence, measure, pairs) for measure in measures]
     found, start = [], 0
     for group in groups:
         end = start + len(group)
         family = [one for each in columns for one in each[start:end]]
-        found.append(adjust_contrast_family(family, rng, rounds, critical))
+        found.append(estimate_contrast_family(family, rng, rounds, critical))
         start = end
     return found
 
 
-def adjust_contrast_family(
+def estimate_contrast_family(
     family: Sequence[PairedTotals],
     rng: np.random.Generator,
     rounds: int = BOOTSTRAP_ROUNDS,
@@ -205,7 +207,7 @@ def _check_cells_exist(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence
         raise ValueError(f"No verdicts are recorded for {named}. Known: {known}")
 
 
-def pair_totals(
+def item_totals_of_cell_pairs(
     evidence: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
 ) -> list[PairedTotals]:
     """Return the item totals of a measure for pairs of cells, on the items that both have."""
@@ -232,19 +234,19 @@ def _raw_difference(paired: PairedTotals) -> Estimate:
         paired.statistic,
         paired.n,
         paired.measure.unit,
-        effect=_largest_side_change(paired),
+        effect=_change_if_one_side_reversed(paired),
     )
     return _widen_to_score_interval(paired, raw) if paired.measure.kind == "share" else raw
 
 
-def _largest_side_change(paired: PairedTotals) -> float:
+def _change_if_one_side_reversed(paired: PairedTotals) -> float:
     """Change of the difference left − right if every verdict (or other unit) in one cell had the
     opposite outcome: the larger change of the two cells. It sets the width of the interval if
     leaving out items changes nothing."""
     width = paired.sums.shape[1] // 2
     totals = paired.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
-    return max(paired.measure.unit_effect(side, paired.side) for side in sides)
+    return max(paired.measure.change_if_units_reversed(side, paired.side) for side in sides)
 
 
 def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
@@ -313,14 +315,14 @@ def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Con
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
         low = raw.value - (raw.value - raw.low) * ratio
         high = raw.value + (raw.high - raw.value) * ratio
-        most = largest_difference(paired.measure)
+        most = largest_possible_difference(paired.measure)
         raw = replace(raw, low=max(raw.low, -most), high=min(raw.high, most))
         adjusted = replace(adjusted, low=max(low, -most), high=min(high, most))
     left, right = _side_values(paired)
     return Contrast(paired.measure.name, paired.left, paired.right, raw, adjusted, left, right)
 
 
-def largest_difference(measure: PairedMeasure) -> float:
+def largest_possible_difference(measure: PairedMeasure) -> float:
     """Largest possible difference of a measure between two cells: 1 for shares, else the width of
     its range."""
     return 1.0 if measure.kind == "share" else measure.value_range[1] - measure.value_range[0]

@@ -73,7 +73,7 @@ def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
     repeats = np.bincount(order, minlength=orders)
     verdicts = np.maximum(np.bincount(comparison, minlength=count), 1)
     within = np.bincount(owner, each * repeats, minlength=count) / verdicts
-    first = row_selection.first_rows(comparison, count)
+    first = row_selection.first_row_per_group(comparison, count)
     return total, within, row_selection.item_codes(rows)[first]
 
 

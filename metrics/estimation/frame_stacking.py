@@ -48,7 +48,7 @@ def _add_question_column(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.Da
         return frame
     names = map(str, row_selection.used_categories(frame["item"]))
     of_item = {name: known.get(name, name) for name in names}
-    return row_selection.add_item_column(frame, QUESTION_COLUMN, of_item)
+    return row_selection.add_column_by_item(frame, QUESTION_COLUMN, of_item)
 
 
 def _stack_categorical(parts: Sequence[pd.DataFrame], name: str) -> pd.Categorical[str]:

@@ -103,10 +103,10 @@ def proportion(
 ) -> Estimate:
     """Estimate the mean of 0/1 outcomes (a tie may be ½) with a Wilson interval at the effective n.
 
-    `effective_sample_size` corrects for several verdicts per item; with one verdict per item the
-    interval is the ordinary Wilson interval. For a share of 0 or 1 the sample size is the number of
-    items, not of verdicts. With one item only there is no interval, without outcomes no value.
-    """
+    `share_and_effective_sample_size` corrects for several verdicts per item; with one verdict per
+    item the interval is the ordinary Wilson interval. For a share of 0 or 1 the sample size is the
+    number of items, not of verdicts. With one item only there is no interval, without outcomes no
+    value."""
     y = np.asarray(successes, np.float64)
     if len(y) == 0:
         return unknown_estimate(note or "no verdicts", unit)
@@ -127,7 +127,7 @@ def rare_proportion(
         return found
     _, sums = sum_by_item(np.stack([y, np.ones(len(y))], axis=1), np.asarray(items))
     group = np.zeros(len(sums), np.int64)
-    size = float(effective_sample_size(sums[:, 0], sums[:, 1], group, 1)[3][0])
+    size = float(share_and_effective_sample_size(sums[:, 0], sums[:, 1], group, 1)[3][0])
     low, high = modified_wilson_bounds(found.value, size)
     return replace(found, low=min(found.low, low), high=max(found.high, high))
 
@@ -145,7 +145,7 @@ def modified_wilson_bounds(share: float, n: float) -> tuple[float, float]:
     return low, high
 
 
-def effective_sample_size(
+def share_and_effective_sample_size(
     successes: Floats, counts: Floats, group: Ints, groups: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return share p, number of verdicts n, number of items G and effective sample size of each
@@ -188,7 +188,7 @@ def proportions(
 ) -> list[Estimate]:
     """Estimate the proportions of many groups at once, from sums for each (group, item), with
     Wilson intervals at the effective n (as `proportion` does for one group)."""
-    p, n, items, effective = effective_sample_size(successes, counts, group, groups)
+    p, n, items, effective = share_and_effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     return [
         _share_estimate(

@@ -55,7 +55,7 @@ class MeasureCube:
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
-        evidence = self._read_cells(frame, by)
+        evidence = self._set_cells_from_frame(frame, by)
         counted = list(measures)
         if evidence is self._flags:
             self._totals = {
@@ -76,7 +76,7 @@ class MeasureCube:
         if not exceeds_block_size(frame):
             return MeasureCube(frame, by, measures)
         made = MeasureCube.__new__(MeasureCube)
-        made._read_cells(frame, by)
+        made._set_cells_from_frame(frame, by)
         del made._flags
         number = {cell: place for place, cell in enumerate(made.cells)}
         places = [self.by.index(name) for name in by]
@@ -89,7 +89,7 @@ class MeasureCube:
         made._totals = dict(zip(self._totals, _deduplicate_indices(pooled), strict=True))
         return made
 
-    def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
+    def _set_cells_from_frame(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
         """Set the cube's cells, and the flags of each cell (judged in one order only, order
         unknown), from a frame; return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
@@ -116,12 +116,12 @@ class MeasureCube:
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {
             group[: len(by)]: one
-            for group, one in self._estimates_by(name, columns).items()
+            for group, one in self._cached_estimates_by(name, columns).items()
             if all(group[place] == value for place, value in wanted)
         }
         return found if found or by else {(): self._empty_estimate(name)}
 
-    def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
+    def _cached_estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
         """Estimate one measure for every combination of `by`, and cache the result. A filter keeps
         or drops whole combinations, so later filters only select from this result."""
         key = (name, by)
@@ -141,7 +141,9 @@ class MeasureCube:
         single = self._one_order_groups(code, len(groups))
         if measure.prefers_order_sets:
             totals = self._without_one_order_cells(totals, code, single)
-        cell, _, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
+        cell, _, sums = _sum_rows_of_equal_cell_and_item(
+            code[totals.cell], totals.item, totals.sums
+        )
         found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
             found = [
@@ -283,7 +285,9 @@ def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
     return _MeasureTotals(first.measure, cell[order], item[order], sums[order], first.statistic)
 
 
-def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Floats]:
+def _sum_rows_of_equal_cell_and_item(
+    cell: Ints, item: Ints, sums: Floats
+) -> tuple[Ints, Ints, Floats]:
     """Add up the rows of `sums` with equal cell and item; returns the cell and the item of each
     sum, and the sums, sorted by cell."""
     items = int(item.max(initial=0)) + 1
@@ -294,7 +298,7 @@ def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Float
 
 def _pool_totals(totals: _MeasureTotals, code: Ints) -> _MeasureTotals:
     """Add up totals over cells; `code` is the coarser cell of each cell."""
-    cell, item, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
+    cell, item, sums = _sum_rows_of_equal_cell_and_item(code[totals.cell], totals.item, totals.sums)
     return replace(totals, cell=cell, item=item, sums=sums)
 
 

@@ -51,7 +51,7 @@ class GroupedFrame:
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = row_selection.group_codes(frame, by)
-        first = row_selection.first_rows(cell, count)
+        first = row_selection.first_row_per_group(cell, count)
         values = [frame[name].iloc[first].astype(str).tolist() for name in by]
         self.cells: list[CellKey] = list(zip(*values, strict=True)) if by else [()]
         self.frame = frame.assign(cell=cell)
@@ -146,15 +146,15 @@ def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
     tied = np.bincount(comparison[~decided], minlength=count)
     hard = (lowest < highest) & (highest >= 0)
     soft = ~hard & (tied > 0) & (highest >= 0)
-    counts = _count_slots(rows, comparison, count)
-    first = row_selection.first_rows(comparison, count)
+    counts = _count_picks_by_slot(rows, comparison, count)
+    first = row_selection.first_row_per_group(comparison, count)
     table = rows.iloc[first].assign(consistent=~hard & ~soft, hard=hard, soft=soft, tied=tied)
     table["lean"] = counts[:, 0] - counts[:, 1]
     table[[f"slot_{slot}" for slot in range(counts.shape[1])]] = counts
     return table
 
 
-def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
+def _count_picks_by_slot(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
     """Count the picks of each slot in each group: [group, slot], with at least two columns."""
     counts = row_selection.count_picks(rows, group, groups)[:, 1:]
     return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
@@ -174,11 +174,11 @@ class MeasureTally:
     statistic: Statistic = field(default=lambda totals: first_over_last(totals))
 
 
-def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+def jackknife_estimate_of_measure(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Estimate a measure from its item totals (`sums`: [item, total]) with a delete-one-item
     interval, for measures that are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
-    effect = measure.unit_effect(sums.sum(axis=0), statistic)
+    effect = measure.change_if_units_reversed(sums.sum(axis=0), statistic)
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.value_range, effect=effect)
 
 
@@ -208,9 +208,9 @@ class Measure:
     (`balanced_picks`, `comparable_picks`)."""
     needs_order: bool = False
     """Whether the measure depends on position: records without the shown order give no estimate."""
-    interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
+    interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_estimate_of_measure
     effect: Callable[[Floats], float] | None = None
-    """Function that computes `unit_effect` from the totals; None for its default."""
+    """Function that computes `change_if_units_reversed` from the totals; None for its default."""
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
     """Function that estimates all cells at once; if it is None or returns None, `interval` is
     called for each cell."""
@@ -220,7 +220,7 @@ class Measure:
         """Whether the measure counts a fact about the texts of replies (`fact_tally`)."""
         return hasattr(self.tally, TEXT_FACT)
 
-    def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
+    def change_if_units_reversed(self, totals: Floats, statistic: Statistic) -> float:
         """Change of the measure if all units (verdicts or comparisons) had the opposite outcome;
         `totals` are the column totals of the tally. It sets the width of the interval if all items
         have the same value.

@@ -57,7 +57,7 @@ def _find_zero_of_curve(
 def _tango_score(more: float, less: float, n: float) -> Callable[[float], float]:
     """Return Tango's score statistic (1998) as a function of the hypothesised difference."""
 
-    def score(delta: float) -> float:
+    def score_statistic_at(delta: float) -> float:
         linear = -more - less + (2 * n - more + less) * delta
         constant = -less * delta * (1 - delta)
         root = math.sqrt(max(linear * linear - 8 * n * constant, 0.0))
@@ -65,4 +65,4 @@ def _tango_score(more: float, less: float, n: float) -> Callable[[float], float]
         variance = n * (2 * share_less + delta * (1 - delta))
         return (more - less - n * delta) / math.sqrt(max(variance, 1e-300))
 
-    return score
+    return score_statistic_at

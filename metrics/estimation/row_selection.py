@@ -107,7 +107,7 @@ def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
     if groups == len(votes):
         return frame
     selected = ~human
-    selected[np.flatnonzero(human)[first_rows(group, groups)]] = True
+    selected[np.flatnonzero(human)[first_row_per_group(group, groups)]] = True
     return select_rows(frame, selected)
 
 
@@ -141,7 +141,7 @@ def columns_with_person_and_question(frame: pd.DataFrame, columns: Sequence[str]
     return [*columns, *(name for name in (PERSON_COLUMN, QUESTION_COLUMN) if name in frame)]
 
 
-def add_item_column(
+def add_column_by_item(
     frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
 ) -> pd.DataFrame:
     """Return the frame with a categorical column to group by (such as the task), from a mapping
@@ -155,7 +155,7 @@ def add_item_column(
     return frame.assign(**{column: pd.Categorical.from_codes(codes, pd.Index(known, dtype="str"))})
 
 
-def probability_points(frame: pd.DataFrame) -> Floats:
+def points_from_probabilities(frame: pd.DataFrame) -> Floats:
     """Return the points of each answer from the label probabilities, as [row, slot]: the
     probability of its slot, plus an equal part of the probability of a tie.
 
@@ -207,7 +207,7 @@ def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]
 def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
     """List the combinations of values that occur in some categorical columns, in category order."""
     code, count = group_codes(frame, columns)
-    first = first_rows(code, count)
+    first = first_row_per_group(code, count)
     known = [frame[name].cat for name in columns]
     found = sorted(zip(*(one.codes.to_numpy()[first].tolist() for one in known), strict=True))
     return [
@@ -248,7 +248,7 @@ def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     counts = count_picks(frame, group, groups)
     mode = counts.argmax(axis=1) + TIE
     mode[(counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1] = TIE
-    return frame.iloc[first_rows(group, groups)].assign(pick=mode.astype(np.int8))
+    return frame.iloc[first_row_per_group(group, groups)].assign(pick=mode.astype(np.int8))
 
 
 def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
@@ -262,10 +262,10 @@ def first_listed_orders(pairs: pd.DataFrame) -> pd.Series:
     """For each pair of models, its order (column `shown`) that comes first in the frame; frames
     have the orders in the sequence of the plan."""
     case, cases = group_codes(pairs, ["comparison"])
-    return pairs["shown"].iloc[first_rows(case, cases)]
+    return pairs["shown"].iloc[first_row_per_group(case, cases)]
 
 
-def first_rows(group: Ints, groups: int) -> Ints:
+def first_row_per_group(group: Ints, groups: int) -> Ints:
     """Row number of the first row of each group; group codes are dense."""
     first = np.zeros(groups, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
@@ -277,7 +277,7 @@ def complete_set_mask(rows: pd.DataFrame) -> Mask:
     orders, with a readable verdict in each."""
     comparison, count = group_codes(rows, COMPARISON_KEY)
     order, orders = group_codes(rows, ORDER_KEY)
-    read = np.bincount(comparison[first_rows(order, orders)], minlength=count)
+    read = np.bincount(comparison[first_row_per_group(order, orders)], minlength=count)
     planned = rows["orders"].to_numpy()
     return (planned > 1) & (read[comparison] >= planned)
 

@@ -11,7 +11,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.labels.labelled_rows import usable_scores
 from studies.frames.arrangement import ONE_STEP
-from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
+from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_mask
 
 NO_PASS_NOTE: Final = "no pass/fail verdicts"
 NO_SCORE_NOTE: Final = "the prompts declare no scale for scores"
@@ -25,7 +25,7 @@ def single_answer_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
     frame = evidence.frame
     single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
     score = usable_scores(frame)
-    chosen = single & np.isfinite(score) & (pass_fail_rows(frame) == passes)
+    chosen = single & np.isfinite(score) & (pass_fail_mask(frame) == passes)
     label = frame[GOLD_COLUMN].to_numpy(np.float64) if GOLD_COLUMN in frame else np.nan
     return row_selection.select_rows(frame.assign(value=score, right=label), chosen)
 

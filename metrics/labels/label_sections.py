@@ -23,7 +23,7 @@ from metrics.labels.pass_fail import (
 from metrics.labels.scores.score_agreement import score_agreement
 from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from studies.domain import Estimate
-from studies.frames.point_columns import pass_fail_rows
+from studies.frames.point_columns import pass_fail_mask
 
 RATE_NAMES: Final = (
     "sensitivity", "specificity", "precision", "agreement", "kappa", "youden", "base_rate",
@@ -55,7 +55,7 @@ class PassFailResult:
     contestant, without labels, or if all verdicts on good and all on bad answers are equal."""
 
     @property
-    def may_reverse(self) -> bool:
+    def may_reverse_ranking(self) -> bool:
         """Whether error rates differ significantly between contestants (p below MAX_ERRORS_P), so
         that one correction for all of them can reverse their ranking."""
         return self.errors_p is not None and self.errors_p < MAX_ERRORS_P
@@ -105,7 +105,7 @@ def _pass_fail_rows_by(
     noise-floor repeats."""
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
     noise = frame["noise"].to_numpy(np.bool_)
-    mask = pass_fail_rows(frame) & ~noise & (judge == rater[0]) & (prompt == rater[1])
+    mask = pass_fail_mask(frame) & ~noise & (judge == rater[0]) & (prompt == rater[1])
     rows = row_selection.select_rows(frame, mask)
     who = rows[column].astype(str).to_numpy()
     return {
@@ -129,7 +129,7 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
         values["confusion"] = asdict(found.rates.confusion)
         values["unusable"] = found.rates.unusable
         if found.errors_p is not None:
-            note = {"note": REVERSAL_NOTE} if found.may_reverse else {}
+            note = {"note": REVERSAL_NOTE} if found.may_reverse_ranking else {}
             values["errors_by_contestant"] = {"p": found.errors_p, **note}
         for column in PARTS:
             parts = pass_fail_rates_by(frame, (judge, prompt), column)

@@ -14,7 +14,7 @@ from metrics.estimation.intervals import Floats, Ints
 from metrics.estimation.score_scale import ScoreScale, frame_scale
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
 from studies.domain import Rater
-from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, pass_fail_rows
+from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, pass_fail_mask
 
 RATER_COLUMNS: Final = ("judge", "prompt")
 Rows = TypeVar("Rows")
@@ -36,13 +36,13 @@ class ScoreRows:
 def pass_fail_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, PassFailRows]:
     """Return the pass/fail verdicts of each judge and prompt, unusable replies included, without
     noise-floor repeats."""
-    return _convert_by_judge_and_prompt(frame, pass_fail_rows(frame), pass_fail_codes)
+    return _convert_by_judge_and_prompt(frame, pass_fail_mask(frame), pass_fail_codes)
 
 
 def score_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, ScoreRows]:
     """Return the scores of single answers by each judge and prompt, unusable replies included
     (nan), without noise-floor repeats."""
-    points = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
+    points = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     return _convert_by_judge_and_prompt(frame, points, _build_score_rows)
 
 
@@ -108,6 +108,6 @@ def confusion_cell_mask(frame: pd.DataFrame, cell: str) -> np.ndarray:
     known = {"pass": PASS, "good": PASS, "fail": FAIL, "bad": FAIL}
     if verdict not in known or label not in known:
         return np.zeros(len(frame), np.bool_)
-    wanted: np.ndarray = pass_fail_rows(frame) & ~frame["noise"].to_numpy(np.bool_)
+    wanted: np.ndarray = pass_fail_mask(frame) & ~frame["noise"].to_numpy(np.bool_)
     found: np.ndarray = wanted & (codes.verdict == known[verdict]) & (codes.label == known[label])
     return found

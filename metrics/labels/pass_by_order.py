@@ -17,7 +17,7 @@ from metrics.estimation.intervals import mean_estimate
 from metrics.labels.option_order import ONE_ORDER_NOTE
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
 from studies.domain import PASS, Estimate, Rater
-from studies.frames.point_columns import pass_fail_rows
+from studies.frames.point_columns import pass_fail_mask
 
 GROUPS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
 
@@ -57,7 +57,7 @@ def _answers_in_both_orders(frame: pd.DataFrame, rater: Rater) -> pd.DataFrame:
     """Return one row per answer judged with pass first and with fail first (for each order of
     criteria): item, contestant, category, and the columns `pass_first` and `fail_first` with the
     mean score."""
-    rows = row_selection.select_rows(frame, pass_fail_rows(frame))
+    rows = row_selection.select_rows(frame, pass_fail_mask(frame))
     table = point_table(rows)
     table = table.assign(category=rows["category"].astype(str).to_numpy()[table["row"]])
     own = table[
@@ -90,7 +90,7 @@ def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     first. Estimates by contestant are added if there are several contestants, estimates by category
     if there are several categories.
     """
-    rows = row_selection.select_rows(frame, pass_fail_rows(frame))
+    rows = row_selection.select_rows(frame, pass_fail_mask(frame))
     nested: dict[str, Any] = {}
     for judge, prompt in _list_judges_and_prompts(rows):
         found = pass_by_order(rows, (judge, prompt))

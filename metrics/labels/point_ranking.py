@@ -29,11 +29,11 @@ from metrics.labels.true_pass_rate import (
     POOLED_METHOD,
     clip_share,
     corrected_pass_rate,
-    refusal_reason,
     true_pass_rate,
+    why_not_correctable,
 )
 from studies.domain import Estimate, Rater
-from studies.frames.point_columns import pass_fail_rows
+from studies.frames.point_columns import pass_fail_mask
 
 Basis = Literal["true pass rate", "observed pass rate", "mean score"]
 OWN_LABELS_NOTE: Final = "corrected with this model's own labels, as the judge errs differently"
@@ -63,7 +63,7 @@ class PointRanking:
 
     basis: Basis
     models: tuple[RankedModel, ...]
-    may_reverse: bool = False
+    may_reverse_ranking: bool = False
     """Whether the judge's error rates differ significantly between models; each model's pass rate
     is then corrected with its own labels only."""
 
@@ -75,7 +75,7 @@ def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
         return {}
     table = point_table(frame)
     table = table[~table["noise"]]
-    passing = pass_fail_results(frame) if pass_fail_rows(frame).any() else {}
+    passing = pass_fail_results(frame) if pass_fail_mask(frame).any() else {}
     found: dict[Rater, PointRanking] = {}
     for rater, own in rows_by_rater(table):
         if rater in passing:
@@ -104,7 +104,7 @@ def _rank_by_pass_rate(
     results for all models together."""
     rates = {who: pass_fail_rates(one) for who, one in rows.items() if len(one.usable.verdict)}
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
-    if whole.may_reverse:
+    if whole.may_reverse_ranking:
         true = {who: _append_note(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates}
     else:
         true = _correct_with_pooled_labels({who: rows[who] for who in rates}, whole)
@@ -113,9 +113,9 @@ def _rank_by_pass_rate(
             pair: _independent_gap(true[pair[0]], true[pair[1]]) for pair in _pairs_of_names(true)
         }
         models = _rank_models(true, observed, gaps, true)
-        return PointRanking("true pass rate", models, whole.may_reverse)
+        return PointRanking("true pass rate", models, whole.may_reverse_ranking)
     models = _rank_models(observed, observed, _paired_gaps(own, list(observed)), true)
-    return PointRanking("observed pass rate", models, whole.may_reverse)
+    return PointRanking("observed pass rate", models, whole.may_reverse_ranking)
 
 
 def _correct_with_pooled_labels(
@@ -123,7 +123,7 @@ def _correct_with_pooled_labels(
 ) -> dict[str, Estimate]:
     """Return model -> true pass rate, with the judge's errors estimated on the labels of all models
     together."""
-    reason = refusal_reason(whole.rates)
+    reason = why_not_correctable(whole.rates)
     labelled = [one.labelled for one in rows.values()]
     together = PassFailRows(
         *(np.concatenate([getattr(one, name) for one in labelled])
@@ -268,7 +268,7 @@ def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
         if len(found.models) > 1:
             nested.setdefault(judge, {})[prompt] = {
                 "basis": found.basis,
-                "errors_differ": found.may_reverse,
+                "errors_differ": found.may_reverse_ranking,
                 "models": {one.name: _ranked_model_as_json(one) for one in found.models},
             }
     return nested

@@ -124,9 +124,9 @@ class _RaterVerdicts:
             [main[key] for key in keys]
         ).mean()  # fmt: skip
         self.orders = len(main[["options", "criteria"]].drop_duplicates())
-        self.cells = self._keep_complete_answers(cells)
+        self.cells = self._keep_complete_answers_if_enough(cells)
 
-    def _keep_complete_answers(self, cells: pd.DataFrame) -> pd.DataFrame:
+    def _keep_complete_answers_if_enough(self, cells: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the answers that were judged in every arrangement.
 
         If these are less than the share MIN_COMPLETE of all answers, all rows are returned, and
@@ -160,7 +160,7 @@ class _RaterVerdicts:
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
     @property
-    def calls(self) -> float:
+    def calls_per_answer(self) -> float:
         """Mean number of calls per answer, in all its arrangements together."""
         return float(self.cells.groupby(list(ANSWER))["calls"].sum().mean())
 
@@ -170,7 +170,7 @@ def _compare_point_rules(verdicts: _RaterVerdicts) -> PointRemedies:
     item = _item_codes_of_answers(answers)
     losses: dict[str, tuple[float, Floats]] = {SINGLE: (1.0, answers["loss"].to_numpy(np.float64))}
     probable = bool(answers["expected"].notna().all())
-    orders, calls = verdicts.orders, verdicts.calls
+    orders, calls = verdicts.orders, verdicts.calls_per_answer
     if orders > 1:
         losses["arrangements"] = (calls, _losses_of_column(verdicts, answers, "score"))
     if probable and verdicts.kind == "score":
@@ -301,11 +301,11 @@ def _held_out_losses(
     wrong = (value[:, None] >= cuts) != (label >= 0.5)[:, None]
     nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equally good cuts, that near ½
 
-    def loss(fit: np.ndarray) -> Floats:
+    def losses_of_fitted_threshold(fit: np.ndarray) -> Floats:
         errors = wrong[fit].sum(axis=0)[nearest]
         return np.asarray(wrong[:, nearest[int(errors.argmin())]], np.float64)
 
-    return _mean_held_out_loss(halves, loss)
+    return _mean_held_out_loss(halves, losses_of_fitted_threshold)
 
 
 def _mean_held_out_loss(halves: np.ndarray, loss: Any) -> Floats:

@@ -47,7 +47,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "item": row_selection.item_codes(rows),
             "entry": rows["item"].cat.codes.to_numpy(),
             "who": rows["first"].astype(str).to_numpy(),
-            "options": _texts_by_code([option_text(one) for one in parsed], codes),
+            "options": _texts_by_code([options_as_text(one) for one in parsed], codes),
             "criteria": _texts_by_code([" ".join(one.criteria) for one in parsed], codes),
             "labels": codes,
             "noise": rows["noise"].to_numpy(np.bool_),
@@ -106,7 +106,7 @@ def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
     return _parse_arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
 
 
-def option_text(arrangement: Arrangement) -> str:
+def options_as_text(arrangement: Arrangement) -> str:
     """Return the options in the order offered as one text, such as "1 2 3" or "A=1 B=2"."""
     return " ".join(arrangement.option_labels)
 

@@ -21,8 +21,8 @@ from scipy.special import stdtrit
 from metrics.estimation.intervals import (
     Floats,
     Ints,
-    effective_sample_size,
     join_notes,
+    share_and_effective_sample_size,
     sum_by_item,
     unknown_estimate,
     wilson_bounds,
@@ -56,9 +56,8 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
     """Estimate the share of good answers among all judged answers, from labels and corrected
     verdicts.
 
-    If a correction is needed but impossible (see `refusal_reason`) there is no value, and the note
-    gives the reason.
-    """
+    If a correction is needed but impossible (see `why_not_correctable`) there is no value, and the
+    note gives the reason."""
     rates = rates or pass_fail_rates(rows)
     usable = rows.usable
     if not len(usable.verdict):
@@ -66,7 +65,7 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
     unlabelled = usable.select(usable.label == UNKNOWN)
     if not len(unlabelled.verdict):
         return rates.base_rate
-    if reason := refusal_reason(rates):
+    if reason := why_not_correctable(rates):
         return unknown_estimate(reason)
     corrected = corrected_pass_rate(unlabelled, rows.labelled)
     part = rates.confusion.total / len(usable.verdict)
@@ -76,7 +75,7 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
     return clip_share(pooled)
 
 
-def refusal_reason(rates: PassFailRates) -> str:
+def why_not_correctable(rates: PassFailRates) -> str:
     """Return the reason why verdicts cannot be corrected, or an empty text."""
     youden = rates.youden
     if youden.value is None:
@@ -124,7 +123,7 @@ def _share_and_size(successes: np.ndarray, item: Ints) -> tuple[float, float]:
     """Return the share of successes and the effective sample size, clustered by item."""
     counted = np.stack([successes.astype(np.float64), np.ones(len(item))], axis=1)
     _, sums = sum_by_item(counted, item)
-    p, _, _, effective = effective_sample_size(
+    p, _, _, effective = share_and_effective_sample_size(
         sums[:, 0], sums[:, 1], np.zeros(len(sums), np.int64), 1
     )
     return float(p[0]), float(effective[0])

@@ -77,9 +77,11 @@ class VerificationArrays:
 
     def __init__(self, checks: Mapping[str, Sequence[AnswerCheck]]) -> None:
         rows = [(item, check) for item, found in checks.items() for check in found]
-        self.items, self.item = _code_names([item for item, _ in rows])
-        self.contestants, self.contestant = _code_names([check.contestant for _, check in rows])
-        self.people, self.who = _code_names([check.judge for _, check in rows])
+        self.items, self.item = _distinct_values_and_codes([item for item, _ in rows])
+        self.contestants, self.contestant = _distinct_values_and_codes(
+            [check.contestant for _, check in rows]
+        )
+        self.people, self.who = _distinct_values_and_codes([check.judge for _, check in rows])
         self.follows = np.array([check.follows for _, check in rows], bool)
         self.harmful = np.array([check.harmful for _, check in rows], bool)
         self.fault = np.array([_fault_code(check) for _, check in rows], np.int64)
@@ -128,7 +130,7 @@ class VerificationArrays:
         return code.astype(np.int64), len(present)
 
     @cached_property
-    def verifiers(self) -> VerifierAgreement:
+    def verifier_agreement(self) -> VerifierAgreement:
         answer, answers = self.answer_codes
         twice = int((np.bincount(answer, minlength=answers) > 1).sum())
         choice = self.follows.astype(np.int64)
@@ -177,7 +179,7 @@ class VerificationArrays:
             if lead[at] != 0
         }
 
-    def mixed_pairs(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def select_mixed_pair_verdicts(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Select readable verdicts on mixed pairs: by most verifiers, exactly one of the two
         answers follows the instruction.
 
@@ -210,7 +212,7 @@ class VerificationArrays:
         return table
 
     @property
-    def prefers_following(self) -> Measure:
+    def following_preference_measure(self) -> Measure:
         """Measure: share of decisive verdicts on mixed pairs for the answer that follows the
         instruction.
 
@@ -219,19 +221,19 @@ class VerificationArrays:
         """
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
-            rows = self.mixed_pairs(evidence.frame)
+            rows = self.select_mixed_pair_verdicts(evidence.frame)
             rows = row_selection.select_rows(rows, rows["right"] != TIE)
             return build_tally(rows, rows["right"], 1)
 
         return Measure("prefers_following", "share", tally, empty=NO_MIXED_PAIR_NOTE)
 
     @property
-    def mixed_pair_ties(self) -> Measure:
+    def mixed_pair_tie_measure(self) -> Measure:
         """Measure: share of ties among verdicts on mixed pairs (only one answer follows the
         instruction)."""
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
-            rows = self.mixed_pairs(evidence.frame)
+            rows = self.select_mixed_pair_verdicts(evidence.frame)
             return build_tally(rows, rows["right"] == TIE, 1)
 
         return Measure("ties", "share", tally, empty=NO_MIXED_PAIR_NOTE)
@@ -249,7 +251,7 @@ def verification_summary(
     against: dict[str, Any] = {}
     human = row_selection.people_mask(frame)
     evidence = GroupedFrame(row_selection.select_rows(frame, ~human), ["judge", "prompt"])
-    measures = (verified.prefers_following, verified.mixed_pair_ties)
+    measures = (verified.following_preference_measure, verified.mixed_pair_tie_measure)
     found = [measure.by_cell(evidence) for measure in measures]
     for cell, tied in found[-1].items():
         if tied.n:
@@ -262,13 +264,13 @@ def verification_summary(
     return {
         "all": verified.overall,
         "contestants": verified.by_contestant,
-        "verifiers": verified.verifiers,
+        "verifiers": verified.verifier_agreement,
         "judges": against,
         **({"people": people} if people["ties"].n else {}),
     }
 
 
-def _code_names(values: Sequence[str]) -> tuple[list[str], Ints]:
+def _distinct_values_and_codes(values: Sequence[str]) -> tuple[list[str], Ints]:
     """Return the distinct values, sorted, and the index of each value among them."""
     names = sorted(set(values))
     codes = {name: code for code, name in enumerate(names)}

@@ -68,7 +68,7 @@ class VotesByPerson:
         self.item = row_selection.item_codes(rows)
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
-    def share_by_person(
+    def estimate_selected_share_by_person(
         self, values: Floats, selected: row_selection.Mask, note: str
     ) -> list[Estimate]:
         """Estimate each person's mean of `values` (0 to 1, one for each vote) over the selected
@@ -97,7 +97,7 @@ class VotesByPerson:
     # ---- position
 
     @cached_property
-    def decisive_known_order(self) -> row_selection.Mask:
+    def decisive_known_order_mask(self) -> row_selection.Mask:
         """Mask of the votes that choose one answer (no tie) and whose order is recorded."""
         known = np.ones(len(self.rows), bool)
         if "orders" in self.rows:
@@ -108,8 +108,8 @@ class VotesByPerson:
     def first_share_by_person(self) -> list[Estimate]:
         """Share of each person's decisive votes for the answer shown first, where the order is
         recorded."""
-        made = self.share_by_person(
-            (self.pick == 0).astype(np.float64), self.decisive_known_order, ALL_TIES_NOTE
+        made = self.estimate_selected_share_by_person(
+            (self.pick == 0).astype(np.float64), self.decisive_known_order_mask, ALL_TIES_NOTE
         )
         if self.rows.empty or "orders" not in self.rows:
             return made
@@ -127,15 +127,15 @@ class VotesByPerson:
         )
 
     @cached_property
-    def chance_by_person(self) -> Floats:
+    def chance_first_share_by_person(self) -> Floats:
         """Share of first picks of each person if all positions were picked at random: the mean of
         1/N, with N answers shown; nan for a person without decisive votes in a known order."""
-        return self.mean_by_person(1 / self.options, self.decisive_known_order)
+        return self.mean_by_person(1 / self.options, self.decisive_known_order_mask)
 
     @cached_property
-    def bias_by_person(self) -> list[Estimate]:
+    def position_bias_by_person(self) -> list[Estimate]:
         """Position bias of each person (`_first_slot_bias`): 0 none, 1 always the first answer."""
-        shares = zip(self.first_share_by_person, self.chance_by_person, strict=True)
+        shares = zip(self.first_share_by_person, self.chance_first_share_by_person, strict=True)
         return [_first_slot_bias(share, float(chance)) for share, chance in shares]
 
     @cached_property
@@ -161,10 +161,10 @@ class VotesByPerson:
     def first_vote_rows(self) -> Ints:
         """Row numbers, in `rows`, of the votes in `votes` (a person's first vote on a case)."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
-        return row_selection.first_rows(group, groups)
+        return row_selection.first_row_per_group(group, groups)
 
     @cached_property
-    def peer_agreement_shares(self) -> tuple[Floats, Floats]:
+    def peer_agreement_by_vote(self) -> tuple[Floats, Floats]:
         """Two shares for each vote in `votes`: the share of the other voters on the case who agree
         with the vote, and the share of pairs of other voters who agree with each other.
 
@@ -179,7 +179,7 @@ class VotesByPerson:
     @cached_property
     def agreement_with_others(self) -> list[Estimate]:
         """Mean share, for each person, of the other people who gave the same verdict on a case."""
-        share = self.peer_agreement_shares[0]
+        share = self.peer_agreement_by_vote[0]
         met = np.isfinite(share)
         return self._estimate_share_by_person(
             share[met], self.votes.voter[met], self.votes.item[met], NO_OTHERS_NOTE
@@ -194,11 +194,11 @@ class VotesByPerson:
         comparisons with another voter, and the others' agreement on comparisons without this person
         counts too.
         """
-        own, rest = self.peer_agreement_shares
+        own, rest = self.peer_agreement_by_vote
         votes, people = self.votes, len(self.names)
         met, third = np.isfinite(own), np.isfinite(rest)
 
-        def added(values: Floats, selected: row_selection.Mask) -> Floats:
+        def sum_by_person(values: Floats, selected: row_selection.Mask) -> Floats:
             weights = np.where(selected, values, 0.0)
             return np.asarray(np.bincount(votes.voter, weights, people), np.float64)
 
@@ -206,15 +206,15 @@ class VotesByPerson:
         size = np.bincount(votes.case, minlength=votes.cases)
         total = np.bincount(votes.case, np.where(met, own, 0.0), votes.cases)
         of_case = safe_divide(total, np.where(size > 1, size, 0))
-        elsewhere = float(np.nansum(of_case)) - added(of_case[votes.case], met)
-        cases = int(np.isfinite(of_case).sum()) - added(one, met)
-        same = added(one, third) >= MIN_SAME_CASES
-        n = np.where(same, added(one, third), added(one, met))
-        m = np.where(same, n, cases + added(one, third))
-        pairs = np.where(same, added(np.floor((size[votes.case] - 1) / 2), third), m)
+        elsewhere = float(np.nansum(of_case)) - sum_by_person(of_case[votes.case], met)
+        cases = int(np.isfinite(of_case).sum()) - sum_by_person(one, met)
+        same = sum_by_person(one, third) >= MIN_SAME_CASES
+        n = np.where(same, sum_by_person(one, third), sum_by_person(one, met))
+        m = np.where(same, n, cases + sum_by_person(one, third))
+        pairs = np.where(same, sum_by_person(np.floor((size[votes.case] - 1) / 2), third), m)
         return PeerAgreement(
-            np.where(same, added(own, third), added(own, met)), n.astype(np.int64),
-            np.where(same, 0.0, elsewhere) + added(rest, third), m.astype(np.int64),
+            np.where(same, sum_by_person(own, third), sum_by_person(own, met)), n.astype(np.int64),
+            np.where(same, 0.0, elsewhere) + sum_by_person(rest, third), m.astype(np.int64),
             pairs.astype(np.int64),
         )  # fmt: skip
 
@@ -238,7 +238,7 @@ class VotesByPerson:
         return np.where(seconds > 0, seconds, np.nan)
 
     @cached_property
-    def length(self) -> Floats:
+    def characters_shown(self) -> Floats:
         """Total characters of the answers shown in each vote; nan if unknown."""
         columns = [name for name in self.rows if str(name).startswith("length_")]
         if not columns:
@@ -255,7 +255,7 @@ class VotesByPerson:
         return (float(np.median(timed)) if len(timed) else None), len(timed)
 
     @cached_property
-    def expected_first(self) -> Floats:
+    def expected_first_probability(self) -> Floats:
         """For each vote, the expected probability of picking the answer shown first: its share of
         the other people's decisive votes on the same answers, or 1/N (N answers) if there are none.
 
@@ -264,7 +264,7 @@ class VotesByPerson:
         """
         votes = self.votes
         counts = count_votes(votes)
-        first = self._index_of_first()
+        first = self._name_index_of_first_slot()
         group, _ = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         own = votes.choice[group]
         decisive = counts[:, 1:].sum(axis=1)[self.case] - (own >= 0)
@@ -273,7 +273,7 @@ class VotesByPerson:
         share = safe_divide(for_first - (own == first), decisive)
         return np.where(np.isfinite(share), share, 1 / self.options)
 
-    def _index_of_first(self) -> Ints:
+    def _name_index_of_first_slot(self) -> Ints:
         """Return, for each row, the index of the model shown first in the alphabetical list of the
         models shown."""
         names = row_selection.contestants(self.rows)
@@ -287,14 +287,14 @@ def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
     if share.value is None:
         return replace(share, unit="bias")
 
-    def above(value: float | None) -> float | None:
+    def above_chance(value: float | None) -> float | None:
         return None if value is None else (value - chance) / (1 - chance)
 
     return replace(
         share,
-        value=above(share.value),
-        low=above(share.low),
-        high=above(share.high),
+        value=above_chance(share.value),
+        low=above_chance(share.low),
+        high=above_chance(share.high),
         unit="bias",
         note=join_notes(share.note, "assumes randomised positions"),
     )

@@ -139,13 +139,15 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
     a person who picks first more often than by chance, else the lower.
     """
     hits, n = (
-        people.votes_per_person(people.decisive_known_order & (people.pick == 0)),
-        people.votes_per_person(people.decisive_known_order),
+        people.votes_per_person(people.decisive_known_order_mask & (people.pick == 0)),
+        people.votes_per_person(people.decisive_known_order_mask),
     )
-    wanted = people.mean_by_person(people.expected_first, people.decisive_known_order)
+    wanted = people.mean_by_person(
+        people.expected_first_probability, people.decisive_known_order_mask
+    )
     lines = [
         _SidePicks(int(k), int(m), float(e), float(c))
-        for k, m, e, c in zip(hits, n, wanted, people.chance_by_person, strict=True)
+        for k, m, e, c in zip(hits, n, wanted, people.chance_first_share_by_person, strict=True)
     ]
     adjusted = holm_adjust([one.p if one.n >= MIN_VOTES else None for one in lines])
     return [one.flag(p) for one, p in zip(lines, adjusted, strict=True)]
@@ -203,7 +205,11 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
     """Return the flag "too fast", or None, of each person. A person is flagged who has at least
     MIN_VOTES timed votes, and cast most of these faster than the answers can be read."""
     timed = np.isfinite(people.seconds)
-    least = np.where(np.isfinite(people.length), people.length / MAX_READING_SPEED, MIN_SECONDS)
+    least = np.where(
+        np.isfinite(people.characters_shown),
+        people.characters_shown / MAX_READING_SPEED,
+        MIN_SECONDS,
+    )
     fast = people.votes_per_person(timed & (np.nan_to_num(people.seconds) < least))
     return [
         VoterFlag(

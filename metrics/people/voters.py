@@ -47,7 +47,7 @@ class Voter:
     flags: tuple[VoterFlag, ...] = ()
 
 
-def list_voters(frame: pd.DataFrame) -> list[Voter]:
+def measured_voters(frame: pd.DataFrame) -> list[Voter]:
     """Measure all voters of a frame; flagged people first, then by number of votes. Empty without
     votes.
 
@@ -82,7 +82,9 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 def _measure_voters(people: VotesByPerson) -> list[Voter]:
     everything = np.ones(len(people.rows), bool)
-    ties = people.share_by_person((people.pick < 0).astype(np.float64), everything, "")
+    ties = people.estimate_selected_share_by_person(
+        (people.pick < 0).astype(np.float64), everything, ""
+    )
     skill = voter_skills(people.votes, people.options[people.first_vote_rows], len(people.names))
     cast = people.votes_per_person()
     seen = np.bincount(people.votes.voter, minlength=len(people.names))
@@ -92,7 +94,7 @@ def _measure_voters(people: VotesByPerson) -> list[Voter]:
             int(cast[code]),
             int(seen[code]),
             people.first_share_by_person[code],
-            people.bias_by_person[code],
+            people.position_bias_by_person[code],
             people.consistency_by_person[code],
             ties[code],
             people.agreement_with_others[code],

@@ -29,7 +29,7 @@ def count_items_leaning_first(frame: pd.DataFrame) -> tuple[int, int]:
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     rows = row_selection.select_rows(rows, rows["orders"] == 2)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
-    first = row_selection.first_rows(order, orders)
+    first = row_selection.first_row_per_group(order, orders)
     rows = rows.iloc[np.sort(first)]
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     pick = rows["pick"].to_numpy()
@@ -39,7 +39,9 @@ def count_items_leaning_first(frame: pd.DataFrame) -> tuple[int, int]:
     np.maximum.at(done, comparison, np.arange(len(rows)))
     leaning = np.flatnonzero((read == 2) & (lean != 0))
     leaning = leaning[np.argsort(done[leaning], kind="stable")]
-    item = row_selection.item_codes(rows)[row_selection.first_rows(comparison, count)][leaning]
+    item = row_selection.item_codes(rows)[row_selection.first_row_per_group(comparison, count)][
+        leaning
+    ]
     _, earliest = np.unique(item, return_index=True)
     votes = lean[leaning[earliest]]
     return int((votes > 0).sum()), len(votes)

@@ -97,7 +97,7 @@ def _crossed_label_tally(statistic: Statistic) -> Callable[[GroupedFrame], Measu
     return tally
 
 
-def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+def _estimate_effect(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Estimate a position or label effect with a jackknife interval; unknown if labels were
     assigned in one way only, because the two effects cannot be separated then."""
     plain, swapped, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
@@ -116,7 +116,7 @@ SLOT_EFFECT = Measure(
     (0, 1),
     NOT_CROSSED_NOTE,
     prefers_order_sets=True,
-    interval=_effect_interval,
+    interval=_estimate_effect,
 )
 LABEL_EFFECT = Measure(
     "label",
@@ -126,7 +126,7 @@ LABEL_EFFECT = Measure(
     (0, 1),
     NOT_CROSSED_NOTE,
     prefers_order_sets=True,
-    interval=_effect_interval,
+    interval=_estimate_effect,
 )
 """Position effect (SLOT_EFFECT) and label effect (LABEL_EFFECT) of `slot_and_label_effects`, as
 measures that can be estimated in each cell."""
@@ -157,7 +157,7 @@ def content_and_position_table(frame: pd.DataFrame) -> pd.DataFrame:
         _group_means(logit, comparison, count, ~swapped),
         _group_means(logit, comparison, count, swapped),
     )
-    table = rows.iloc[row_selection.first_rows(comparison, count)]
+    table = rows.iloc[row_selection.first_row_per_group(comparison, count)]
     table = table.assign(content=(one - two) / 2, position=(one + two) / 2)
     return row_selection.select_rows(table, np.isfinite(one + two))
 

@@ -32,9 +32,9 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     them is incomplete. `value` is the consistency of the complete comparisons.
     """
     evidence = GroupedFrame(frame, by)
-    rows = _planned_verdicts(evidence.frame)
+    rows = _calls_planned_in_several_orders(evidence.frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    cells = rows["cell"].to_numpy()[row_selection.first_rows(comparison, count)]
+    cells = rows["cell"].to_numpy()[row_selection.first_row_per_group(comparison, count)]
     planned = np.bincount(cells, minlength=evidence.count)
     sets = evidence.order_sets
     own = sets["cell"].to_numpy()
@@ -51,7 +51,7 @@ def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     `value` is the share among the decisive verdicts.
     """
     evidence = GroupedFrame(frame, by)
-    rows = _planned_verdicts(evidence.frame)
+    rows = _calls_planned_in_several_orders(evidence.frame)
     read = row_selection.usable_status_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
     pick, cell = rows["pick"].to_numpy(), rows["cell"].to_numpy()
     first = np.bincount(cell[read & (pick == 0)], minlength=evidence.count).astype(np.float64)
@@ -60,7 +60,7 @@ def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     return _bounds_by_cell(evidence, first, decisive, missing, "verdicts missing")
 
 
-def _planned_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
+def _calls_planned_in_several_orders(frame: pd.DataFrame) -> pd.DataFrame:
     """Calls on comparisons planned in several orders, without noise-floor repeats and prompts that
     only score: these were not asked for a verdict."""
     planned = (frame["orders"] > 1) & ~frame["noise"] & ~scoring_mask(frame)

@@ -39,12 +39,12 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
     rows = row_selection.select_rows(rows, row_selection.complete_set_mask(rows))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = _choice_counts(rows, order, orders)
-    first = rows.iloc[row_selection.first_rows(order, orders)]
+    first = rows.iloc[row_selection.first_row_per_group(order, orders)]
     comparison, comparisons = row_selection.group_codes(first, row_selection.COMPARISON_KEY)
     within, repeated = _disagreement_within_orders(counts, comparison, comparisons)
     between = _disagreement_between_orders(counts, comparison, comparisons)
     kept = repeated > 0
-    one_each = first.iloc[row_selection.first_rows(comparison, comparisons)]
+    one_each = first.iloc[row_selection.first_row_per_group(comparison, comparisons)]
     return build_tally(one_each.loc[kept], between[kept] - within[kept], 1)
 
 
@@ -102,7 +102,7 @@ ORDER_EFFECT: Final = Measure(
 )
 
 
-def _repeat_memory_tally(evidence: GroupedFrame) -> MeasureTally:
+def _consecutive_repeat_similarity_tally(evidence: GroupedFrame) -> MeasureTally:
     """Compute, for each order of each comparison with three repeats or more, the share of differing
     verdicts among repeats at least two apart minus that among consecutive repeats; noise-floor
     repeats left out."""
@@ -121,14 +121,14 @@ def _repeat_memory_tally(evidence: GroupedFrame) -> MeasureTally:
     kept = (near_known > 0) & (far_known > 0)
     score = differ[:, ~near].sum(axis=1)[kept] / far_known[kept]
     score = score - differ[:, near].sum(axis=1)[kept] / near_known[kept]
-    one_each = rows.iloc[row_selection.first_rows(group, groups)]
+    one_each = rows.iloc[row_selection.first_row_per_group(group, groups)]
     return build_tally(one_each.loc[kept], score, 1)
 
 
 REPEAT_MEMORY: Final = Measure(
     "repeat_memory",
     "difference of shares",
-    _repeat_memory_tally,
+    _consecutive_repeat_similarity_tally,
     "mean",
     (-1, 1),
     "no comparison was judged three times in the same order",
@@ -136,7 +136,7 @@ REPEAT_MEMORY: Final = Measure(
 )
 
 
-def repeat_memory(frame: pd.DataFrame) -> Estimate:
+def repeat_similarity(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of differing verdicts among repeats at least two apart minus that among
     consecutive repeats, where a call has three repeats or more (noise-floor repeats left out). It
     is 0 for independent replies, and positive if a reply depends on the one before it."""

@@ -73,7 +73,7 @@ class OrderTable:
         return np.zeros(len(self.item_leans), np.int64)
 
     @property
-    def missing(self) -> int:
+    def incomplete_pairs(self) -> int:
         """Number of pairs that lack a verdict in at least one order."""
         return int(self.incomplete_by_item.sum())
 
@@ -192,10 +192,10 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     outcome = np.where(pick == TIE, 1, np.where((pick == 0) ^ swapped, 0, 2))
     outcomes = np.zeros((2, count), np.int64)
     outcomes[swapped.astype(np.int64), comparison] = outcome
-    cell = rows["cell"].to_numpy()[row_selection.first_rows(comparison, count)]
+    cell = rows["cell"].to_numpy()[row_selection.first_row_per_group(comparison, count)]
     flat = np.bincount(cell * 9 + outcomes[0] * 3 + outcomes[1], minlength=evidence.count * 9)
     tables = flat.reshape(evidence.count, 3, 3).astype(np.int64)
-    first = rows.iloc[row_selection.first_rows(comparison, count)]
+    first = rows.iloc[row_selection.first_row_per_group(comparison, count)]
     direction = np.sign(outcomes[1] - outcomes[0])
     leans, incomplete = _leans_and_incomplete_by_item(
         evidence.frame, first, direction, evidence.count
@@ -219,7 +219,7 @@ def _leans_and_incomplete_by_item(
     asked = (frame["options"] == 2) & (frame["orders"] == 2) & ~scoring_mask(frame)
     planned = row_selection.select_rows(frame, asked & ~frame["noise"])
     comparison, count = row_selection.group_codes(planned, row_selection.COMPARISON_KEY)
-    planned = planned.iloc[row_selection.first_rows(comparison, count)]
+    planned = planned.iloc[row_selection.first_row_per_group(comparison, count)]
     item, items = row_selection.column_codes(row_selection.resampling_unit(planned))
     key = planned["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)

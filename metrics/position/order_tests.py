@@ -211,7 +211,7 @@ class OrderSetArrays:
     place: Ints
     """[set, order, contestant]: the slot of each contestant."""
 
-    def slots(self, choice: Ints) -> Ints:
+    def slots_of_choices(self, choice: Ints) -> Ints:
         """Slot of each chosen contestant in `choice` ([set, order]: index within the set, or TIE);
         a tie stays TIE."""
         found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
@@ -258,8 +258,10 @@ def permutation_test(
         return OrderTest(
             "permutation", None, None, None, 0, "no comparison has a verdict in all its orders"
         )
-    observed = float(_chi_square_distance(_slot_histogram(sets.slots(sets.choice), options)))
-    exact = _exact_histograms(sets, options)
+    observed = float(
+        _chi_square_distance(_slot_histogram(sets.slots_of_choices(sets.choice), options))
+    )
+    exact = _possible_slot_histograms(sets, options)
     if exact is not None:
         histograms, weights = exact
         p = float(weights[_chi_square_distance(histograms) >= observed - 1e-9].sum())
@@ -273,7 +275,7 @@ def permutation_test(
             len(sets.choice),
             "too many arrangements to list: pass rng",
         )
-    drawn = _chi_square_distance(random_histograms(sets, options, rng, rounds))
+    drawn = _chi_square_distance(permuted_slot_histograms(sets, options, rng, rounds))
     p = (1 + int((drawn >= observed - 1e-9).sum())) / (rounds + 1)
     return OrderTest(
         "permutation", observed, p, None, len(sets.choice), f"{rounds} random arrangements"
@@ -284,7 +286,7 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
     return np.bincount(slots[slots >= 0].ravel(), minlength=options).astype(np.float64)
 
 
-def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
+def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
     """Return all slot counts that permuting the choices within each order set can give, as
     [possibility, slot], and their probabilities; None if they are too many to list."""
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
@@ -312,13 +314,13 @@ def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Int
     probabilities."""
     lines = np.array(list(permutations(range(sets.choice.shape[1]))))
     for choice, place in zip(sets.choice, sets.place, strict=True):
-        slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])
+        slots = OrderSetArrays(choice[lines], place[None]).slots_of_choices(choice[lines])
         counts = (slots[..., None] == np.arange(options)).sum(axis=1)
         distinct, times = np.unique(counts, axis=0, return_counts=True)
         yield distinct, times / len(lines)
 
 
-def random_histograms(
+def permuted_slot_histograms(
     sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
 ) -> Floats:
     """Slot counts, [round, slot], after random permutations of the choices within each order set: a
@@ -329,7 +331,7 @@ def random_histograms(
         size = min(block, rounds - start)
         choice = rng.permuted(np.broadcast_to(sets.choice, (size, *sets.choice.shape)), axis=-1)
         slots = OrderSetArrays(choice, np.broadcast_to(sets.place, (size, *sets.place.shape)))
-        picked = slots.slots(choice).reshape(size, -1)
+        picked = slots.slots_of_choices(choice).reshape(size, -1)
         for slot in range(options):
             drawn[start : start + size, slot] = (picked == slot).sum(axis=1)
     return drawn
@@ -345,7 +347,7 @@ def entropy_null_band(
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
         return None
-    values = normalised_entropy(random_histograms(sets, options, rng, rounds))
+    values = normalised_entropy(permuted_slot_histograms(sets, options, rng, rounds))
     values = values[np.isfinite(values)]
     if len(values) == 0:
         return None

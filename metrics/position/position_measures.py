@@ -50,7 +50,7 @@ SLOT_ENTROPY: Final = Measure(
     notes_one_order=True,
     prefers_order_sets=True,
     needs_order=True,
-    interval=tallies.entropy_interval,
+    interval=tallies.estimate_slot_entropy,
     batch_interval=tallies.pair_entropy_estimates,
 )
 CONSISTENCY: Final = Measure(
@@ -61,7 +61,7 @@ CONSISTENCY: Final = Measure(
     needs_order=True,
 )
 CONFLICT: Final = Measure(
-    "conflict", SHARE, tallies.conflict_tally, empty=NO_SETS_NOTE, needs_order=True
+    "conflict", SHARE, tallies.flip_tally, empty=NO_SETS_NOTE, needs_order=True
 )
 HARD_FLIPS: Final = Measure(
     "hard_flips", SHARE, tallies.order_set_tally("hard"), empty=NO_SETS_NOTE, needs_order=True
@@ -86,7 +86,7 @@ CONSISTENCY_KAPPA: Final = Measure(
     (-math.inf, 1),
     NO_SETS_NOTE,
     needs_order=True,
-    interval=tallies.kappa_interval,
+    interval=tallies.estimate_kappa,
     effect=tallies.kappa_unit_effect,
 )
 NOISE_FLOOR: Final = Measure(

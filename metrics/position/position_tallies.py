@@ -30,7 +30,7 @@ from metrics.estimation.measures import (
     Measure,
     MeasureTally,
     build_tally,
-    jackknife_interval,
+    jackknife_estimate_of_measure,
 )
 from studies.domain import Estimate
 from studies.frames.frame import RIGHT_COLUMN, RIGHT_OPTIONS_COLUMN, TIE
@@ -60,7 +60,7 @@ def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     return tally
 
 
-def conflict_tally(evidence: GroupedFrame) -> MeasureTally:
+def flip_tally(evidence: GroupedFrame) -> MeasureTally:
     """Count the order sets whose outcome differs between orders, out of all order sets."""
     return build_tally(evidence.order_sets, ~evidence.order_sets["consistent"], 1)
 
@@ -127,7 +127,7 @@ def _fully_rotated_sets(evidence: GroupedFrame) -> pd.DataFrame:
     return row_selection.select_rows(sets, options == smallest[cell])
 
 
-def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
+def _tally_fully_rotated_sets(evidence: GroupedFrame) -> MeasureTally:
     """Return the counts that `chance_consistency` needs, in its columns, of fully rotated sets."""
     sets = _fully_rotated_sets(evidence)
     slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
@@ -153,7 +153,7 @@ def chance_consistency(totals: Floats) -> Floats:
 def expected_consistency_tally(evidence: GroupedFrame) -> MeasureTally:
     """Return the counts from which the consistency expected by chance is computed
     (`chance_consistency`), of complete order sets of N options in N orders."""
-    return replace(_consistency_tally(evidence), statistic=chance_consistency)
+    return replace(_tally_fully_rotated_sets(evidence), statistic=chance_consistency)
 
 
 def _consistency_kappa(totals: Floats) -> Floats:
@@ -172,16 +172,16 @@ FEW_FLIPS = 5
 """Number of flips below which the jackknife interval of κ is too narrow and is widened."""
 
 
-def kappa_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+def estimate_kappa(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Estimate κ with a jackknife interval over items, widened if few order sets flip."""
-    got = jackknife_interval(sums, statistic, measure)
+    got = jackknife_estimate_of_measure(sums, statistic, measure)
     return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
     """Return the counts from which the chance-corrected consistency κ is computed, of complete
     order sets of N options in N orders."""
-    return replace(_consistency_tally(evidence), statistic=_consistency_kappa)
+    return replace(_tally_fully_rotated_sets(evidence), statistic=_consistency_kappa)
 
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
@@ -198,7 +198,7 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = row_selection.count_picks(rows, group, groups).astype(np.float64)
     several = counts.sum(axis=1) > 1
-    counts, first = counts[several], row_selection.first_rows(group, groups)[several]
+    counts, first = counts[several], row_selection.first_row_per_group(group, groups)[several]
     total = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1)
     return rows.iloc[first], 1 - agreeing / (total * (total - 1)), counts.max(axis=1) / total
@@ -251,13 +251,13 @@ class PooledEntropy:
         = 2, 3."""
         return [0, *accumulate(self.sizes)]
 
-    def sizes_in_use(self, totals: Floats) -> list[int]:
+    def numbers_of_options_in_use(self, totals: Floats) -> list[int]:
         """List the numbers of options N that have verdicts in these totals."""
         blocks = zip(self.sizes, pairwise(self.column_edges), strict=True)
         return [size for size, (a, b) in blocks if totals[a:b].any()]
 
 
-def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Estimate the slot entropy H with its interval.
 
     For pairs the interval is the Wilson interval of the first-slot share, converted to entropy. For
@@ -266,7 +266,7 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     judge has no preference.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
-    sizes = _option_counts(sums, statistic)
+    sizes = _numbers_of_options(sums, statistic)
     items = len(sums)
     if sizes == [2]:
         share = proportions(sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1)[0]
@@ -286,11 +286,11 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     return Estimate(value, low, high, n, items, measure.unit, 0.95, method)
 
 
-def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
+def _numbers_of_options(sums: Floats, statistic: Statistic) -> list[int]:
     """Return the numbers of options N of the counted comparisons, even if some slots were never
     picked."""
     if isinstance(statistic, PooledEntropy):
-        return statistic.sizes_in_use(sums.sum(axis=0))
+        return statistic.numbers_of_options_in_use(sums.sum(axis=0))
     return [sums.shape[1] - 1]
 
 

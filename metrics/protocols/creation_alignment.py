@@ -148,7 +148,7 @@ class SignedScores:
         case that people judged."""
         total, n = self.people_sums_by_case
         gap = np.abs(safe_divide(total, n))
-        item = self.item[row_selection.first_rows(self.case, self.cases)]
+        item = self.item[row_selection.first_row_per_group(self.case, self.cases)]
         known = np.isfinite(gap)
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
 
@@ -164,7 +164,7 @@ class SignedScores:
         )
 
 
-def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
+def judge_alignment_with_people(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
     """Estimate the distance of a judge's scores from people's mean.
 
     With `dual`, the judge's score of a case is the mean of both orders, and cases with a verdict in
@@ -177,7 +177,7 @@ def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Align
     return scores.gaps(judge, "dual" if both else "single").alignment
 
 
-def always_tie_alignment(frame: pd.DataFrame) -> Alignment:
+def always_tie_alignment_with_people(frame: pd.DataFrame) -> Alignment:
     """Estimate the alignment with people of a judge that always answers "equal", with which that of
     real judges is compared."""
     return SignedScores(frame).always_tie_gaps().alignment

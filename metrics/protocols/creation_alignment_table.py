@@ -73,7 +73,7 @@ class AlignmentTable:
     contrasts: list[AlignmentContrast]
 
 
-def alignment_table(
+def human_alignment_table(
     frames: pd.DataFrame | Mapping[str, pd.DataFrame],
     baseline: str | None = None,
     runs: Sequence[RunMode] = ("dual", "single"),
@@ -124,7 +124,7 @@ def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
 def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
     """Return model -> mask of the cases that contain it, without the baseline; empty if there is
     only one model, or if all cases contain every model."""
-    rows = scores.rows.iloc[row_selection.first_rows(scores.case, scores.cases)]
+    rows = scores.rows.iloc[row_selection.first_row_per_group(scores.case, scores.cases)]
     names = row_selection.contestants(rows) if len(rows) else []
     models = {
         name: ((rows["first"] == name) | (rows["second"] == name)).to_numpy(bool)
@@ -161,7 +161,7 @@ def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[A
         return
     for judge, sees in _judges_and_inputs(scores):
         a, b = scores.gaps(judge, "dual", sees), scores.gaps(judge, "single", sees)
-        yield alignment_contrast(judge, ("dual", "single"), a, b, scores.cases)
+        yield contrast_of_alignment_with_people(judge, ("dual", "single"), a, b, scores.cases)
 
 
 def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[AlignmentContrast]:
@@ -172,10 +172,10 @@ def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[Ali
         for left, right in combinations(named, 2):
             if {(judge, left), (judge, right)} <= known:
                 a, b = (scores.gaps(judge, "dual", sees) for sees in (left, right))
-                yield alignment_contrast(judge, (left, right), a, b, scores.cases)
+                yield contrast_of_alignment_with_people(judge, (left, right), a, b, scores.cases)
 
 
-def alignment_contrast(
+def contrast_of_alignment_with_people(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
     """Estimate left − right of the mean difference from people's scores and of the share of

@@ -22,7 +22,7 @@ from metrics.estimation.intervals import (
 from metrics.estimation.score_scale import ScoreScale, frame_scale
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
-from studies.frames.point_columns import pass_fail_rows
+from studies.frames.point_columns import pass_fail_mask
 
 LEVELS: Final = ("much_better", "better", "tie", "worse", "much_worse")
 TEN_POINTS: Final = ScoreScale(0, 10, 10)
@@ -83,7 +83,7 @@ def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str,
     return {**dict(zip(LEVELS, counts.tolist(), strict=True)), "fail": failed}
 
 
-def reward_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float | None]:
+def reward_and_win_rate_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float | None]:
     """Return Reward and Win Rate from five-level counts; unreadable replies are not in the
     denominator. Both are None if no reply is readable.
 
@@ -182,7 +182,7 @@ def _mean_score_over_items(
     rows = row_selection.select_rows(rows, scored)
     item, items = row_selection.group_codes(rows, ["item"])
     each = np.asarray(np.bincount(item, score[scored]) / np.bincount(item), np.float64)
-    unit = row_selection.item_codes(rows)[row_selection.first_rows(item, items)]
+    unit = row_selection.item_codes(rows)[row_selection.first_row_per_group(item, items)]
     return scale.mean_score(each, unit, scale.unit)
 
 
@@ -199,7 +199,7 @@ def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
     """Return prompt -> ratings of single answers (MT-Bench): mean over items of each contestant's
     mean score; empty without ratings. Pass/fail verdicts are not ratings; their rates are in a
     separate section. If several judges gave the ratings, a note says that they are pooled."""
-    ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
+    ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:
         return {}
@@ -223,7 +223,7 @@ def _estimate_prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     return PromptRatings(scale, means)
 
 
-def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
+def single_answer_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Return contestant -> mean rating (see `ratings_by_prompt`). If several prompts rated answers,
     their scores are kept apart: "contestant (prompt)" -> mean rating."""
     found = ratings_by_prompt(frame)

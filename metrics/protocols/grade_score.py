@@ -71,7 +71,7 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
         raise ValueError(f"No parsing rule named {rule!r}. Known: default, gradelab")
     rows = frame.loc[_rotated_mask(frame)]
     group, groups = row_selection.group_codes(rows, TRIAL_SET_KEY)
-    first = row_selection.first_rows(group, groups)
+    first = row_selection.first_row_per_group(group, groups)
     table = rows.iloc[first].copy()
     read = row_selection.usable_status_mask(rows) & (rows["pick"] >= 0).to_numpy()
     options, trials = table["options"].to_numpy(), table["orders"].to_numpy()
@@ -204,7 +204,7 @@ def rotated_options(n: int) -> Ints:
     return np.array([np.roll(np.arange(n), k) for k in range(1, n + 1)])
 
 
-def canonical_slot_probabilities(
+def simulated_slot_probabilities(
     n: int, *, last: float = 0.0, best: float | None = 1.0, first: float = 0.0
 ) -> Floats:
     """Return [trial, slot] probabilities of a simple simulated judge; option 0 is the best.

@@ -66,7 +66,7 @@ def _accuracies_by_comparison(
     """Estimate the accuracies that need a comparison in both orders; unknown if no pair was judged
     in both orders."""
     case, cases = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    first = row_selection.first_rows(case, cases)
+    first = row_selection.first_row_per_group(case, cases)
     both = (rows["orders"].to_numpy()[first] > 1) & (np.bincount(case, minlength=cases) > 1)
     if not both.any():
         missing = unknown_estimate(_ONE_ORDER_NOTE, "share")

@@ -62,10 +62,9 @@ def visit_leaderboard_rows(
 
     The defaults are those of VisIT-Bench's code: both orders merged (a win needs both, otherwise a
     tie), a reply without a verdict is a tie, K = 4, one online pass in plan order. `by` is a column
-    of the frame, such as single or multi image (`row_selection.add_item_column` adds one); each of
-    its values is rated separately. People's votes are left out unless `judges` names them or there
-    are no other verdicts.
-    """
+    of the frame, such as single or multi image (`row_selection.add_column_by_item` adds one); each
+    of its values is rated separately. People's votes are left out unless `judges` names them or
+    there are no other verdicts."""
     judged = row_selection.select_pairs(row_selection.select_judges(frame, judges))
     evidence = GroupedFrame(judged, [by] if by else [])
     cell = evidence.frame["cell"].to_numpy()
@@ -197,7 +196,7 @@ def cost_per_head_to_head(
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     each = np.bincount(comparison, dollars, minlength=count)  # nan if a call is unpriced
     known = np.isfinite(each)
-    item = row_selection.item_codes(rows)[row_selection.first_rows(comparison, count)]
+    item = row_selection.item_codes(rows)[row_selection.first_row_per_group(comparison, count)]
     share = extra / count if count else 0.0
     note = "" if known.any() else NO_COST_NOTE
     mean = mean_estimate(each[known] + share, item[known], "USD", (0, np.inf), note)

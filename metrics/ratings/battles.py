@@ -11,7 +11,7 @@ import pandas as pd
 
 from metrics.estimation.row_selection import (
     OutcomeKind,
-    probability_points,
+    points_from_probabilities,
     resampling_unit,
     select_picks,
     select_rows,
@@ -92,7 +92,7 @@ def extract_battles(
         judges=judges,
         first=recode_column(rows["first"], names),
         second=recode_column(rows["second"], names),
-        outcome=_first_outcomes(rows, outcome),
+        outcome=_outcomes_of_first_answer(rows, outcome),
         item=item,
         judge=recode_column(rows["judge"], judges),
         weight=np.where(strong, STRONG_WINS, 1),
@@ -118,13 +118,13 @@ def battles_from_codes(coded: CodedBattles) -> Battles:
     )
 
 
-def _first_outcomes(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:
+def _outcomes_of_first_answer(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:
     """Outcome of the answer shown first in each row: 1 won, 0 lost, 0.5 tie; if `outcome` is
     "probability", its points from the label probabilities, where there are any."""
     hard = _outcomes_from_picks(rows["pick"].to_numpy())
     if outcome == "verdict" or len(rows) == 0:
         return hard
-    soft = probability_points(rows.assign(options=2))[:, 0]
+    soft = points_from_probabilities(rows.assign(options=2))[:, 0]
     return np.where(np.isfinite(soft), soft, hard)
 
 

@@ -136,7 +136,11 @@ class Leaderboard:
     def _gap_errors(self) -> Floats | None:
         """Standard errors of the rating difference of every two models, in logits; None below two
         items."""
-        return None if self.covariance is None else bradley_terry_fit.gap_errors(self.covariance)
+        return (
+            None
+            if self.covariance is None
+            else bradley_terry_fit.gap_standard_errors(self.covariance)
+        )
 
     @cached_property
     def _unbounded_gap_limits(self) -> GapLimits:
@@ -259,7 +263,7 @@ class Leaderboard:
             for row, name in enumerate(self.names)
         }
 
-    def is_above(self, above: str, below: str) -> bool:
+    def is_significantly_better(self, above: str, below: str) -> bool:
         """Whether `above` is significantly better than `below`, adjusted for all pairs at once."""
         row, column = self.names.index(above), self.names.index(below)
         return bool(self._significantly_above[row, column])
@@ -293,14 +297,14 @@ def connected_leaderboards(
     `outcome="probability"` outcomes are fractions; the intervals stay valid as they are clustered
     by item.
     """
-    return connected_leaderboards_from(extract_battles(frame, weighting=weighting, outcome=outcome))
+    return leaderboards_from_battles(extract_battles(frame, weighting=weighting, outcome=outcome))
 
 
-def connected_leaderboards_from(data: Battles) -> list[Leaderboard]:
+def leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
     """Fit leaderboards (see `connected_leaderboards`) from battles that are already extracted."""
     counts = count_pairs(data)
     label = (
-        bradley_terry_fit.component_labels(counts, strong=False)
+        bradley_terry_fit.connected_component_codes(counts, strong=False)
         if counts.names
         else np.zeros(0, np.int64)
     )
@@ -326,7 +330,7 @@ def bradley_terry_ratings(
 
 def ratings_from_battles(data: Battles) -> dict[str, Estimate]:
     """Estimate ratings (see `bradley_terry_ratings`) from battles that are already extracted."""
-    boards = connected_leaderboards_from(data)
+    boards = leaderboards_from_battles(data)
     table = {}
     for number, board in enumerate(boards, start=1):
         group = f"group {number} of {len(boards)}: ratings of different groups are not comparable"
@@ -343,7 +347,7 @@ def _add_note(estimate: Estimate, note: str) -> Estimate:
 
 def _fit_leaderboard(counts: PairCounts, data: Battles) -> Leaderboard:
     """Fit one leaderboard to the counts of connected contestants; `data` are all battles."""
-    strong = bradley_terry_fit.component_labels(counts, strong=True)
+    strong = bradley_terry_fit.connected_component_codes(counts, strong=True)
     pseudo = PSEUDO_COUNT if len(set(strong.tolist())) > 1 else 0.0
     theta = bradley_terry_fit.fit_strengths(counts, pseudo=pseudo)
     order = np.argsort(-theta.round(12), kind="stable")

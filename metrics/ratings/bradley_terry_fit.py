@@ -24,7 +24,7 @@ _MIN_ITEMS_UNCORRECTED: Final = 200
 standard error by less than half a percent."""
 
 
-def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
+def connected_component_codes(counts: PairCounts, *, strong: bool) -> Ints:
     """Return a code of the connected component that each contestant belongs to.
 
     Contestants are weakly connected by any battles, strongly by chains of wins in both directions
@@ -85,7 +85,7 @@ def laplacian_inverse(matrix: Floats) -> Floats:
     return np.asarray(np.linalg.inv(matrix + constant) - constant)
 
 
-def gap_errors(covariance: Floats) -> Floats:
+def gap_standard_errors(covariance: Floats) -> Floats:
     """Standard errors of all pairwise differences, from the covariance of the strengths."""
     own = np.diag(covariance)
     return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0))
@@ -141,7 +141,7 @@ def _log_likelihood(
     return -float(lost.sum()) - 0.5 * l2 * float(theta @ theta)
 
 
-def item_scores(counts: PairCounts, theta: Floats) -> Floats:
+def log_likelihood_gradient_by_kind(counts: PairCounts, theta: Floats) -> Floats:
     """Gradient of the log-likelihood of one item of each kind, as [kind, contestant]. Items that
     consist of the same single battle are one kind."""
     models, kinds = len(counts.names), len(counts.multiplicity)
@@ -162,7 +162,7 @@ def item_sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> 
     """
     items = counts.items
     bread = laplacian_inverse(hessian_laplacian(counts, theta, pseudo))
-    scores = item_scores(counts, theta)
+    scores = log_likelihood_gradient_by_kind(counts, theta)
     meat = scores.T @ (scores * counts.multiplicity[:, None])
     return np.asarray(bread @ meat @ bread * (items / (items - 1)))
 
@@ -185,7 +185,7 @@ def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.
     p = win_probabilities(counts, theta)[counts.pair]
     weight = (counts.won + counts.lost) * p * (1 - p)
     side = root[counts.low[counts.pair]] - root[counts.high[counts.pair]]
-    scores = item_scores(counts, theta) @ root
+    scores = log_likelihood_gradient_by_kind(counts, theta) @ root
     for kind in range(len(scores)):
         own = counts.kind == kind
         leverage, axes = np.linalg.eigh(side[own].T @ (side[own] * weight[own, None]))

@@ -139,7 +139,8 @@ class _ChoiceTable:
         links[base, self.options[self.available]] = True
         label = graph_components(links)
         blocks = [
-            _group_contrasts(np.flatnonzero(label == group), size) for group in np.unique(label)
+            _zero_sum_basis_of_group(np.flatnonzero(label == group), size)
+            for group in np.unique(label)
         ]
         basis = np.concatenate(blocks, axis=1)
         return np.asarray(basis[np.maximum(self.options, 0)])
@@ -151,14 +152,14 @@ class _ChoiceTable:
         blocks = []
         for size in np.unique(self.sizes):
             block = np.zeros((len(self.options), width, size - 1))
-            block[self.sizes == size, :size] = conditional_logit.contrast_basis(int(size))
+            block[self.sizes == size, :size] = conditional_logit.zero_sum_basis(int(size))
             blocks.append(block)
         return np.concatenate(blocks, axis=2)
 
     def label_columns(self) -> Floats:
         """Design columns of the label effects, [setting, slot, column]: contrasts of labels."""
         place = {label: code for code, label in enumerate(self.labels)}
-        basis = conditional_logit.contrast_basis(len(self.labels))
+        basis = conditional_logit.zero_sum_basis(len(self.labels))
         block = np.zeros((*self.options.shape, len(self.labels) - 1))
         for row, labels in enumerate(self.label_rows):
             for slot, label in enumerate(labels):
@@ -166,11 +167,11 @@ class _ChoiceTable:
         return block
 
 
-def _group_contrasts(members: Ints, size: int) -> Floats:
+def _zero_sum_basis_of_group(members: Ints, size: int) -> Floats:
     """Basis [option, column] of strengths that sum to zero within the group `members` and are zero
     for all other of the `size` options."""
     block = np.zeros((size, len(members) - 1))
-    block[members] = conditional_logit.contrast_basis(len(members))
+    block[members] = conditional_logit.zero_sum_basis(len(members))
     return block
 
 
@@ -304,7 +305,7 @@ def _equal_option_shares(
     found = []
     for place, own in enumerate(effects):
         slope = (np.eye(len(share))[place] - share) @ weights / (1 - share[place])
-        error = fitted.error(slope) if own.low is not None else None
+        error = fitted.clustered_standard_error(slope) if own.low is not None else None
         centre = float(log_odds(share[place]))
         half = None if error is None else error * fitted.quantile
         found.append(
@@ -328,7 +329,7 @@ def _label_effects(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimat
     if not len(layout.columns("label")):
         return {}
     table = layout.table
-    weights = layout.weights("label", conditional_logit.contrast_basis(len(table.labels)))
+    weights = layout.weights("label", conditional_logit.zero_sum_basis(len(table.labels)))
     times = np.bincount(table.setting, minlength=len(table.options))
     found = {}
     for code, label in enumerate(table.labels):

@@ -99,7 +99,7 @@ class LogitFit:
         exactly. `n` is the number of verdicts behind it."""
         value = float(weights @ self.beta)
         infinite = not self.is_finite(weights)
-        error = self.error(weights)
+        error = self.clustered_standard_error(weights)
         flat = error is not None and error < 1e-9
         note = join_notes(
             INFINITE_NOTE if infinite else "",
@@ -122,7 +122,7 @@ class LogitFit:
         rest = weights - self.finite_basis @ (self.finite_basis.T @ weights)
         return float(np.abs(rest).max()) < 1e-6
 
-    def error(self, weights: Floats) -> float | None:
+    def clustered_standard_error(self, weights: Floats) -> float | None:
         """Standard error of a linear combination, clustered by item; None below two items."""
         if self.sandwich is None:
             return None
@@ -173,7 +173,7 @@ def tally_by_item_kind(
     return table, multiplicity
 
 
-def contrast_basis(size: int) -> Floats:
+def zero_sum_basis(size: int) -> Floats:
     """Orthonormal columns that span all vectors of this length whose sum is zero."""
     basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]
     return np.asarray(basis[:, 1:])

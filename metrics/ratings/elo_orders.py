@@ -31,12 +31,12 @@ BattleCodes = npt.NDArray[np.int32]
 padding: a battle without effect."""
 
 
-def plan_order_rows(data: Battles) -> Ints:
+def rows_in_plan_order(data: Battles) -> Ints:
     """Row numbers of the battles in plan order; a battle of weight three occurs three times."""
     return np.repeat(np.arange(len(data)), data.weight)
 
 
-def order_batches(
+def batches_of_orders(
     data: Battles, item_orders: Iterator[ItemOrder]
 ) -> Iterator[BattleCodes | StreamedOrders]:
     """Yield plan order and then the item orders as input for `play_orders`, in batches that fit
@@ -48,7 +48,7 @@ def order_batches(
     capacity = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
     batch = list(islice(item_orders, capacity + 1))
     if len(batch) <= capacity:
-        yield build_item_orders(data, batch)
+        yield battle_codes_in_item_orders(data, batch)
         return
     capacity = max(1, _MAX_CELLS // max(1, data.items))
     batch += islice(item_orders, max(0, capacity - len(batch)))
@@ -79,7 +79,7 @@ def group_by_item(data: Battles) -> BattlesByItem:
     code += (2 * data.outcome).astype(np.int32)
     item = data.item
     if (data.weight != 1).any():
-        plan = plan_order_rows(data)
+        plan = rows_in_plan_order(data)
         code, item = code[plan], item[plan]
     is_sorted = bool((item[1:] >= item[:-1]).all())
     grouped = code if is_sorted else code[np.argsort(item, kind="stable")]
@@ -87,7 +87,7 @@ def group_by_item(data: Battles) -> BattlesByItem:
     return BattlesByItem(code, grouped, np.cumsum(sizes) - sizes, sizes, 3 * models * models)
 
 
-def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> BattleCodes:
+def battle_codes_in_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> BattleCodes:
     """Build the battle codes in plan order (row 0), then in each given order of items.
 
     An item order may contain an item several times (a bootstrap draw), so rows differ in length;
@@ -114,8 +114,8 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 class StreamedOrders:
     """Several sequences in which the battles are played, one row each, as codes that stand for
-    battles. Like the array of `build_item_orders`, but built about 16,000 steps at a time to save
-    memory. If `plan` is true, the first row is the sequence of the plan."""
+    battles. Like the array of `battle_codes_in_item_orders`, but built about 16,000 steps at a time
+    to save memory. If `plan` is true, the first row is the sequence of the plan."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool

@@ -105,7 +105,9 @@ def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | 
     if not len(reference.item):
         known = row_selection.select_rows(judged, judged["known_answer"] != NO_PICK)
         case, cases = row_selection.group_codes(known, row_selection.COMPARISON_KEY[:2])
-        known = known.iloc[row_selection.first_rows(case, cases)]  # a known answer counts once
+        known = known.iloc[
+            row_selection.first_row_per_group(case, cases)
+        ]  # a known answer counts once
         reference = _select_pair_outcomes(known, names, "known_answer")
     if not len(reference.item):
         return "no votes and no known better answers"
@@ -186,7 +188,7 @@ class _PairTable:
         else:
             alpha = fit_decisiveness(reference, mine)
             by_model = self._mean_residual_by_model(
-                mine - symmetric_beta(reference, alpha[:, None])
+                mine - symmetric_beta_cdf(reference, alpha[:, None])
             )
             at_bound = alpha[0] < 1.01 * ALPHA_BOUNDS[0] or alpha[0] > 0.99 * ALPHA_BOUNDS[1]
             note = "at the bound of the fit" if at_bound else ""
@@ -221,21 +223,21 @@ class _PairTable:
         return np.nan_to_num(safe_divide(np.where(known, residual, 0.0) @ signs, met))
 
 
-def symmetric_beta(share: Floats, alpha: Floats | float) -> Floats:
+def symmetric_beta_cdf(share: Floats, alpha: Floats | float) -> Floats:
     """Distribution function, at `share`, of the beta distribution with both parameters `alpha`."""
     return np.asarray(betainc(alpha, alpha, np.clip(share, 0.0, 1.0)))
 
 
 def fit_decisiveness(reference: Floats, mine: Floats) -> Floats:
     """Fit the decisiveness α of each round (the sample, then each bootstrap sample):
-    `symmetric_beta` with this α maps the win rates of the `reference` to the judge's (`mine`), both
-    [round, pair], with the least squared error. α is found by a grid and a golden-section search of
-    log α within ALPHA_BOUNDS; unknown win rates (nan) are left out."""
+    `symmetric_beta_cdf` with this α maps the win rates of the `reference` to the judge's (`mine`),
+    both [round, pair], with the least squared error. α is found by a grid and a golden-section
+    search of log α within ALPHA_BOUNDS; unknown win rates (nan) are left out."""
     known = np.isfinite(reference) & np.isfinite(mine)
     x, y = np.where(known, reference, 0.5), np.where(known, mine, 0.5)
 
     def loss(log_alpha: Floats) -> Floats:
-        fitted = symmetric_beta(x, np.exp(log_alpha)[:, None])
+        fitted = symmetric_beta_cdf(x, np.exp(log_alpha)[:, None])
         return np.asarray(np.where(known, (fitted - y) ** 2, 0.0).sum(axis=1))
 
     grid = np.linspace(math.log(ALPHA_BOUNDS[0]), math.log(ALPHA_BOUNDS[1]), 40)

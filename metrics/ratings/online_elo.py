@@ -14,7 +14,7 @@ import pandas as pd
 
 from metrics.ratings.battles import Battles, Floats, Ints, Weighting, extract_battles
 from metrics.ratings.elo_last_battles import ratings_from_last_battles
-from metrics.ratings.elo_orders import ItemOrder, order_batches, plan_order_rows, play_orders
+from metrics.ratings.elo_orders import ItemOrder, batches_of_orders, play_orders, rows_in_plan_order
 from studies.domain import Estimate
 
 CONFIDENCE_LEVEL: Final = 0.95
@@ -140,7 +140,7 @@ def _play_all(
     """Play the battles in plan order and in each item order; return the final ratings of every
     order, and for the first `watched` orders the ratings after each number of battles in `at`."""
     finals, paths = [], []
-    for rows in order_batches(data, item_orders):
+    for rows in batches_of_orders(data, item_orders):
         seen = min(watched, len(rows))
         final, path = play_orders(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=seen)
         finals.append(final)
@@ -297,7 +297,7 @@ def advance_elo(
     rating = [state.ratings.get(name, chosen.start) for name in names]
     path = np.empty((len(data) + 1, len(names)))
     path[0] = rating
-    for step, row in enumerate(plan_order_rows(data).tolist(), start=1):
+    for step, row in enumerate(rows_in_plan_order(data).tolist(), start=1):
         ours, theirs = local[int(data.first[row])], local[int(data.second[row])]
         expected = chosen.expected_score(rating[ours], rating[theirs])
         gain = chosen.k * (float(data.outcome[row]) - expected)

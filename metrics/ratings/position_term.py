@@ -286,7 +286,7 @@ def _strength_basis(data: Battles) -> Floats:
     for group in np.unique(label):
         members: Sequence[int] = np.flatnonzero(label == group).tolist()
         block = np.zeros((models, len(members) - 1))
-        block[members] = conditional_logit.contrast_basis(len(members))
+        block[members] = conditional_logit.zero_sum_basis(len(members))
         blocks.append(block)
     return np.concatenate(blocks, axis=1)
 

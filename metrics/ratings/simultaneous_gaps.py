@@ -9,7 +9,7 @@ from scipy import stats
 
 from metrics.estimation.rare_events import Z95
 from metrics.ratings.battles import Floats
-from metrics.ratings.bradley_terry_fit import gap_errors
+from metrics.ratings.bradley_terry_fit import gap_standard_errors
 
 ROUNDS: Final = 20_000
 SEED: Final = 20_24
@@ -27,7 +27,7 @@ def simultaneous_quantile(covariance: Floats) -> float:
     if size > MAX_DRAWN:
         return float(stats.studentized_range.ppf(0.95, size, np.inf) / np.sqrt(2))
     drawn = _draw_strengths(covariance)
-    errors = gap_errors(covariance)
+    errors = gap_standard_errors(covariance)
     largest = np.zeros(len(drawn))
     for i in range(size - 1):
         known = np.flatnonzero(errors[i, i + 1 :] > 1e-9) + i + 1

@@ -93,7 +93,7 @@ def _connected_battles_or_reason(frame: pd.DataFrame) -> Battles | str:
     data = extract_battles(frame)
     if not len(data):
         return NO_BATTLES_NOTE
-    label = bradley_terry_fit.component_labels(count_pairs(data), strong=False)
+    label = bradley_terry_fit.connected_component_codes(count_pairs(data), strong=False)
     played = label[data.matches > 0]
     return data if len(set(played.tolist())) == 1 else SEVERAL_GROUPS_NOTE
 
@@ -121,7 +121,7 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
     method = "Davidson" if model == "davidson" else "Rao–Kupper"
     played = np.flatnonzero(data.matches)
     basis = np.zeros((len(played), len(fitted.beta)))
-    basis[:, : len(played) - 1] = conditional_logit.contrast_basis(len(played))
+    basis[:, : len(played) - 1] = conditional_logit.zero_sum_basis(len(played))
     strength = {
         data.names[code]: fitted.estimate(
             basis[row], int(data.matches[code]), unit="logit", method=method
@@ -154,7 +154,7 @@ def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
     place[played] = np.arange(len(played))
     low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
     present, pair = np.unique(low * len(data.names) + high, return_inverse=True)
-    basis = conditional_logit.contrast_basis(len(played))
+    basis = conditional_logit.zero_sum_basis(len(played))
     left, right = place[present // len(data.names)], place[present % len(data.names)]
     won = np.where(data.first == low, data.outcome, 1.0 - data.outcome)
     return basis[left], basis[right], pair, np.rint(2 - 2 * won).astype(np.int64)
@@ -205,7 +205,7 @@ def _fit_rao_kupper_to_battles(data: Battles) -> LogitFit:
         if np.abs(step).max() < 1e-11:
             break
     bread = np.asarray(np.linalg.inv(sides.gradient_and_information(beta, counts)[1]))
-    scores = table @ sides.scores(beta).reshape(-1, len(beta))
+    scores = table @ sides.gradient_by_outcome(beta).reshape(-1, len(beta))
     items = int(multiplicity.sum())
     meat = scores.T @ (scores * multiplicity[:, None])
     robust = bread @ meat @ bread * (items / (items - 1)) if items > 1 else None
@@ -246,7 +246,7 @@ class _RaoKupperLikelihood:
         # ln(e^{2η} − 1) without overflow for large η
         return float(value + ties.sum() * (2 * beta[-1] + np.log(-np.expm1(-2 * beta[-1]))))
 
-    def scores(self, beta: Floats) -> Floats:
+    def gradient_by_outcome(self, beta: Floats) -> Floats:
         """Gradient of the log-likelihood of one verdict: [pair, outcome, parameter]."""
         win = expit(-(self.a @ beta))[:, None] * self.a
         loss = expit(-(self.b @ beta))[:, None] * self.b
@@ -256,7 +256,7 @@ class _RaoKupperLikelihood:
 
     def gradient_and_information(self, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
         """Return the gradient and the information matrix of the log-likelihood."""
-        gradient = np.einsum("po,pok->k", counts, self.scores(beta))
+        gradient = np.einsum("po,pok->k", counts, self.gradient_by_outcome(beta))
         a, b = self.a @ beta, self.b @ beta
         ties = counts[:, 1]
         first = (counts[:, 0] + ties) * expit(a) * expit(-a)

@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from metrics.estimation.row_selection import Mask
 from metrics.ratings.battles import Floats, Ints, PairCounts
-from metrics.ratings.bradley_terry_fit import component_labels, fit_strengths
+from metrics.ratings.bradley_terry_fit import connected_component_codes, fit_strengths
 
 LOWER_TAIL: Final = 0.025
 """Error probability of a lower limit: that of one end of a two-sided 95 % interval."""
@@ -166,7 +166,7 @@ class _ProfileLikelihood:
 def _best_log_likelihood(counts: PairCounts) -> float:
     """Largest possible log-likelihood. Gaps are infinite between groups of which one won every
     battle against the other, so only battles within groups contribute."""
-    label: Ints = component_labels(counts, strong=True)
+    label: Ints = connected_component_codes(counts, strong=True)
     within = label[counts.low] == label[counts.high]
     inside = _select_pair_counts(counts, within)
     theta = fit_strengths(inside, l2=_RIDGE) if within.any() else np.zeros(len(counts.names))

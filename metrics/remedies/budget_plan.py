@@ -21,7 +21,7 @@ from metrics.estimation.intervals import Floats, jackknife_estimate
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.recommendation import SAME_PRICE, held_out_credits, is_above_zero
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy
-from metrics.remedies.rule_sets import SINGLE, Rule, single_rule
+from metrics.remedies.rule_sets import SINGLE, Rule, one_call_rule
 from metrics.remedies.rule_table import credit_totals
 from studies.domain import Estimate, Rater
 
@@ -67,7 +67,7 @@ class _PlanOption:
     @property
     def sort_key(self) -> tuple[float, float, bool]:
         """Sorting key: by cost, then by number of calls, then the rule "one call" first."""
-        return round(self.cost, 12), self.rule.price, self.rule.id != SINGLE
+        return round(self.cost, 12), self.rule.calls_per_comparison, self.rule.id != SINGLE
 
 
 def plan_budget(study: RemedyStudy, prices: Mapping[Rater, float]) -> BudgetPlan | None:
@@ -94,7 +94,7 @@ def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_Pla
     best single call at this cost or less. For each rater with a recommended remedy: that remedy,
     and the rater's best rule at each cost or less."""
     raters = [k for k, rater in enumerate(study.raters) if rater in costs]
-    singles = [single_rule(study.grid, rater) for rater in raters]
+    singles = [one_call_rule(study.grid, rater) for rater in raters]
     options = list(_best_by_cost(study, singles, costs))
     for rater in raters:
         options += _options_of_rater(study, rater, costs)
@@ -144,7 +144,7 @@ def _options_of_rater(
             if _has_price(one.rule, costs):
                 yield _PlanOption(one.rule, _cost_per_comparison(one.rule, costs), one.credits)
         return
-    rules = [rule for rule in study.candidate_rules(rater) if _has_price(rule, costs)]
+    rules = [rule for rule in study.rules_to_recommend_from(rater) if _has_price(rule, costs)]
     own = [rule for rule in rules if not rule.id.startswith("prompt:")]
     yield from (one for one in _best_by_cost(study, own, costs) if one.rule.id != SINGLE)
 

@@ -32,7 +32,7 @@ def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) ->
     rater = study.rater_index(judge, prompt)
     if rater is None or not study.grid.size:
         return nothing
-    rules = study.judge_rules(rater)
+    rules = study.rules_shown_for_rater(rater)
     rule = next((one for one in rules if rule_key(one) == key), None)
     if rule is None:
         return nothing

@@ -40,7 +40,7 @@ class Decisions:
     chance: float | Floats = 0.5
 
     @property
-    def decided(self) -> Floats:
+    def probability_decided(self) -> Floats:
         """Probability, by comparison, that the rule decides for one of the two."""
         return self.first + self.second
 
@@ -50,14 +50,14 @@ class Decisions:
         a rule with chance, its expectation."""
         return self.first - self.second
 
-    def right(self, known_winner: Floats) -> Floats:
+    def probability_right(self, known_winner: Floats) -> Floats:
         """Probability of deciding for the better answer; `known_winner` is +1 if the contestant
         whose name sorts first has the better answer, else −1."""
         return np.where(known_winner > 0, self.first, self.second)
 
     def credit(self, known_winner: Floats) -> Floats:
         """Expected credit: 1 if right, 0 if wrong, `chance` if undecided."""
-        return self.right(known_winner) + (1 - self.decided) * self.chance
+        return self.probability_right(known_winner) + (1 - self.probability_decided) * self.chance
 
 
 def decide_by_sign(score: Values) -> Decisions:
@@ -86,14 +86,14 @@ def single_call_in_random_order(verdicts: Values) -> Decisions:
     return mean_decisions([decide_by_sign(verdicts[0]), decide_by_sign(verdicts[1])])
 
 
-def both_orders_agree(verdicts: Values) -> Decisions:
+def decide_if_both_orders_agree(verdicts: Values) -> Decisions:
     """Decide by two calls, one in each order; undecided unless both have the same winner.
     `verdicts` as in `single_call_in_random_order`."""
     same = np.where(verdicts[0] == verdicts[1], verdicts[0], 0 * (verdicts[0] + verdicts[1]))
     return decide_by_sign(same)
 
 
-def pooled_orders(verdicts: Values) -> Decisions:
+def decide_by_sum_of_orders(verdicts: Values) -> Decisions:
     """Decide by the sum of both orders: a win and a tie is a win, a win and a loss is undecided.
     `verdicts` as in `single_call_in_random_order`."""
     return decide_by_sign(verdicts[0] + verdicts[1])
@@ -114,7 +114,7 @@ def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
 # -- one judge, graded replies ---------------------------------------------------------------------
 
 
-def graded_orders(graded: Values) -> Decisions:
+def decide_by_mean_graded_score(graded: Values) -> Decisions:
     """Decide by the sign of the mean graded score of both orders. `graded` [order, comparison] is
     positive for the contestant whose name sorts first."""
     return decide_by_sign(graded[0] + graded[1])
@@ -186,10 +186,10 @@ def alternating_calls(verdicts: Sequence[Values], start: int) -> list[Values]:
 def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:
     """Decide by the sum of all verdicts of all judges in both orders; each array of `verdicts` as
     in `single_call_in_random_order`."""
-    return decide_by_sign(jury_votes(verdicts))
+    return decide_by_sign(sum_of_jury_verdicts(verdicts))
 
 
-def jury_votes(verdicts: Sequence[Values]) -> Floats:
+def sum_of_jury_verdicts(verdicts: Sequence[Values]) -> Floats:
     """Sum, for each comparison, of all verdicts (+1, −1, 0) of several judges in both orders; nan
     if one is missing."""
     return np.asarray(reduce(np.add, [one[0] + one[1] for one in verdicts]), np.float64)
@@ -204,7 +204,7 @@ def round_robin(verdicts: Sequence[Values]) -> Decisions:
 # -- judges and people -----------------------------------------------------------------------------
 
 
-def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
+def send_share_to_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
     """Decide by the sum of both orders, except for a `share` of the comparisons: these are decided
     by one human vote. Comparisons whose two verdicts differ are sent to people first.
 
@@ -212,7 +212,7 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
     probability; if fewer, the rest of the share comes from the other comparisons in the same way.
     `votes` are the shares of votes for the first and for the second contestant; nan without votes.
     """
-    pooled = pooled_orders(verdicts)
+    pooled = decide_by_sum_of_orders(verdicts)
     differs = (verdicts[0] != verdicts[1]).astype(np.float64)
     known = np.isfinite(pooled.first) & np.isfinite(votes[0])
     asked = _probability_sent_to_people(np.where(known, differs, np.nan), share)

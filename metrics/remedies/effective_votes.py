@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from metrics.estimation.intervals import Floats, jackknife_estimate, safe_divide
-from metrics.remedies.decision_rules import pooled_orders
+from metrics.remedies.decision_rules import decide_by_sum_of_orders
 from metrics.remedies.order_grid import OrderGrid
 from studies.domain import Estimate
 
@@ -42,7 +42,10 @@ def _estimate_from_errors(
 ) -> Estimate:
     """Estimate a function (`of_correlation`) of the mean correlation between the errors of two
     raters, with a jackknife interval over items."""
-    errors = [1 - pooled_orders(grid.verdicts[rater]).credit(grid.known_winner) for rater in raters]
+    errors = [
+        1 - decide_by_sum_of_orders(grid.verdicts[rater]).credit(grid.known_winner)
+        for rater in raters
+    ]
     left, right = np.triu_indices(len(raters), 1)
     products = [errors[i] * errors[j] for i, j in zip(left, right, strict=True)]
     squares = [one**2 for one in errors]

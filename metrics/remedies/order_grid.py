@@ -256,7 +256,7 @@ def _raters_and_row_indices(
 
 
 def _first_value_per_comparison(values: Ints, rows: _PairRows) -> Ints:
-    return values[row_selection.first_rows(rows.case, rows.cases)]
+    return values[row_selection.first_row_per_group(rows.case, rows.cases)]
 
 
 Places = tuple[Ints, Ints, Ints]

@@ -179,7 +179,7 @@ def held_out_gains(
     if len(rules) < 2 or not grid.size:
         return ()
     totals = credit_totals(grid, rules)
-    prices = [rule.price for rule in rules]
+    prices = [rule.calls_per_comparison for rule in rules]
     return tuple(
         PriceGain(price, rules[place], gain, held)
         for price, place, gain, held in gains_by_price(totals[:, :-1], totals[:, -1], prices, rng)

@@ -25,12 +25,12 @@ from metrics.estimation.measures import (
     build_tally,
     first_over_last,
 )
-from metrics.remedies.decision_rules import pooled_orders
+from metrics.remedies.decision_rules import decide_by_sum_of_orders
 from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
 from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
-from metrics.remedies.rule_sets import Rule, jury_rules, prompt_rules, rules_of_rater, single_rule
+from metrics.remedies.rule_sets import Rule, jury_rules, one_call_rule, prompt_rules, rules_of_rater
 from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_rules
 from studies.domain import Estimate, Rater
 
@@ -69,19 +69,19 @@ class RemedyStudy:
         return self.grid.raters
 
     @cached_property
-    def pool_agreement(self) -> tuple[float, ...]:
+    def agreement_of_pooled_orders(self) -> tuple[float, ...]:
         """Agreement of every rater if both orders are added up; 0 without comparisons."""
         if not self.grid.size:
             return tuple(0.0 for _ in self.raters)
         return tuple(
-            float(pooled_orders(verdicts).credit(self.grid.known_winner).mean())
+            float(decide_by_sum_of_orders(verdicts).credit(self.grid.known_winner).mean())
             for verdicts in self.grid.verdicts
         )
 
     def raters_by_agreement(self, among: Iterable[int]) -> list[int]:
         """Return the raters by decreasing agreement with both orders added up; raters of equal
         agreement are in study order."""
-        return sorted(among, key=lambda rater: -self.pool_agreement[rater])
+        return sorted(among, key=lambda rater: -self.agreement_of_pooled_orders[rater])
 
     def raters_with_prompt(self, prompt: str) -> list[int]:
         """List the raters (indices in `raters`) of all judges that were called with this prompt."""
@@ -99,27 +99,27 @@ class RemedyStudy:
             None,
         )
 
-    def judge_rules(self, rater: int) -> list[Rule]:
+    def rules_shown_for_rater(self, rater: int) -> list[Rule]:
         """List the rules shown for one rater: over its own verdicts, with the judge's other
         prompts, and with juries."""
         return [
             *rules_of_rater(self.grid, rater),
             *prompt_rules(self.grid, rater),
-            *self._juries_with(rater),
+            *self._jury_rules_with(rater),
         ]
 
     @cached_property
-    def _single_credits(self) -> Floats:
+    def _single_call_credits_by_item(self) -> Floats:
         """Credit of the rule "one call", as [item, rater], summed over the item's comparisons; the
         last column is the number of comparisons."""
         return credit_totals(
-            self.grid, [single_rule(self.grid, rater) for rater in range(len(self.raters))]
+            self.grid, [one_call_rule(self.grid, rater) for rater in range(len(self.raters))]
         )
 
     @property
     def comparisons_by_item(self) -> Floats:
         """Number of comparisons of each item."""
-        return self._single_credits[:, -1]
+        return self._single_call_credits_by_item[:, -1]
 
     def jury_partners(self, rater: int) -> list[int]:
         """List other judges with the same prompt as possible jury members, best first.
@@ -129,14 +129,14 @@ class RemedyStudy:
         """
         panel = self.raters_with_prompt(self.raters[rater][1])
         return self.raters_by_agreement(
-            k for k in panel if k != rater and not self._is_better(k, rater)
+            k for k in panel if k != rater and not self._is_significantly_better(k, rater)
         )
 
     def has_graded_curve(self, rater: int) -> bool:
         """Whether a rater's risk-coverage curve is over margins of graded scores, not votes."""
         return bool(graded_curve(self.grid, rater))
 
-    def curve_jury(self, rater: int) -> list[int]:
+    def jury_of_risk_curve(self, rater: int) -> list[int]:
         """List the jury whose votes give the risk-coverage curve of a rater without graded scores:
         the rater and its two best partners."""
         return [rater, *self.jury_partners(rater)[:2]]
@@ -145,12 +145,12 @@ class RemedyStudy:
         """Risk-coverage curve of a rater over margins of graded scores; without graded scores, over
         margins of the votes of a jury."""
         graded = graded_curve(self.grid, rater)
-        return graded or votes_curve(self.grid, self.curve_jury(rater))
+        return graded or votes_curve(self.grid, self.jury_of_risk_curve(rater))
 
-    def _is_better(self, other: int, rater: int) -> bool:
+    def _is_significantly_better(self, other: int, rater: int) -> bool:
         """Whether one call of rater `other` agrees significantly more often than one call of
         `rater`."""
-        credit = self._single_credits
+        credit = self._single_call_credits_by_item
         sums = np.stack([credit[:, other] - credit[:, rater], credit[:, -1]], axis=1)
         got = jackknife_estimate(sums, first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
@@ -161,10 +161,10 @@ class RemedyStudy:
         panel = self.raters_with_prompt(self.raters[rater][1])
         order = [rater, *(k for k in panel if k != rater)]
         return estimate_rules(
-            self.grid, [single_rule(self.grid, k) for k in order], _seeded_generator()
+            self.grid, [one_call_rule(self.grid, k) for k in order], _seeded_generator()
         )
 
-    def _juries_with(self, rater: int) -> list[Rule]:
+    def _jury_rules_with(self, rater: int) -> list[Rule]:
         """List the rules of juries of this judge and its partners (`jury_partners`: other judges
         with the same prompt, best first). With the best partner: all rules. With the best two: all
         but "round-robin". With three or more partners: also "jury-both" of all judges with this
@@ -192,43 +192,47 @@ class RemedyStudy:
         rules = (rule for jury in juries for rule in jury_rules(self.grid, jury, picked=True))
         return [rule for rule in rules if (rule.id, frozenset(rule.members)) not in listed]
 
-    def judge_table(self, rater: int, rng: np.random.Generator | None = None) -> list[RuleEstimate]:
+    def estimate_rules_of_rater(
+        self, rater: int, rng: np.random.Generator | None = None
+    ) -> list[RuleEstimate]:
         """Estimate the rules shown for one judge and prompt, and their differences from one call.
         The differences form one family, except those of rules that lack some replies or ask people;
         a rule with replies on too few items is left out."""
-        return estimate_rules(self.grid, self.judge_rules(rater), rng or _seeded_generator())
+        return estimate_rules(
+            self.grid, self.rules_shown_for_rater(rater), rng or _seeded_generator()
+        )
 
     @cached_property
-    def _computed_advice(self) -> dict[int, Recommendation]:
+    def _advice_cache(self) -> dict[int, Recommendation]:
         """Recommendations computed so far, by rater."""
         return {}
 
     def advice(self, rater: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
         """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
         table, if it was already computed."""
-        if rater not in self._computed_advice:
-            lines = self.judge_table(rater) if table is None else table
+        if rater not in self._advice_cache:
+            lines = self.estimate_rules_of_rater(rater) if table is None else table
             further = self.further_jury_rules(rater, [one.rule for one in lines])
-            self._computed_advice[rater] = recommend(self.grid, lines, further, _seeded_generator())
-        return self._computed_advice[rater]
+            self._advice_cache[rater] = recommend(self.grid, lines, further, _seeded_generator())
+        return self._advice_cache[rater]
 
-    def candidate_rules(self, rater: int) -> list[Rule]:
+    def rules_to_recommend_from(self, rater: int) -> list[Rule]:
         """List the rules from which a rater's recommendation is chosen, "one call" first. Rules
         that ask people, or lack replies on some comparisons, are left out."""
-        shown = self.judge_rules(rater)
+        shown = self.rules_shown_for_rater(rater)
         rules = [*shown, *self.further_jury_rules(rater, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
-    def jury_table(self, raters: Sequence[int]) -> list[RuleEstimate]:
+    def estimate_rules_of_jury(self, raters: Sequence[int]) -> list[RuleEstimate]:
         """Estimate the rules of a jury, after "one call" of its best member, with which they are
         compared."""
         best = max(raters, key=lambda rater: self._single_call_credit(rater))
-        baseline = single_rule(self.grid, best)
+        baseline = one_call_rule(self.grid, best)
         return estimate_rules(
             self.grid, [baseline, *jury_rules(self.grid, raters)], _seeded_generator()
         )
 
-    def best_judge(self) -> int | None:
+    def best_rater_index(self) -> int | None:
         """Return the index of the rater whose rule "one call" has the highest agreement; None
         without raters."""
         return max(range(len(self.raters)), key=self._single_call_credit, default=None)
@@ -236,7 +240,7 @@ class RemedyStudy:
     def _single_call_credit(self, rater: int) -> float:
         """Total credit of the rule "one call", which ranks raters on the same comparisons by
         agreement."""
-        return float(self._single_credits[:, rater].sum())
+        return float(self._single_call_credits_by_item[:, rater].sum())
 
 
 def _seeded_generator() -> np.random.Generator:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from metrics.estimation.intervals import Floats
-from metrics.remedies.decision_rules import ZERO, Values, decide_by_sign, jury_votes
+from metrics.remedies.decision_rules import ZERO, Values, decide_by_sign, sum_of_jury_verdicts
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
@@ -41,7 +41,7 @@ def graded_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
 def votes_curve(grid: OrderGrid, raters: Sequence[int]) -> list[CoveragePoint]:
     """Compute the risk-coverage curve of several judges in both orders: share decided and share
     right, if a decision requires a lead of at least 1 vote, 2 votes, … all votes."""
-    votes = jury_votes([grid.verdicts[rater] for rater in raters])
+    votes = sum_of_jury_verdicts([grid.verdicts[rater] for rater in raters])
     return _coverage_curve(grid, votes, range(1, 2 * len(raters) + 1))
 
 

@@ -30,9 +30,9 @@ class _OrderSets:
     best: Ints
 
     @property
-    def first(self) -> Ints:
+    def first_row_of_each_set(self) -> Ints:
         """Row number of the first row of each order set."""
-        return row_selection.first_rows(self.group, self.groups)
+        return row_selection.first_row_per_group(self.group, self.groups)
 
 
 def rotation_tables(
@@ -49,7 +49,7 @@ def rotation_tables(
     rows = row_selection.select_complete_sets(machine)
     rows = row_selection.select_rows(rows, rows["known_answer"] >= 0)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
-    rows = rows.iloc[row_selection.first_rows(order, orders)]
+    rows = rows.iloc[row_selection.first_row_per_group(order, orders)]
     found: dict[Rater, list[RuleEstimate]] = {}
     for rater in (
         row_selection.observed_combinations(rows, ("judge", "prompt")) if len(rows) else ()
@@ -65,7 +65,7 @@ def _estimate_rotation_rules(
 ) -> list[RuleEstimate]:
     sets = _build_order_sets(rows)
     calls = float(np.bincount(sets.group, minlength=sets.groups).mean())
-    chance = 1 / sets.rows["options"].to_numpy()[sets.first]
+    chance = 1 / sets.rows["options"].to_numpy()[sets.first_row_of_each_set]
     rules = [
         Rule(SINGLE, (rater,), _decide_by_one_call(sets, chance), {rater: 1.0}),
         Rule("rotations", (rater,), _decide_by_most_chosen(sets, chance), {rater: calls}),
@@ -81,8 +81,8 @@ def _build_order_sets(rows: pd.DataFrame) -> _OrderSets:
 
 
 def _grid_without_verdicts(sets: _OrderSets) -> OrderGrid:
-    items = row_selection.item_codes(sets.rows)[sets.first]
-    return empty_grid(items, sets.first)
+    items = row_selection.item_codes(sets.rows)[sets.first_row_of_each_set]
+    return empty_grid(items, sets.first_row_of_each_set)
 
 
 def _decide_by_one_call(sets: _OrderSets, chance: Floats) -> Decisions:
@@ -104,5 +104,5 @@ def _decide_by_most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
     counts = np.bincount(key, minlength=sets.groups * width).reshape(sets.groups, width)
     most = counts.max(axis=1)
     decided = (most > 0) & ((counts == most[:, None]).sum(axis=1) == 1)
-    right = decided & (counts.argmax(axis=1) == sets.best[sets.first])
+    right = decided & (counts.argmax(axis=1) == sets.best[sets.first_row_of_each_set])
     return Decisions(right.astype(np.float64), (decided & ~right).astype(np.float64), chance)

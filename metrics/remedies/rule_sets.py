@@ -38,7 +38,7 @@ class Rule:
     """Whether the judges were selected by their agreement on these same comparisons."""
 
     @property
-    def price(self) -> float:
+    def calls_per_comparison(self) -> float:
         """Judge calls per comparison, over all judges."""
         return sum(self.calls.values())
 
@@ -48,7 +48,7 @@ def rules_of_rater(grid: OrderGrid, rater: int) -> list[Rule]:
     return [*_verdict_rules(grid, rater), *_graded_rules(grid, rater), *_repeat_rules(grid, rater)]
 
 
-def single_rule(grid: OrderGrid, rater: int) -> Rule:
+def one_call_rule(grid: OrderGrid, rater: int) -> Rule:
     """Build the rule without a remedy: the verdict of one call of a judge with a prompt decides."""
     return _rule_of_one_judge(
         grid, rater, SINGLE, decision_rules.single_call_in_random_order(grid.verdicts[rater]), 1
@@ -60,9 +60,13 @@ def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     orders must agree and, if people voted, both orders with a share sent to people."""
     verdicts = grid.verdicts[rater]
     rules = [
-        single_rule(grid, rater),
-        _rule_of_one_judge(grid, rater, "pool", decision_rules.pooled_orders(verdicts), 2),
-        _rule_of_one_judge(grid, rater, "agree", decision_rules.both_orders_agree(verdicts), 2),
+        one_call_rule(grid, rater),
+        _rule_of_one_judge(
+            grid, rater, "pool", decision_rules.decide_by_sum_of_orders(verdicts), 2
+        ),
+        _rule_of_one_judge(
+            grid, rater, "agree", decision_rules.decide_if_both_orders_agree(verdicts), 2
+        ),
     ]
     if grid.votes is not None:
         rules += [_people_rule(grid, rater, share) for share in PEOPLE_SHARES]
@@ -70,9 +74,10 @@ def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
 
 
 def _people_rule(grid: OrderGrid, rater: int, share: float) -> Rule:
-    """Build the rule that sends a share of the comparisons to people (`ask_people`)."""
+    """Build the rule that sends a share of the comparisons to people
+    (`send_share_to_people`)."""
     assert grid.votes is not None
-    decisions = decision_rules.ask_people(grid.verdicts[rater], grid.votes, share)
+    decisions = decision_rules.send_share_to_people(grid.verdicts[rater], grid.votes, share)
     name = grid.raters[rater]
     return Rule(
         f"ask-people({share:g})",
@@ -94,7 +99,9 @@ def _graded_rules(grid: OrderGrid, rater: int) -> list[Rule]:
         _rule_of_one_judge(
             grid, rater, "calibrated", calibrated, 1, "position effect from the other items"
         ),
-        _rule_of_one_judge(grid, rater, "graded", decision_rules.graded_orders(graded), 2),
+        _rule_of_one_judge(
+            grid, rater, "graded", decision_rules.decide_by_mean_graded_score(graded), 2
+        ),
     ]
     for margin in SHOWN_MARGINS:
         decisions = decision_rules.graded_with_margin(graded, margin)
@@ -132,7 +139,7 @@ def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:
         if name == judge and words != prompt:
             verdicts = grid.verdicts[other]
             single = decision_rules.single_call_in_random_order(verdicts)
-            pool = decision_rules.pooled_orders(verdicts)
+            pool = decision_rules.decide_by_sum_of_orders(verdicts)
             rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}", single, 1))
             rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}+pool", pool, 2))
     return rules

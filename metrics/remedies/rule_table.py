@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_contrast_family
+from metrics.estimation.contrasts import Contrast, PairedTotals, estimate_contrast_family
 from metrics.estimation.intervals import Floats, Statistic, join_notes, proportions
 from metrics.estimation.measures import first_over_last
 from metrics.estimation.row_selection import Mask
@@ -33,7 +33,7 @@ class AgreementCredit:
     kind: str = "share"
     value_range: tuple[float, float] = (0.0, 1.0)
 
-    def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
+    def change_if_units_reversed(self, totals: Floats, statistic: Statistic) -> float:
         """Largest possible change of the agreement: its distance to 0 or to 1, whichever is
         farther."""
         value = float(statistic(totals))
@@ -109,7 +109,8 @@ class _RuleTotals:
 
 def _rule_totals(grid: OrderGrid, rule: Rule, base: Floats) -> _RuleTotals:
     """Sum a rule's results by item; `base` is the credit of one call on each comparison."""
-    right, decided = rule.decisions.right(grid.known_winner), rule.decisions.decided
+    right = rule.decisions.probability_right(grid.known_winner)
+    decided = rule.decisions.probability_decided
     credit = right + (1 - decided) * rule.decisions.chance
     gap = np.abs(credit - base)
     size = float(gap.sum())
@@ -185,7 +186,7 @@ def _contrasts_with_one_call(
         )
         for one in family
     ]
-    return adjust_contrast_family(pairs, rng)
+    return estimate_contrast_family(pairs, rng)
 
 
 def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:

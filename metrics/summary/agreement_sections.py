@@ -27,7 +27,7 @@ every two is computed."""
 Json = dict[str, Any]
 
 
-def rater_pairs(frame: pd.DataFrame) -> Json:
+def rater_pair_agreement(frame: pd.DataFrame) -> Json:
     """Return a -> b -> agreement on the same prompt and order, where a and b are judges or "people"
     (their majority). Empty if judges and people together are fewer than two, or more than
     MAX_RATERS."""
@@ -40,7 +40,7 @@ def people_sections(frame: pd.DataFrame) -> Json:
     of judges in place of a person ("annotators"); the last two only if there are any."""
     votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
     found: Json = {"among_people": agreement_among_people(frame)}
-    pairs = voter_pairs(votes)
+    pairs = voter_pair_agreement(votes)
     if pairs:
         found["voter_pairs"] = pairs
     judged = judges_as_annotators(frame, np.random.default_rng(SEED))
@@ -49,7 +49,7 @@ def people_sections(frame: pd.DataFrame) -> Json:
     return found
 
 
-def voter_pairs(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
+def voter_pair_agreement(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
     """Return a -> b -> agreement of two voters on the cases both voted on, if there are any; empty
     below two or above MAX_RATERS voters."""
     got = extract_votes(votes)

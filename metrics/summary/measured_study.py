@@ -18,12 +18,12 @@ import pandas as pd
 from metrics.remedies.known_winners import DESIGN
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame, to_plain_data
-from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, counting_rule
+from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, as_counting_rule
 from studies.domain import AnswerCheck, Item
 from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.battle_frame import frame_from_battles
 from studies.frames.twin_rows import select_twin_rows
-from studies.texts.style_features import Styles, count_styles
+from studies.texts.style_features import Styles, count_style_marks_by_answer
 
 if TYPE_CHECKING:
     from metrics.summary.alignment.alignment_section import AlignmentInputs
@@ -58,7 +58,9 @@ class MeasuredStudy:
         """Build a study from all its rows, those that show a twin among them, and its items."""
         twins = select_twin_rows(frame, "only")
         own = select_twin_rows(frame, "without")
-        return cls(own, name, remedies=remedies, twins=twins, styles=count_styles(items))
+        return cls(
+            own, name, remedies=remedies, twins=twins, styles=count_style_marks_by_answer(items)
+        )
 
     def summarise(self, by: Sequence[str] = (), *, quick: bool = False) -> dict[str, Any]:
         """Compute all measures as section -> values, the object that `python -m metrics --json`
@@ -100,7 +102,7 @@ def read_results(
     if is_store(path):
         return read_stored_study(path, study, juries)
     if _holds_labels(path):
-        return _read_labels(path)
+        return _read_verdicts_and_labels(path)
     frame = _read_battles(path, words)
     source = DESIGN if (frame["known_answer"] >= 0).any() else None
     return MeasuredStudy(frame, remedies=RemedyInputs(juries=tuple(juries), source=source))
@@ -118,7 +120,7 @@ def read_stored_study(
     """Read a study from its store; without a name, the only study in the store. ValueError if it
     cannot be read."""
     from metrics.summary.alignment.alignment_section import read_alignment_inputs
-    from metrics.summary.study_inputs import read_remedy_inputs, stored_styles
+    from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks
     from studies.store.store import Store
@@ -137,12 +139,12 @@ def read_stored_study(
             frame,
             name,
             planned=store.count_calls_without_twins(name),
-            combine=counting_rule(spec.combine),
+            combine=as_counting_rule(spec.combine),
             unreadable=cast(UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),
             remedies=read_remedy_inputs(store, name, juries),
             twins=store.frame(name, "only"),
-            styles=stored_styles(store, name),
+            styles=style_counts_of_study(store, name),
             alignment=read_alignment_inputs(store, name),
         )
     except EvenhandError as error:
@@ -160,12 +162,12 @@ def _holds_labels(path: Path) -> bool:
     return {"verdict", "label"} <= names and "winner" not in names
 
 
-def _read_labels(path: Path) -> MeasuredStudy:
+def _read_verdicts_and_labels(path: Path) -> MeasuredStudy:
     """Read a table of verdicts beside labels, through a temporary store that is deleted afterwards.
     ValueError if the table cannot be read."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
-    from studies.sources.detection.detect import name_options_in_message
+    from studies.sources.detection.detect import replace_keys_by_options
     from studies.store.store import Store
 
     with tempfile.TemporaryDirectory() as folder:
@@ -173,7 +175,7 @@ def _read_labels(path: Path) -> MeasuredStudy:
         try:
             import_verdicts(store, path.resolve(), "labels")
         except EvenhandError as error:
-            raise ValueError(name_options_in_message(str(error))) from error
+            raise ValueError(replace_keys_by_options(str(error))) from error
         finally:
             store.close()
         return read_stored_study(store.path, "labels")

@@ -24,16 +24,16 @@ from metrics.labels.reliability import reliability_section
 from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import criteria_order_section
 from metrics.labels.scores.score_contradictions import score_contradictions_section
-from metrics.people.voters import list_voters
+from metrics.people.voters import measured_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
-from metrics.protocols.creation_alignment_table import alignment_table
+from metrics.protocols.creation_alignment_table import human_alignment_table
 from metrics.protocols.creation_table import creation_table
 from metrics.protocols.printed_accuracies import printed_accuracies
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.choice_model import fit_choice_model
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
-from metrics.summary.agreement_sections import people_sections, rater_pairs
+from metrics.summary.agreement_sections import people_sections, rater_pair_agreement
 from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
 from metrics.win_rates.first_place import first_place_section
 from metrics.win_rates.length_bins import length_effect
@@ -154,11 +154,11 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
     human = row_selection.people_mask(frame)
     if human.any():
         result["people"] = {
-            judge: {**parts, **_score_alignment(frame, judge)}
-            for (judge,), parts in majority_agreement.people_agreement_table(frame).items()
+            judge: {**parts, **_score_distance_from_people(frame, judge)}
+            for (judge,), parts in majority_agreement.agreement_with_people_table(frame).items()
         }
-        result["always_tie"] = asdict(creation_alignment.always_tie_alignment(frame))
-        result["voters"] = {one.name: asdict(one) for one in list_voters(frame)}
+        result["always_tie"] = asdict(creation_alignment.always_tie_alignment_with_people(frame))
+        result["voters"] = {one.name: asdict(one) for one in measured_voters(frame)}
         result |= people_sections(frame)
         judged, voted = (row_selection.select_rows(frame, mask) for mask in (~human, human))
         merged = agreement_of_merged_orders(merge_both_orders(judged), voted)
@@ -168,17 +168,17 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
             result["alignment"] = _alignment_with_people_section(frame)
     machines = {str(name) for name in frame["judge"][~human]}
     if len(machines) > 1:
-        result["judges"] = majority_agreement.judge_agreement_matrix(frame)
-    pairs = rater_pairs(frame)
+        result["judges"] = majority_agreement.equal_verdict_share_matrix(frame)
+    pairs = rater_pair_agreement(frame)
     if pairs:
         result["pairs"] = pairs
     return result
 
 
-def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
+def _score_distance_from_people(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
     """Return the mean distance of a judge's scores (−2…2) from people's ("mae"), and the share of
     distances of at most 1 ("within_one")."""
-    got = creation_alignment.judge_alignment(frame, judge)
+    got = creation_alignment.judge_alignment_with_people(frame, judge)
     return {"mae": got.mae, "within_one": got.consistency}
 
 
@@ -189,7 +189,7 @@ def _alignment_with_people_section(frame: pd.DataFrame) -> Json:
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
     if (levels & ~human).any():  # three-level judges keep all rows
         frame = row_selection.select_rows(frame, human | levels)
-    table = alignment_table(frame, find_baseline(frame))
+    table = human_alignment_table(frame, find_baseline(frame))
     nested: Json = {}
     for row in [*table.rows, *table.people, *table.always_tie]:
         runs = nested.setdefault(row.judge, {}).setdefault(row.run, {})
@@ -225,7 +225,7 @@ def _corrected_win_rates(frame: pd.DataFrame) -> Json:
     return {name: asdict(got) for name, got in found.items() if got.people.value is not None}
 
 
-def _probability_ratings(frame: pd.DataFrame) -> Json:
+def _ratings_from_label_probabilities(frame: pd.DataFrame) -> Json:
     """Compute win rates and ratings from label probabilities; empty if no reply has them."""
     if "p_0" not in frame or not frame["p_0"].notna().any():
         return {}
@@ -371,7 +371,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "reward": _reward_section,
     "levels": _five_level_section,
     "factuality": lambda frame: creation_levels.visual_factuality(frame, find_baseline(frame)),
-    "ratings": creation_levels.single_ratings,
+    "ratings": creation_levels.single_answer_ratings,
     "pass_fail": pass_fail_section,
     "scores": scores_section,
     "criteria": criterion_agreement_section,
@@ -389,7 +389,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "agreement": _agreement_section,
     "corrected": _corrected_win_rates,
     "corrected_ranking": corrected_ranking_section,
-    "probability": _probability_ratings,
+    "probability": _ratings_from_label_probabilities,
     "jury": _jury_section,
     "bounds": _missing_verdict_bounds,
     "length": _length_effects,

@@ -61,7 +61,7 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
     """
     pairs = row_selection.select_pairs(frame)
     return {
-        f"{above} − {below}": _plan_neighbours(pairs, board, above, below)
+        f"{above} − {below}": _planning_values_of_neighbours(pairs, board, above, below)
         for board in boards
         for above, below in pairwise(board.names)
     }
@@ -91,13 +91,15 @@ def neighbour_evidence(
     for above, below in list(pairwise(names))[:max_pairs]:
         both = [above, below]
         met = pairs["first"].isin(both) & pairs["second"].isin(both)
-        won, votes = _count_item_votes(row_selection.select_rows(pairs, met), above)
+        won, votes = _count_items_won(row_selection.select_rows(pairs, met), above)
         if votes:
             found.append(NeighbourEvidence(above, below, won, votes, power.e_value(won, votes)))
     return found
 
 
-def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below: str) -> Json:
+def _planning_values_of_neighbours(
+    pairs: pd.DataFrame, board: Leaderboard, above: str, below: str
+) -> Json:
     """Return the planning values (see `planning_table`) of two neighbours in a ranking."""
     gap, share = board.gap(above, below), board.predicted_share(above, below).value or 0.5
     both = [above, below]
@@ -110,7 +112,7 @@ def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below:
     correlation = power.item_correlation(points[decisive], items[decisive]) or 0.0
     per_item = decisive.sum() / max(len(set(items[decisive].tolist())), 1)
     deff = max(power.design_effect(per_item, correlation), 1.0)
-    won, votes = _count_item_votes(met, above)
+    won, votes = _count_items_won(met, above)
     return {
         "battles_needed": power.battles_needed(
             _decisive_share(share, tied), deff=deff, tie_rate=tied
@@ -137,7 +139,7 @@ def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.flo
     return np.where(pick == TIE, 0.5, (pick == 0) == mine).astype(np.float64)
 
 
-def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
+def _count_items_won(met: pd.DataFrame, name: str) -> tuple[int, int]:
     """Count the items won by `name`, and the items with a winner. For each item, both orders are
     merged first, then all judges are added up."""
     rows = counting_rules.outcome_rows(met, "majority")
@@ -157,7 +159,7 @@ def ratings_by_order_table(frame: pd.DataFrame) -> Json:
     return {"first": one.ratings, "second": two.ratings}
 
 
-def position_table(frame: pd.DataFrame) -> Json:
+def win_rate_by_position_table(frame: pd.DataFrame) -> Json:
     """Return contestant -> "first" or "second" -> win rate where its answer was shown in this
     position; empty without verdicts on pairs."""
     return {
@@ -175,5 +177,5 @@ def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
         "tie_models": tie_model_table(frame),
         "planning": planning_table(frame, boards),
         "bradley_terry_by_order": ratings_by_order_table(frame),
-        "win_rate_by_position": position_table(frame),
+        "win_rate_by_position": win_rate_by_position_table(frame),
     }

@@ -66,7 +66,7 @@ def remedy_section(
     section["juries"] = _juries_section(study, inputs)
     advice = _by_rater(study, lambda one: recommendation_as_json(study.advice(one)))
     section["recommendations"] = advice
-    best = study.best_judge()  # the judge whose single calls have the highest agreement
+    best = study.best_rater_index()  # the judge whose single calls have the highest agreement
     judge, prompt = ("", "") if best is None else study.raters[best]
     section["recommendation"] = advice.get(judge, {}).get(prompt, {})
     if (plan := plan_budget(study, inputs.prices)) is not None:
@@ -111,7 +111,7 @@ def _rater_rules_as_json(study: RemedyStudy, inputs: RemedyInputs, rater: int) -
 def _rule_estimate_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
     """Convert the estimates of one rule (a line of the table of remedies) to a JSON object."""
     found: Json = {
-        "calls": round(one.rule.price, 4),
+        "calls": round(one.rule.calls_per_comparison, 4),
         "agreement": one.agreement,
         "decided": one.decided,
         "right_when_decided": one.right_when_decided,
@@ -206,7 +206,7 @@ def _jury_as_json(
 ) -> Json:
     """Return the estimates of a jury's rules, its baseline, its effective votes and, unless its
     members were selected by agreement (`picked`), its certified share."""
-    table = study.jury_table(raters)
+    table = study.estimate_rules_of_jury(raters)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
     found |= {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table[1:]}
     if (
@@ -224,7 +224,7 @@ def recommendation_as_json(advice: Recommendation) -> Json:
         found |= {
             "rule": rule.id,
             "judges": [judge for judge, _ in rule.members],
-            "calls": round(rule.price, 4),
+            "calls": round(rule.calls_per_comparison, 4),
             "gain": advice.chosen.gain,
         }
     return {**found, "sentence": advice.sentence}

@@ -25,7 +25,7 @@ def render_remedies(section: Json) -> Iterator[str]:
     if "recommendation" in section:
         yield section["recommendation"]["sentence"]
     if "plan" in section:
-        yield from _plan_lines(section["plan"])
+        yield from _budget_plan_lines(section["plan"])
     for judge, prompts in section["rules"].items():
         for prompt, rules in prompts.items():
             yield f"\n{judge} / {prompt}"
@@ -59,7 +59,7 @@ def _format_certificate(found: Json) -> str:
     )
 
 
-def _plan_lines(plan: Json) -> Iterator[str]:
+def _budget_plan_lines(plan: Json) -> Iterator[str]:
     """Yield the lines of the plan for a budget: the best rule of any judge at each cost per
     comparison, the cheapest first."""
     yield f"\nbest rule by {plan['currency']} per comparison, on items not used to choose it"

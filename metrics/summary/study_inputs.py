@@ -9,7 +9,7 @@ from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN, Rater
 from studies.store.queries import judge_spending
 from studies.store.store import Store
-from studies.texts.style_features import Styles, count_styles
+from studies.texts.style_features import Styles, count_style_marks_by_answer
 
 TOKENS_PER_PRICE: Final = 1e6
 """Number of tokens that a price refers to (one million)."""
@@ -31,10 +31,12 @@ def read_remedy_inputs(
     )
 
 
-def stored_styles(store: Store, name: str) -> Styles:
+def style_counts_of_study(store: Store, name: str) -> Styles:
     """Return item -> contestant -> style counts of the answers of a stored study; computed again
     only after the study was changed."""
-    return store.memoised(name, ("styles",), lambda: count_styles(store.items(name).values()))
+    return store.memoised(
+        name, ("styles",), lambda: count_style_marks_by_answer(store.items(name).values())
+    )
 
 
 def _dollars_per_call(store: Store, name: str) -> dict[Rater, float]:
@@ -44,7 +46,9 @@ def _dollars_per_call(store: Store, name: str) -> dict[Rater, float]:
     if not prices:
         return {}
     found: dict[Rater, float] = {}
-    for rater, (prompt, completion) in judge_spending.mean_token_parts(store, name).items():
+    for rater, (prompt, completion) in judge_spending.mean_prompt_and_reply_tokens(
+        store, name
+    ).items():
         if price := prices.get(rater[0]):
             found[rater] = (prompt * price.input + completion * price.output) / TOKENS_PER_PRICE
     return found

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation import row_selection
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.entropy import split_entropy_by_order
@@ -31,7 +31,7 @@ from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import twins_section
 from metrics.win_rates import counting_rules, win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
-from studies.frames.point_columns import pass_fail_rows
+from studies.frames.point_columns import pass_fail_mask
 from studies.texts.style_features import Styles
 
 SEED: Final = 7
@@ -103,7 +103,9 @@ def summarise_frame(
         for k, key in enumerate(evidence.cells if len(frame) else []):
             part = frame.loc[cell == k]
             _set_nested(
-                nested, key, _pooled_summary(part, rng, None, quick) | _single_call_remedies(part)
+                nested,
+                key,
+                _pooled_summary(part, rng, None, quick) | _single_call_agreement_section(part),
             )
         result["by"] = nested
     suspected = row_selection.suspect_mask(frame)
@@ -116,7 +118,7 @@ def summarise_frame(
     return result
 
 
-def _single_call_remedies(frame: pd.DataFrame) -> Json:
+def _single_call_agreement_section(frame: pd.DataFrame) -> Json:
     """Build the part of the section `remedies` with the agreement of single calls, for the judges
     and prompts that have it."""
     rules: Json = {}
@@ -247,8 +249,8 @@ def _leaderboard_section(
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     """Return judge -> prompt -> all position measures with bounds, the position term, flips, tests,
     counts by slot, and effects of labels. Pass/fail verdicts have no position and are left out."""
-    frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
-    cells = rater_profile(frame, ["judge", "prompt"]) if len(frame) else {}
+    frame = row_selection.select_rows(frame, ~pass_fail_mask(frame))
+    cells = estimate_position_measures(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
     nested: Json = {}
@@ -265,22 +267,24 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
         values["flips"] = position_measures.flip_counts(rows)
         values["tests"] = to_plain_data(order_tests.flip_tests(rows) | _option_tests(rows, rng))
         values["slots"] = {
-            str(n): position_measures.slot_counts(rows, n) for n in _option_counts(rows)
+            str(n): position_measures.slot_counts(rows, n) for n in _numbers_of_options(rows)
         }
-        values |= to_plain_data(_label_effects(rows)) | to_plain_data(_entropy_split(rows))
+        values |= to_plain_data(_position_and_label_effects(rows)) | to_plain_data(
+            _entropy_split(rows)
+        )
         _set_nested(nested, key, values)
     return nested
 
 
 def _pooled_position(judged: pd.DataFrame) -> Json:
     """Return the position measures of all judges and prompts together; empty without verdicts."""
-    rows = row_selection.select_rows(judged, ~pass_fail_rows(judged))
+    rows = row_selection.select_rows(judged, ~pass_fail_mask(judged))
     if not len(rows):
         return {}
-    return to_plain_data(rater_profile(rows)[()])  # type: ignore[no-any-return]
+    return to_plain_data(estimate_position_measures(rows)[()])  # type: ignore[no-any-return]
 
 
-def _option_counts(rows: pd.DataFrame) -> list[int]:
+def _numbers_of_options(rows: pd.DataFrame) -> list[int]:
     """List the numbers of options (two or more) that occur."""
     return sorted({int(n) for n in rows["options"] if n > 1})
 
@@ -290,7 +294,7 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
     all rows have at most two options."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
-        for n in _option_counts(rows)
+        for n in _numbers_of_options(rows)
         if n > 2
     }
 
@@ -302,7 +306,7 @@ def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
 
-def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
+def _position_and_label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate position and label effects if labels were crossed, and content and position terms
     (in logits) if there are label probabilities. Effects that cannot be estimated are left out."""
     effects = label_effect.slot_and_label_effects(rows)

@@ -163,7 +163,7 @@ def _estimate_from_deviations(
     return Estimate(value, low, high, n, items, unit, 0.95, METHOD, note)
 
 
-def style_of_judge(data: StyleData, people: StyleData | None = None) -> Json:
+def style_effects_on_judge(data: StyleData, people: StyleData | None = None) -> Json:
     """Return, as a JSON object, the style coefficients of one judge, their differences from
     people's on the same comparisons (if there are enough), the ranking before and after style
     control, and the share of the ranking that is style. Without a fit it has only unknown
@@ -298,8 +298,9 @@ def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
 
 
 def style_section(frame: pd.DataFrame, styles: Styles) -> Json:
-    """Return judge -> result of `style_of_judge`, for every judge of a frame with verdicts on
-    answers in `styles`; compared with people's votes if there are any. Empty without `styles`."""
+    """Return judge -> result of `style_effects_on_judge`, for every judge of a frame with verdicts
+    on answers in `styles`; compared with people's votes if there are any. Empty without
+    `styles`."""
     if not styles or not len(frame):
         return {}
     human = row_selection.people_mask(frame)
@@ -311,5 +312,5 @@ def style_section(frame: pd.DataFrame, styles: Styles) -> Json:
         own = row_selection.select_rows(machines, (machines["judge"] == judge).to_numpy())
         data = read_style_data(own, styles)
         if len(data.battles):
-            found[str(judge)] = style_of_judge(data, people)
+            found[str(judge)] = style_effects_on_judge(data, people)
     return found

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_contrast_family
+from metrics.estimation.contrasts import Contrast, PairedTotals, estimate_contrast_family
 from metrics.estimation.intervals import (
     Floats,
     Statistic,
@@ -47,14 +47,14 @@ _NUMBERS: Final = ("value", "before", "flip", "right", "right_before")
 
 @dataclass(frozen=True)
 class TwinMeasure:
-    """Name, unit and range of the measure of twins, as `adjust_contrast_family` needs them."""
+    """Name, unit and range of the measure of twins, as `estimate_contrast_family` needs them."""
 
     name: str
     kind: str = "share"
     unit: str = "share"
     value_range: tuple[float, float] = (0.0, 1.0)
 
-    def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
+    def change_if_units_reversed(self, totals: Floats, statistic: Statistic) -> float:
         """Width of the range of the measure: its largest change if every verdict were reversed."""
         return self.value_range[1] - self.value_range[0]
 
@@ -141,7 +141,7 @@ def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
             if len(rows):
                 group = _TwinVerdictsOfRater(str(judge), "", rows)
                 cells += [(group, name) for name in CONTROLS if name in group.planned]
-    contrasts = adjust_contrast_family(
+    contrasts = estimate_contrast_family(
         [group.totals_against_floor(name) for group, name in cells], np.random.default_rng(SEED)
     )
     effects = [
@@ -241,9 +241,9 @@ class _TwinVerdictsOfRater:
     ) -> Estimate:
         """Estimate the mean of column `one` minus that of column `two`, paired by item."""
         pair = self._paired_totals(family, one, two, measure)
-        return adjust_contrast_family([pair], np.random.default_rng(SEED))[0].raw
+        return estimate_contrast_family([pair], np.random.default_rng(SEED))[0].raw
 
-    def estimate_change(self, family: str) -> Estimate:
+    def estimate_effect_before_floor(self, family: str) -> Estimate:
         """Estimate the effect of a family before its floor is subtracted: in duels, the share of
         points for the twin minus ½; in other designs, the mean value with the twin minus that with
         the original."""
@@ -264,7 +264,8 @@ class _TwinVerdictsOfRater:
         answers = set().union(*self.planned.values())
         return TwinEffect(
             self.judge, self.prompt, family, self.design,
-            self.estimate_change(family), self.estimate_change(floor), raw, adjusted,
+            self.estimate_effect_before_floor(family), self.estimate_effect_before_floor(floor),
+            raw, adjusted,
             len(answers - self.planned[family]),
             further=self._further_measures(family) if self.design == SUBSTITUTION else {},
         )  # fmt: skip

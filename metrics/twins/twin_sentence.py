@@ -25,7 +25,7 @@ def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
     return next(enough, digits + 3)
 
 
-def points_with_interval(estimate: Estimate, digits: int = 0) -> str:
+def difference_with_interval_text(estimate: Estimate, digits: int = 0) -> str:
     """A difference as text, with its interval: "+25 points [19, 29]" for shares, "+0.25 [0.19,
     0.29]" for scores; "not known" without a value."""
     if estimate.value is None:
@@ -61,7 +61,7 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
     if shown:
         top = shown[0]
         words = FAMILIES[top.family].words
-        effect = points_with_interval(top.adjusted)
+        effect = difference_with_interval_text(top.adjusted)
         return f"{top.family} ({words}) moves this judge most: {effect} beyond its floor."
     known = [one for one in effects if one.detectable and one.family not in CONTROLS]
     if not known:
@@ -70,7 +70,7 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
     size = Estimate(top.detectable, unit=top.adjusted.unit)
     return (
         "No effect is shown beyond the floors. Effects below "
-        f"{points_with_interval(size).lstrip('+')} may have been missed."
+        f"{difference_with_interval_text(size).lstrip('+')} may have been missed."
     )
 
 

@@ -66,7 +66,7 @@ def outcome_rows(
     return rows if combine == "pooled" else _merge_orders(rows, combine)
 
 
-def counting_rule(combine: str) -> CombineRule:
+def as_counting_rule(combine: str) -> CombineRule:
     """Return the counting rule of the same meaning if `combine` (of a study) names a remedy that
     has one; else `combine` itself."""
     return REMEDY_NAMES.get(combine, combine)
@@ -112,7 +112,7 @@ def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
     a slot in the comparison's first row; `otherwise` if a reply is not graded."""
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
-    same = shown == shown[row_selection.first_rows(group, groups)][group]
+    same = shown == shown[row_selection.first_row_per_group(group, groups)][group]
     score = first_slot_scores(rows) * np.where(same, 1.0, -1.0)
     by_order = []
     for side in (same, ~same):

@@ -67,7 +67,7 @@ def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel_size: int) -> 
     """Return one row per case, with the jury's choice as `pick` (a slot of that row, TIE or
     UNDECIDED). `votes` are the judges' merged verdicts, `panel_size` is the number of judges."""
     case, count = row_selection.group_codes(frame, JURY_CASE_KEY)
-    cases = frame.iloc[row_selection.first_rows(case, count)].copy()
+    cases = frame.iloc[row_selection.first_row_per_group(case, count)].copy()
     names = row_selection.contestants(frame) if len(frame) else []
     place = frame.index.get_indexer(votes.index)
     ballot = row_selection.chosen_contestants(votes, names) + 1

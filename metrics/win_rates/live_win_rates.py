@@ -31,11 +31,11 @@ def live_win_rates(
     number of planned calls, without noise-floor repeats), or if `planned` does not name it; other
     items are left out. Rows are in the order of arrival; of several verdicts in one order the first
     counts. Contestants without a vote are left out."""
-    rows = row_selection.select_picks(_complete_items(frame, planned))
+    rows = row_selection.select_picks(_rows_of_complete_items(frame, planned))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
-    rows = rows.iloc[np.sort(row_selection.first_rows(order, orders))]
+    rows = rows.iloc[np.sort(row_selection.first_row_per_group(order, orders))]
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    first = row_selection.first_rows(comparison, count)
+    first = row_selection.first_row_per_group(comparison, count)
     read_in_full = np.bincount(comparison, minlength=count) >= np.maximum(
         rows["orders"].to_numpy()[first], 1
     )
@@ -58,7 +58,7 @@ def live_win_rates(
     return dict(sorted(found.items(), key=lambda one: -(one[1].value or 0.0)))
 
 
-def _complete_items(frame: pd.DataFrame, planned: Mapping[str, int]) -> pd.DataFrame:
+def _rows_of_complete_items(frame: pd.DataFrame, planned: Mapping[str, int]) -> pd.DataFrame:
     """Rows of the items on which all planned calls have an outcome, readable or not."""
     answered = frame.loc[~frame["noise"], "item"].value_counts()
     partial = {item for item, calls in planned.items() if answered.get(item, 0) < calls}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from metrics.agreement.majority_agreement import people_agreement_measure
+from metrics.agreement.majority_agreement import agreement_with_people_measure
 from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.estimation.measures import GroupedFrame
@@ -26,5 +26,5 @@ def agreement_of_merged_orders(merged: pd.DataFrame, people: pd.DataFrame) -> di
     if people.empty or merged.empty:
         return {}
     frame = stack_frames({"merged": merged, "people": people}, "merging")
-    got = people_agreement_measure().by_cell(GroupedFrame(frame, ["judge"]))
+    got = agreement_with_people_measure().by_cell(GroupedFrame(frame, ["judge"]))
     return {cell[0]: one for cell, one in got.items() if one.value is not None}

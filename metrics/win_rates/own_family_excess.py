@@ -75,15 +75,15 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
         counted = (slots[0] == own) ^ (slots[1] == own)
         if own and (counted & (judge == name)).any():
             got = _estimate_excess(rows, judge, family, counted, slots[0] == own, name, own)
-            found[name] = replace(got, people_excess=_people_excess(people, name, own))
+            found[name] = replace(got, people_excess=_excess_relative_to_people(people, name, own))
     return found
 
 
-def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
+def _excess_relative_to_people(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
     """Estimate the preference of the judge `name` for its family `own` relative to people
     (`self_preference`), minus the mean over outsiders (judges of another family) of their
     preference for the same family, on the same items; unknown without an outsider there."""
-    parts, judge, item, family = people.for_family(own)
+    parts, judge, item, family = people.flags_on_pairs_with_family(own)
     beside = (family != own) & np.isin(item, item[judge == name])
     outsiders = sorted(
         one

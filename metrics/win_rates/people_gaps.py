@@ -12,7 +12,7 @@ from metrics.estimation.intervals import Floats, Ints, mean_estimate, safe_divid
 from metrics.estimation.row_selection import (
     Mask,
     contestants,
-    first_rows,
+    first_row_per_group,
     group_codes,
     item_codes,
     people_mask,
@@ -39,7 +39,7 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         return {}
     names = contestants(rows)
     case, cases = group_codes(rows, CASE_KEY)
-    first = first_rows(case, cases)
+    first = first_row_per_group(case, cases)
     item = item_codes(rows)[first]
     category = rows["category"].astype(str).to_numpy()[first]
     row, who, points = appearance_points(rows, names)

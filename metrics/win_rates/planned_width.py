@@ -99,7 +99,7 @@ def detectable_win_rate(half: float) -> float:
     return min(0.5 + half * (1 + _POWER_80 / _NORMAL_95), 1.0)
 
 
-def variance_sources(components: VarianceComponents, size: StudySize) -> dict[str, float]:
+def variance_shares_by_source(components: VarianceComponents, size: StudySize) -> dict[str, float]:
     """Return item, order, judge, prompt or repeat -> its share in the variance of the win rate;
     sources without variance are left out.
 

@@ -61,7 +61,7 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
     picked = rows.iloc[row[mine]]
     slot = (picked["second"].astype(str) == contestant).to_numpy().astype(np.int64)
     cells = _GridCells(picked, slot)
-    means, counted = cells.means(points[mine], ~picked["noise"].to_numpy())
+    means, counted = cells.means_and_counts(points[mine], ~picked["noise"].to_numpy())
     whole = (counted > 0).all(axis=(1, 2, 3))
     if int(whole.sum()) < MIN_GRID_ITEMS:
         return None
@@ -95,7 +95,9 @@ class _GridCells:
         self.codes = [*(code for _, code in parts), order]
         self.shape = (*(len(names) for names, _ in parts), len(used))
 
-    def means(self, points: Floats, counted: row_selection.Mask) -> tuple[Floats, Floats]:
+    def means_and_counts(
+        self, points: Floats, counted: row_selection.Mask
+    ) -> tuple[Floats, Floats]:
         """Return mean points (0 without verdicts) and number of verdicts of each cell."""
         flat = np.ravel_multi_index([code[counted] for code in self.codes], self.shape)
         size = int(np.prod(self.shape))

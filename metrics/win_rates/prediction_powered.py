@@ -92,7 +92,7 @@ def corrected_win_rates(
         return {}
     names = row_selection.contestants(rows)
     case, count = row_selection.group_codes(rows, CASE_KEY)
-    item = row_selection.item_codes(rows)[row_selection.first_rows(case, count)]
+    item = row_selection.item_codes(rows)[row_selection.first_row_per_group(case, count)]
     row, who, points = appearance_points(rows, names)
     means = [
         _case_means(row, who, points, selected, case, count, len(names))

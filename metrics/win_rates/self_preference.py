@@ -54,7 +54,7 @@ class VerdictsBesidePeople:
     placed: Ints
     """Contestant in each slot, with the same codes as `winner`, the contestant people prefer."""
 
-    def for_family(
+    def flags_on_pairs_with_family(
         self, family: str
     ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
         """Return flags, judge, item and judge's family of each verdict on a pair with exactly one
@@ -107,7 +107,7 @@ def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
         return {}
     found = {}
     for name, family in sorted(_judge_families(people.rows)):
-        parts, judge, item, _ = people.for_family(family)
+        parts, judge, item, _ = people.flags_on_pairs_with_family(family)
         if (judge == name).any():
             found[name] = _own_family_bias(parts[judge == name], item[judge == name])
     return found
@@ -120,7 +120,8 @@ def _judge_families(rows: pd.DataFrame) -> set[tuple[str, str]]:
 
 
 def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
-    """Estimate the bias of one judge from the flags `parts` that `for_family` returns."""
+    """Estimate the bias of one judge from the flags `parts` that `flags_on_pairs_with_family`
+    returns."""
     _, sums = sum_by_item(parts.astype(np.float64), item)
 
     def statistic(totals: Floats) -> Floats:

@@ -56,7 +56,7 @@ def appearance_points(
     pick, options = rows["pick"].to_numpy()[row], rows["options"].to_numpy()[row]
     points = np.where(pick == TIE, 1 / options, pick == slot)
     if outcome == "probability":
-        soft = row_selection.probability_points(rows)[row, slot]
+        soft = row_selection.points_from_probabilities(rows)[row, slot]
         points = np.where(np.isfinite(soft), soft, points)
     return row, placed[row, slot], points
 

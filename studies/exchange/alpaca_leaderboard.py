@@ -59,7 +59,7 @@ def leaderboard_rows(
     verdicts = [
         (j.ask.shown, j.verdict, j.ask.item, j.ask.judge.startswith(HUMAN_PREFIX))
         for j in judgements
-        if j.verdict is not None and _is_pair_verdict(j)
+        if j.verdict is not None and _counts_as_pair_verdict(j)
     ]  # the replies are not kept, as they would fill the memory
     only_people = all(one[-1] for one in verdicts)
     counted = [one for one in verdicts if only_people or not one[-1]]
@@ -76,7 +76,7 @@ def leaderboard_rows(
     return sorted(rows, key=lambda row: (-float(str(row["win_rate"])), str(row[""])))
 
 
-def _is_pair_verdict(judgement: Judgement) -> bool:
+def _counts_as_pair_verdict(judgement: Judgement) -> bool:
     """Whether a judgement is a usable verdict on two different answers and no noise-floor
     repeat."""
     verdict, ask = judgement.verdict, judgement.ask

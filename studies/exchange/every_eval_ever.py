@@ -58,7 +58,7 @@ class _Scores:
         return math.sqrt(groups / (groups - 1) * spread) / len(self.values)
 
 
-def write_records(
+def write_record_archive(
     study: Study, items: Mapping[str, Item], judgements: Iterable[Judgement], path: Path
 ) -> int:
     """Write one record per model to a zip archive at `path`; return the number of records.
@@ -93,14 +93,14 @@ def _collect_scores(
             continue
         meta = items[ask.item].meta if ask.item in items else {}
         question = meta.get(QUESTION_META, ask.item)
-        for model, kind, value in _list_points_by_model(judgement):
+        for model, kind, value in _list_results_by_model(judgement):
             scores = found[model][ask.judge, ask.prompt, kind]
             scores.values.append(value)
             scores.questions.append(question)
     return found
 
 
-def _list_points_by_model(judgement: Judgement) -> list[tuple[str, str, float]]:
+def _list_results_by_model(judgement: Judgement) -> list[tuple[str, str, float]]:
     """Return (model, kind, value) for each model shown: kind "win rate" with 1 for the winner, 0
     for a loser and an equal share for a tie, or kind "score" for an answer judged alone. Empty
     without a verdict; answers that are no model's (the reference) are left out."""

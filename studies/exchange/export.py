@@ -55,11 +55,11 @@ def register_export_format(name: str, suffix: str, description: str) -> Callable
     """Return a decorator that registers a function as the writer of the export format `name`.
     `suffix` is that of its files, `description` is shown to the user."""
 
-    def declare(write: Writer) -> Writer:
+    def register_writer(write: Writer) -> Writer:
         EXPORT_FORMATS[name] = ExportFormat(suffix, description, write)
         return write
 
-    return declare
+    return register_writer
 
 
 def write_export(store: Store, study: str, name: str, path: Path) -> int:
@@ -115,28 +115,31 @@ def write_judgement_lines(store: Store, study: str, out: TextIO) -> int:
     """Write each judgement of a study, with its injection flag, as a line of JSON; return the
     number of judgements."""
     flags = InjectionFlags(store, study)
-    return write_json_lines(out, map(flags.flagged_row, store.judgements(study)))
+    return write_json_lines(out, map(flags.judgement_row_with_flags, store.judgements(study)))
 
 
 @register_export_format("jsonl", ".jsonl", "every judgement with its reply, one per line; lossless")
-def _write_jsonl(store: Store, study: str, path: Path) -> int:
+def _write_judgements_jsonl(store: Store, study: str, path: Path) -> int:
     with path.open("w", encoding="utf-8") as out:
         return write_judgement_lines(store, study, out)
 
 
 @register_export_format("parquet", ".parquet", "the same as Parquet; lossless")
-def _write_parquet(store: Store, study: str, path: Path) -> int:
+def _write_judgements_parquet(store: Store, study: str, path: Path) -> int:
     """Write the rows of `write_judgement_lines` as Parquet; a pick is a text: "0", "1", … or
     "tie"."""
     import pyarrow as pa  # not needed for the other formats
     import pyarrow.parquet as pq
 
-    from studies.files.judgement_schema import FLAGGED_SCHEMA, pick_as_text
+    from studies.files.judgement_schema import FLAGGED_SCHEMA, convert_pick_to_text
 
     written, flags, judgements = 0, InjectionFlags(store, study), iter(store.judgements(study))
     with pq.ParquetWriter(path, FLAGGED_SCHEMA, compression="zstd") as writer:
         while batch := list(itertools.islice(judgements, _ROWS_PER_BATCH)):
-            rows = [pick_as_text(flags.flagged_row(judgement)) for judgement in batch]
+            rows = [
+                convert_pick_to_text(flags.judgement_row_with_flags(judgement))
+                for judgement in batch
+            ]
             writer.write_table(pa.Table.from_pylist(rows, schema=FLAGGED_SCHEMA))
             written += len(rows)
     return written
@@ -344,7 +347,7 @@ def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
 )
 def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
     items, judgements = store.items(study), _judgements_without_twins(store, study)
-    return every_eval_ever.write_records(store.study(study), items, judgements, path)
+    return every_eval_ever.write_record_archive(store.study(study), items, judgements, path)
 
 
 # ---- votes, items and the study file ---------------------------------------------------------
@@ -364,7 +367,7 @@ def _write_items(store: Store, study: str, path: Path) -> int:
 
 
 @register_export_format("yaml", ".yaml", "the study file")
-def _write_yaml(store: Store, study: str, path: Path) -> int:
+def _write_study_yaml(store: Store, study: str, path: Path) -> int:
     """Write the study file, with a comment if its data source is a file on this machine; return
     1."""
     spec, note = store.study(study), ""

@@ -30,7 +30,7 @@ class InjectionFlags:
             one for one in self._found.get(ask.item, ()) if one.where in (INSTRUCTION, *ask.shown)
         ]
 
-    def flagged_row(self, judgement: Judgement) -> dict[str, Any]:
+    def judgement_row_with_flags(self, judgement: Judgement) -> dict[str, Any]:
         """Convert a judgement to a dictionary; add whether suspects were shown, and list them."""
         found = self.suspects_shown(judgement.ask)
         listed = [{"where": one.where, "rules": list(one.rules)} for one in found]

@@ -80,9 +80,9 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
         )
     if loaded.shards is not None:
         sha = hashlib.sha256(repr([*loaded.items, loaded.shards.rows]).encode()).hexdigest()
-        from studies.exchange.shard_import import save_shards  # imports pyarrow
+        from studies.exchange.shard_import import save_shards_as_study  # imports pyarrow
 
-        save_shards(store, study, loaded.items, loaded.shards.folder, sha)
+        save_shards_as_study(store, study, loaded.items, loaded.shards.folder, sha)
         return
     recorded = assign_recorded_keys(study.name, loaded.judgements)
     votes = votes_as_judgements(loaded.items, study.name, (j.ask for j in recorded), recorded)
@@ -98,7 +98,7 @@ def check_has_verdicts(name: str, spec: DataSpec, loaded: LoadedSource) -> None:
     """Raise SourceError for a source with neither verdicts nor votes; used before a study is
     created."""
     asks = (judgement.ask for judgement in loaded.judgements)
-    if not loaded.verdicts and not votes_as_judgements(loaded.items, name, asks, ()):
+    if not loaded.verdict_count and not votes_as_judgements(loaded.items, name, asks, ()):
         raise _no_verdicts_error(spec, loaded)
 
 

@@ -62,7 +62,7 @@ def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
     return total
 
 
-def save_shards(
+def save_shards_as_study(
     store: Store, study: Study, items: Sequence[Item], folder: Path, plan_sha: str
 ) -> None:
     """Save the shards of a folder as a recorded study, completely or not at all; `plan_sha` is
@@ -89,7 +89,7 @@ def save_shards(
 
 def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ShardImport:
     """Store the results and attempts in a batch of shard rows of the file `path`; return counts."""
-    rows, settled, stored = shard_rows.put_answers(connection, _batch_rows(batch, path))
+    rows, settled, stored = shard_rows.put_final_results(connection, _batch_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
     return ShardImport(0, new, stored, settled - new, len(batch) - rows, attempts, dollars)

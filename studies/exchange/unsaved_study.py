@@ -47,7 +47,7 @@ def frame_from_judgements(
     )
 
 
-def has_designed_answers(items: Iterable[Item]) -> bool:
+def has_answers_known_by_design(items: Iterable[Item]) -> bool:
     """Whether any item has a better answer that is known by design of the data, not from votes."""
     return any(one.judge == BY_DESIGN for item in items for one in item.human)
 
@@ -74,7 +74,7 @@ def _frame_rows(judgements: Sequence[Judgement]) -> Iterator[tuple[Any, ...]]:
 # ---- records of a frame ----------------------------------------------------------------------
 
 
-def write_frame_records(
+def write_judgement_and_item_files(
     frame: pd.DataFrame, items: Iterable[Item], folder: Path
 ) -> tuple[Path, Path]:
     """Write the judgements of a frame, unusable ones included, to `judgements.jsonl` in `folder`,

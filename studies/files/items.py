@@ -53,19 +53,25 @@ def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a row without those whose value is null, which Parquet stores for the
     fields that a row lacks, and without nulls inside the others."""
     return {
-        name: inner for name, value in values.items() if (inner := drop_nulls(value)) is not None
+        name: inner
+        for name, value in values.items()
+        if (inner := normalise_parquet_value(value)) is not None
     }
 
 
-def drop_nulls(value: Any) -> Any:
+def normalise_parquet_value(value: Any) -> Any:
     """Return a value from Parquet without the keys whose value is null, at every level; Parquet
     maps (lists of pairs) become dicts."""
     if isinstance(value, dict):
-        return {name: drop_nulls(inner) for name, inner in value.items() if inner is not None}
+        return {
+            name: normalise_parquet_value(inner)
+            for name, inner in value.items()
+            if inner is not None
+        }
     if isinstance(value, list):
         if value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
-            return drop_nulls(dict(value))
-        return [drop_nulls(inner) for inner in value]
+            return normalise_parquet_value(dict(value))
+        return [normalise_parquet_value(inner) for inner in value]
     return value
 
 

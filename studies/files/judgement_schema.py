@@ -13,10 +13,10 @@ from studies.frames.frame_codes import SUSPECT_COLUMN
 
 
 def parquet_row(judgement: Judgement) -> dict[str, Any]:
-    return pick_as_text(asdict(judgement))
+    return convert_pick_to_text(asdict(judgement))
 
 
-def pick_as_text(row: dict[str, Any]) -> dict[str, Any]:
+def convert_pick_to_text(row: dict[str, Any]) -> dict[str, Any]:
     """Convert the pick in a judgement's row to text ("0", "1", … or "tie") in place; return the
     row."""
     if row["verdict"] is not None and row["verdict"]["pick"] is not None:
@@ -50,16 +50,16 @@ def _build_judgement_schema() -> pa.Schema:
     """Return the Parquet schema of judgements, derived from the dataclasses, so that new fields are
     exported too."""
 
-    def struct(kind: type, **own: Any) -> Any:
+    def arrow_struct_of(kind: type, **own: Any) -> Any:
         fields = kind.__dataclass_fields__  # type: ignore[attr-defined]
         return pa.struct(
             [(name, own.get(name) or _FIELD_TYPES.get(name, pa.string())) for name in fields]
         )
 
     nested = {
-        "ask": struct(Ask),
-        "verdict": struct(Verdict, pick=pa.string()),
-        "usage": struct(Usage, prompt=pa.int64()),
+        "ask": arrow_struct_of(Ask),
+        "verdict": arrow_struct_of(Verdict, pick=pa.string()),
+        "usage": arrow_struct_of(Usage, prompt=pa.int64()),
     }
     names = Judgement.__dataclass_fields__
     return pa.schema([(n, nested.get(n) or _FIELD_TYPES.get(n, pa.string())) for n in names])

@@ -76,7 +76,7 @@ def write_shard(path: Path, outcomes: Sequence[AskOutcome]) -> None:
     """Write the outcomes of asks as a shard, atomically, so that no incomplete file is ever
     read."""
     table = pa.Table.from_pylist([_shard_row(outcome) for outcome in outcomes], schema=SHARD_SCHEMA)
-    write_table(path, table)
+    write_parquet_atomically(path, table)
 
 
 def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
@@ -102,13 +102,13 @@ def recover_journals(folder: Path, batch: str = "") -> int:
                 with contextlib.suppress(ValueError):
                     rows.append(json.loads(line))
             if rows:
-                write_table(shard, pa.Table.from_pylist(rows, schema=SHARD_SCHEMA))
+                write_parquet_atomically(shard, pa.Table.from_pylist(rows, schema=SHARD_SCHEMA))
             found += len(rows)
         path.unlink(missing_ok=True)
     return found
 
 
-def write_table(path: Path, table: pa.Table) -> None:
+def write_parquet_atomically(path: Path, table: pa.Table) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".part")
     pq.write_table(table, partial, compression="zstd")

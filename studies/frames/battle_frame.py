@@ -121,7 +121,7 @@ def _winner_slots(
     place = {name: code for code, name in enumerate(names)}
     who = np.array([place.get(text, NO_PICK) for text in texts], np.int64)[codes]
     unknown = -9
-    slot = np.array([_word_slot(text, words, unknown) for text in texts], np.int64)[codes]
+    slot = np.array([_slot_of_winner_word(text, words, unknown) for text in texts], np.int64)[codes]
     made = np.where(who == sides[0], 0, np.where(who == sides[1], 1, slot))
     if (made == unknown).any():
         row = int(np.flatnonzero(made == unknown)[0])
@@ -135,7 +135,7 @@ def _winner_slots(
     return made.astype(np.int8)
 
 
-def _word_slot(text: str, words: Mapping[str, str], unknown: int) -> int:
+def _slot_of_winner_word(text: str, words: Mapping[str, str], unknown: int) -> int:
     """Return the slot that a word for the winner means: 0, 1, TIE, NO_PICK for an empty text, or
     `unknown` for an unknown word; `words` maps further words to known ones."""
     word = text.strip().casefold()

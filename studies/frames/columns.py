@@ -49,13 +49,13 @@ class TextColumn:
         self._parts.append(np.asarray(merged, np.int32)[codes])
 
     @property
-    def names(self) -> list[str]:
+    def distinct_texts(self) -> list[str]:
         """The distinct texts; code k stands for `names[k]`."""
         return list(self._known)
 
     @property
     def codes(self) -> np.ndarray:
-        return _concatenate(self._parts, np.int32)
+        return _merge_parts_in_place(self._parts, np.int32)
 
 
 class NumberListColumn:
@@ -102,7 +102,9 @@ class JudgementColumns:
         self._create_empty_columns(no_pick)
         waiting = iter(rows)
         while chunk := list(islice(waiting, ROWS_PER_CHUNK)):
-            self._append_chunk(dict(zip(_COLUMN_ORDER, zip(*chunk, strict=True), strict=True)))
+            self._append_column_values(
+                dict(zip(_COLUMN_ORDER, zip(*chunk, strict=True), strict=True))
+            )
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
@@ -111,7 +113,7 @@ class JudgementColumns:
         self = cls.__new__(cls)
         self._create_empty_columns(no_pick)
         for block in blocks:
-            self._append_block(block)
+            self._append_column_texts(block)
         return self
 
     def _create_empty_columns(self, no_pick: int) -> None:
@@ -126,19 +128,20 @@ class JudgementColumns:
         return len(self.integers("seq"))
 
     def codes(self, name: str) -> np.ndarray:
-        """Return the codes of a text column, one per row: indexes of `self.names(name)`."""
+        """Return the codes of a text column, one per row: indexes of
+        `self.distinct_texts(name)`."""
         return self.texts[name].codes
 
-    def names(self, name: str) -> list[str]:
+    def distinct_texts(self, name: str) -> list[str]:
         """Return the distinct texts of a text column."""
-        return self.texts[name].names
+        return self.texts[name].distinct_texts
 
     def integers(self, name: str) -> np.ndarray:
         """Return a column of whole numbers, one per row, such as `repeat` or `pick`."""
         kind = INTEGER_COLUMNS.get(name, np.int8)
-        return _concatenate(self._integers[name], kind)
+        return _merge_parts_in_place(self._integers[name], kind)
 
-    def _append_chunk(self, columns: dict[str, tuple[Any, ...]]) -> None:
+    def _append_column_values(self, columns: dict[str, tuple[Any, ...]]) -> None:
         for name, coded in self.texts.items():
             coded.append_texts(columns[name])
         for name, kind in INTEGER_COLUMNS.items():
@@ -148,7 +151,7 @@ class JudgementColumns:
         self.scores.append_json(columns["scores"])
         self.probabilities.append_json(columns["probabilities"])
 
-    def _append_block(self, block: ColumnTexts) -> None:
+    def _append_column_texts(self, block: ColumnTexts) -> None:
         codes, values = _parse_distinct(block.groups)
         groups = dict(zip(GROUP_COLUMNS, zip(*values, strict=True), strict=True))
         item_codes, items = _parse_distinct(block.items)
@@ -171,7 +174,7 @@ class JudgementColumns:
         return np.asarray([default if value is None else value for value in values], np.int8)
 
 
-def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
+def _merge_parts_in_place(parts: list[np.ndarray], kind: Any) -> np.ndarray:
     """Join the parts of a column into one array, which then replaces the parts in the list."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]

@@ -23,7 +23,7 @@ from studies.frames.point_columns import (
     add_criterion_labels,
     add_single_answer_columns,
     gold_column,
-    ranked_labels,
+    labels_with_ranks,
 )
 from studies.texts.injection import INSTRUCTION
 
@@ -54,10 +54,10 @@ def frame_from_rows(
     options their ranks.
     """
     columns = rows if isinstance(rows, JudgementColumns) else JudgementColumns(rows, NO_PICK)
-    shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
+    shown_codes, arrangements = columns.codes("shown"), columns.distinct_texts("shown")
     parts = [tuple(text.split(SEP)) for text in arrangements]
-    item_codes, item_names = columns.codes("item"), columns.names("item")
-    judge = _sorted_categorical(columns.codes("judge"), columns.names("judge"))
+    item_codes, item_names = columns.codes("item"), columns.distinct_texts("item")
+    judge = _sorted_categorical(columns.codes("judge"), columns.distinct_texts("judge"))
     item_facts = [items.get(name, {}) for name in item_names]
     slots = _SlotTable(parts)
     comparison = _comparison_column(shown_codes, parts)
@@ -69,9 +69,11 @@ def frame_from_rows(
             "item": _categorical(item_codes, item_names),
             "category": _category_column(item_codes, item_facts),
             "judge": judge,
-            "prompt": _sorted_categorical(columns.codes("prompt"), columns.names("prompt")),
+            "prompt": _sorted_categorical(
+                columns.codes("prompt"), columns.distinct_texts("prompt")
+            ),
             "shown": _categorical(shown_codes, arrangements),
-            "labels": _sorted_categorical(*ranked_labels(columns, scale_of)),
+            "labels": _sorted_categorical(*labels_with_ranks(columns, scale_of)),
             "comparison": comparison,
             "options": _values_by_code(shown_codes, [len(names) for names in parts], np.int8),
             "orders": columns.integers("orders"),
@@ -158,7 +160,7 @@ def _values_by_code(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.
 
 def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
     known: dict[str, int] = {name: code for code, name in enumerate(STATUSES)}
-    codes = [known.get(name, -1) for name in columns.names("status")]
+    codes = [known.get(name, -1) for name in columns.distinct_texts("status")]
     return _categorical(_values_by_code(columns.codes("status"), codes, np.int8), STATUSES)
 
 

@@ -44,7 +44,7 @@ ScaleLookup = Callable[[str], Sequence[str]]
 """Function: name of a prompt -> its options, from the lowest to the highest; empty if unknown."""
 
 
-def ranked_labels(
+def labels_with_ranks(
     columns: JudgementColumns, scale_of: ScaleLookup | None
 ) -> tuple[np.ndarray, list[str]]:
     """Return (codes, names) of the column `labels` with ranks added to the options of verdicts on
@@ -53,14 +53,14 @@ def ranked_labels(
 
     Ranks depend on the prompt's scale, so equal labels of two prompts may get different names.
     """
-    codes, names = columns.codes("labels"), list(columns.names("labels"))
-    alone = np.asarray([SEP not in name for name in columns.names("shown")], bool)
+    codes, names = columns.codes("labels"), list(columns.distinct_texts("labels"))
+    alone = np.asarray([SEP not in name for name in columns.distinct_texts("shown")], bool)
     single = alone[columns.codes("shown")] if len(alone) else np.zeros(len(codes), bool)
     unranked = {code for code in np.unique(codes[single]) if _needs_ranks(names[code])}
     if scale_of is None or not unranked:
         return codes, names
     prompts, found = columns.codes("prompt"), codes.copy()
-    scales = [tuple(scale_of(name)) for name in columns.names("prompt")]
+    scales = [tuple(scale_of(name)) for name in columns.distinct_texts("prompt")]
     for prompt, code in np.unique(np.stack([prompts[single], codes[single]]), axis=1).T:
         if code in unranked and scales[prompt]:
             labels = tuple(names[code].split(SEP))
@@ -140,7 +140,7 @@ def _add_expected_scores(
         frame[f"{LEVEL_SPREAD_PREFIX}{place}"] = np.where(rubric, deviation[:, place], np.nan)
 
 
-def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
+def pass_fail_mask(frame: pd.DataFrame) -> np.ndarray:
     """Return a mask of the rows with pass/fail judgements, readable or not."""
     named = frame["labels"].cat
     wanted = np.asarray([arrangement_of(name).is_pass_fail for name in named.categories], bool)
@@ -161,7 +161,7 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     single = (frame["options"] == 1).to_numpy()
     if not single.any():
         return None
-    passes = pass_fail_rows(frame)
+    passes = pass_fail_mask(frame)
     voted = single & _people_mask(frame)
     if not any(labels) and not voted.any():
         return None

@@ -25,17 +25,17 @@ def register_reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], Re
     ValueError if the column has a function. Replies with fewer than `least` characters have no
     value, so that millions of short replies need not be read."""
 
-    def register(fact: ReplyFact) -> ReplyFact:
+    def register_fact(fact: ReplyFact) -> ReplyFact:
         if column in REPLY_FACTS:
             raise ValueError(f"the fact {column} about replies is registered twice")
         REPLY_FACTS[column] = fact
         setattr(fact, LEAST, least)
         return fact
 
-    return register
+    return register_fact
 
 
-def shortest_reply_to_read() -> int:
+def min_reply_length_to_read() -> int:
     """Return the smallest `least` of the registered facts: no fact needs shorter replies."""
     return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 

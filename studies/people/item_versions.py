@@ -33,7 +33,7 @@ _VERSION_SUFFIX: Final = re.compile(r"\.v(\d+)$")
 # ------------------------------------------------------------------------------------- images
 
 
-def store_image(path: Path, uploads: Path) -> str:
+def copy_image_to_uploads(path: Path, uploads: Path) -> str:
     """Copy an image to the uploads folder under its content hash; return its path within the
     folder. SourceError if it is unreadable, too large or of an unsupported type."""
     try:
@@ -87,7 +87,7 @@ def _relocate_image(image: str, data_folder: Path, uploads: Path) -> str:
         return image
     if is_public() and not (data_folder / image).resolve().is_relative_to(data_folder.resolve()):
         return image  # a file of the machine, named by foreign data
-    return store_image(data_folder / image, uploads)
+    return copy_image_to_uploads(data_folder / image, uploads)
 
 
 # ------------------------------------------------------------------------------------ versions
@@ -102,11 +102,11 @@ def version_number(source: str) -> int:
 
 def list_versions(source: str, folder: Path) -> list[str]:
     """List the paths of all versions of a file in the uploads folder, oldest first."""
-    base = _base_name(source)
+    base = _name_without_version(source)
     found = [
         f"{UPLOADS_FOLDER}/{path.name}"
         for path in (folder / UPLOADS_FOLDER).glob("*.jsonl")
-        if path.is_file() and _base_name(path.name) == base
+        if path.is_file() and _name_without_version(path.name) == base
     ]
     return sorted(found, key=version_number)
 
@@ -121,7 +121,7 @@ def _file_stem(source: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip(".-")
 
 
-def _base_name(source: str) -> str:
+def _name_without_version(source: str) -> str:
     """Return the name of a data file without folder, suffix and version; DEFAULT_FILE_NAME if
     nothing is left."""
     return _VERSION_SUFFIX.sub("", _file_stem(source)) or DEFAULT_FILE_NAME
@@ -133,7 +133,9 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
 
     Of two saves at the same time, the second takes the following version number.
     """
-    base = _base_name(source) if source else f"{secrets.token_hex(4)}-{DEFAULT_FILE_NAME}"
+    base = (
+        _name_without_version(source) if source else f"{secrets.token_hex(4)}-{DEFAULT_FILE_NAME}"
+    )
     text = "".join(json.dumps(dump_item(one), ensure_ascii=False) + "\n" for one in items)
     uploads.mkdir(parents=True, exist_ok=True)
     partial = uploads / f".{base}.{secrets.token_hex(6)}"

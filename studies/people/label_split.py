@@ -94,10 +94,10 @@ class ImprovedPrompt:
     prompt: str
 
 
-def find_improved_prompt(store: Store, study: str) -> ImprovedPrompt | None:
+def find_prompt_to_improve(store: Store, study: str) -> ImprovedPrompt | None:
     """Return the prompt that `study` was made to improve (a study of candidates or of rules written
     for them); None for any other study."""
-    for name in store.study_files():
+    for name in store.study_file_texts():
         if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue
         for one in split.looks:
@@ -124,22 +124,22 @@ def draw_split(
     LEAST_HOLD_OUT while LEAST_LEARN remain to learn from.
     """
     split = stored or LabelSplit(seed, (), ())
-    side = {question_of(items, one): "learn" for one in split.learn}
-    side |= {question_of(items, one): "hold_out" for one in split.hold_out}
+    side = {question_id_of(items, one): "learn" for one in split.learn}
+    side |= {question_id_of(items, one): "hold_out" for one in split.hold_out}
     known = {*split.learn, *split.hold_out}
     new = [one for one in labelled if one not in known]
     own = split.select_items(labelled)
-    questions = sorted({question_of(items, one) for one in new} - set(side))
+    questions = sorted({question_id_of(items, one) for one in new} - set(side))
     random.Random(f"labels:{split.seed}:{len(known)}").shuffle(questions)
     count = len(own.learn) + len(own.hold_out) + len(new)
     wanted = max((count + 1) // 2, min(LEAST_HOLD_OUT, count - LEAST_LEARN))
-    sizes = Counter(question_of(items, one) for one in new)
+    sizes = Counter(question_id_of(items, one) for one in new)
     held = len(own.hold_out) + sum(sizes[one] for one in sizes if side.get(one) == "hold_out")
     for question in questions:
         side[question] = "hold_out" if held < wanted else "learn"
         held += sizes[question] if side[question] == "hold_out" else 0
     parts = {
-        part: tuple(one for one in new if side[question_of(items, one)] == part)
+        part: tuple(one for one in new if side[question_id_of(items, one)] == part)
         for part in ("learn", "hold_out")
     }
     return replace(
@@ -147,7 +147,7 @@ def draw_split(
     )
 
 
-def question_of(items: Mapping[str, Item], item: str) -> str:
+def question_id_of(items: Mapping[str, Item], item: str) -> str:
     """Return the id that items of one question share; without one, the item's own id."""
     return (items[item].meta.get(QUESTION_META) if item in items else None) or item
 
@@ -158,7 +158,7 @@ def stored_split(store: Store, name: str) -> LabelSplit | None:
     return None if text is None else _parse_stored_split(json.loads(text))
 
 
-def split_labels(
+def load_labels_and_extend_split(
     store: Store, name: str, seed: int = SEED, kind: LabelKind = "pairs"
 ) -> tuple[StudyLabels, LabelSplit]:
     """Return the labels of one kind, and the split of the items that have them into learn and

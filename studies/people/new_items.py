@@ -15,9 +15,9 @@ from studies.errors import SourceError
 from studies.files.items import parse_item
 from studies.people.item_versions import (
     UPLOADS_FOLDER,
+    copy_image_to_uploads,
     relocate_images,
     save_version,
-    store_image,
     version_number,
 )
 
@@ -75,7 +75,7 @@ def add_item(
     """
     _check_new_item(new, items)
     uploads = folder / UPLOADS_FOLDER
-    images = [store_image(path, uploads) for path in new.images]
+    images = [copy_image_to_uploads(path, uploads) for path in new.images]
     fields = {
         "id": new.id.strip() or _new_item_id(items),
         "instruction": new.instruction.strip(),

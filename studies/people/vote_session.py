@@ -68,7 +68,7 @@ class VoteSession:
         """Return the voter's open ballot, else a repeat or a new ballot, and store it as shown now;
         None if there is none of these. Outdated open ballots are deleted first."""
 
-        def work(connection: sqlite3.Connection) -> Ballot | None:
+        def pick_and_store_ballot(connection: sqlite3.Connection) -> Ballot | None:
             for outdated in self._build_ballot_picker(connection).outdated_ballots():
                 delete_ballot(connection, self.study, outdated)
             ballot = self._build_ballot_picker(connection).next_ballot()
@@ -76,7 +76,7 @@ class VoteSession:
                 put_ballot(connection, self.study, ballot)
             return ballot
 
-        return self.store.writer.run(work)  # type: ignore[no-any-return]
+        return self.store.writer.run(pick_and_store_ballot)  # type: ignore[no-any-return]
 
     def progress(self) -> VoterProgress:
         return self._build_ballot_picker(self.store.read_connection).progress()
@@ -115,7 +115,7 @@ class VoteSession:
         the answer picked is not on the ballot.
         """
 
-        def work(connection: sqlite3.Connection) -> Ballot:
+        def write_vote(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
             done = replace(self._mark_done(ballot, comment), criteria=criteria)
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
@@ -138,39 +138,41 @@ class VoteSession:
             update_order_counts(connection, self.study, done)
             return done
 
-        return self.store.writer.run(work)  # type: ignore[no-any-return]
+        return self.store.writer.run(write_vote)  # type: ignore[no-any-return]
 
-    def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
+    def store_verification(
+        self, position: int, stamp: float, check: AnswerCheck, comment: str = ""
+    ) -> Ballot:
         """Store this voter's verification of a single answer, which is not a judgement; return its
         ballot. `position`, `stamp` and StaleBallot are as in `vote`. Voter and contestant of
         `check` are replaced by those of the ballot."""
 
-        def work(connection: sqlite3.Connection) -> Ballot:
+        def write_verification(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
             answer = replace(check, judge=self.voter, contestant=ballot.shown[0])
             done = replace(self._mark_done(ballot, comment), answer=answer)
             put_ballot(connection, self.study, done)
             return done
 
-        return self.store.writer.run(work)  # type: ignore[no-any-return]
+        return self.store.writer.run(write_verification)  # type: ignore[no-any-return]
 
     def skip(self, position: int, stamp: float, comment: str = "") -> None:
         """Mark a ballot as skipped; a ballot with a vote stays unchanged. `position`, `stamp` and
         StaleBallot are as in `vote`."""
 
-        def work(connection: sqlite3.Connection) -> None:
+        def write_skip(connection: sqlite3.Connection) -> None:
             ballot = self._require_unchanged(connection, position, stamp)
             if ballot.state != "voted":  # skipping an earlier vote leaves it unchanged
                 done = replace(self._mark_done(ballot, comment), state="skipped")
                 put_ballot(connection, self.study, done)
 
-        self.store.writer.run(work)
+        self.store.writer.run(write_skip)
 
     def undo(self) -> Ballot | None:
         """Withdraw this voter's last vote, verification or skip, and return its ballot, which is
         open again; None if there is nothing to withdraw."""
 
-        def work(connection: sqlite3.Connection) -> Ballot | None:
+        def reopen_last_ballot(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)
             closed = [ballot for ballot in mine if ballot.state != "open"]
             if not closed:
@@ -183,19 +185,19 @@ class VoteSession:
                 update_order_counts(connection, self.study, opened)
             return opened
 
-        return self.store.writer.run(work)  # type: ignore[no-any-return]
+        return self.store.writer.run(reopen_last_ballot)  # type: ignore[no-any-return]
 
     def reopen_skipped(self) -> int:
         """Open this voter's skipped ballots again; return their number."""
 
-        def work(connection: sqlite3.Connection) -> int:
+        def reopen_skipped_ballots(connection: sqlite3.Connection) -> int:
             mine = read_ballots(connection, self.study, self.voter)
             skipped = [ballot for ballot in mine if ballot.state == "skipped"]
             for ballot in skipped:
                 put_ballot(connection, self.study, self._reopen(ballot))
             return len(skipped)
 
-        return self.store.writer.run(work)  # type: ignore[no-any-return]
+        return self.store.writer.run(reopen_skipped_ballots)  # type: ignore[no-any-return]
 
     def ballot_at(self, position: int) -> Ballot | None:
         mine = read_ballots(self.store.read_connection, self.study, self.voter)
@@ -225,7 +227,7 @@ class VoteSession:
         """Return the voter's last ballot whose number `wanted` accepts, and store the present time
         as the time when it was last shown; None if there is no such ballot."""
 
-        def work(connection: sqlite3.Connection) -> Ballot | None:
+        def mark_as_shown(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)
             found = [ballot for ballot in mine if wanted(ballot.position)]
             if not found:
@@ -234,7 +236,7 @@ class VoteSession:
             put_ballot(connection, self.study, shown)
             return shown
 
-        return self.store.writer.run(work)  # type: ignore[no-any-return]
+        return self.store.writer.run(mark_as_shown)  # type: ignore[no-any-return]
 
     # ---- helpers -------------------------------------------------------------------------------
 

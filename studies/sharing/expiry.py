@@ -50,28 +50,28 @@ def delete_unused_studies_and_uploads(
     return ExpiredCounts(len(expired), _remove_visitor_folders(store, before))
 
 
-def make_room(store: Store, max_bytes: int, now: float | None = None) -> bool:
+def delete_unused_until_room(store: Store, max_bytes: int, now: float | None = None) -> bool:
     """Return whether the store and visitors' files have fewer than `max_bytes`, after deleting
     visitors' studies and uploads as needed, the longest unused first.
 
     Studies used in the last RECENT_SECONDS, with a live run or without an owner are kept. `now` is
     the time in seconds since 1970 (None: the present).
     """
-    if used_bytes(store) < max_bytes:
+    if total_used_bytes(store) < max_bytes:
         return True
     before = (time.time() if now is None else now) - RECENT_SECONDS
     _remove_visitor_folders(store, before)
     for name in unused_studies(store, before):
-        if used_bytes(store) < max_bytes:
+        if total_used_bytes(store) < max_bytes:
             break
         if not has_live_run(store, name):
             _log.info("deleted an unused study, because visitors' studies fill their space")
             _delete_study_and_runs(store, name)
             _remove_visitor_folders(store, before)
-    return used_bytes(store) < max_bytes
+    return total_used_bytes(store) < max_bytes
 
 
-def used_bytes(store: Store) -> int:
+def total_used_bytes(store: Store) -> int:
     """Return the bytes of a store's rows and of all visitors' files."""
     total = used_store_bytes(store)
     for one in (store.path.parent / VISITORS_FOLDER).rglob("*"):
@@ -95,13 +95,13 @@ class VisitorSpace:
         self._next_count = float("-inf")
         self._lock = threading.Lock()
 
-    def has_room(self) -> bool:
+    def make_room_if_needed(self) -> bool:
         """Whether visitors may store more; if there is no room, unused studies are deleted
         first."""
         with self._lock:
             if self._clock() < self._next_count:
                 return True
-            if not make_room(self._store, self._max_bytes):
+            if not delete_unused_until_room(self._store, self._max_bytes):
                 return False
             self._next_count = self._clock() + self._every
             return True
@@ -143,14 +143,16 @@ class ExpiryThread:
     ) -> None:
         self._store, self._days, self._every, self._wall = store, days, every, wall
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._check_regularly, name="expiry", daemon=True)
+        self._thread = threading.Thread(
+            target=self._delete_unused_regularly, name="expiry", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
         self._stop.set()
         self._thread.join(10)
 
-    def _check_regularly(self) -> None:
+    def _delete_unused_regularly(self) -> None:
         while True:
             try:
                 delete_unused_studies_and_uploads(self._store, self._days, self._wall())

@@ -76,8 +76,8 @@ def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
 
 def _fetch_error(repo: str, error: Exception, token: str | None) -> StoreUnusable:
     return StoreUnusable(
-        f"the snapshot {repo} cannot be fetched: {_scrub_token(error, token)}. Restart when the "
-        "Hub is reachable, or unset EVENHAND_SNAPSHOT to start with an empty store"
+        f"the snapshot {repo} cannot be fetched: {_error_text_without_token(error, token)}. "
+        "Restart when the Hub is reachable, or unset EVENHAND_SNAPSHOT to start with an empty store"
     )
 
 
@@ -86,7 +86,7 @@ def _check_integrity(path: Path, repo: str) -> None:
         raise ValueError(f"{SNAPSHOT_FILE} in {repo} is damaged ({damage})")
 
 
-def save_snapshot(store: Store, repo: str, token: str | None) -> None:
+def upload_snapshot(store: Store, repo: str, token: str | None) -> None:
     """Upload a consistent copy of the store to the dataset in one commit; a missing dataset is
     created as a private one."""
     with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +131,7 @@ class BackupThread:
 
     def _save_regularly(self) -> None:
         saved, finished, since = (
-            self._store_data_version(),
+            self._data_version_of_store(),
             self._finished_runs_stamp(),
             time.monotonic(),
         )
@@ -140,7 +140,7 @@ class BackupThread:
             ended = self._stop.wait(self._poll_interval)
             finished_now = self._finished_runs_stamp()
             due = ended or finished_now != finished or time.monotonic() - since >= self._every
-            if due and (version := self._store_data_version()) != saved:
+            if due and (version := self._data_version_of_store()) != saved:
                 since = time.monotonic()
                 if self._try_save():
                     saved, finished = version, finished_now
@@ -149,13 +149,15 @@ class BackupThread:
 
     def _try_save(self) -> bool:
         try:
-            save_snapshot(self._store, self._repo, self._token)
+            upload_snapshot(self._store, self._repo, self._token)
         except Exception as error:  # no failure of a snapshot may stop the page
-            _log.warning("no snapshot to %s: %s", self._repo, _scrub_token(error, self._token))
+            _log.warning(
+                "no snapshot to %s: %s", self._repo, _error_text_without_token(error, self._token)
+            )
             return False
         return True
 
-    def _store_data_version(self) -> object:
+    def _data_version_of_store(self) -> object:
         return self._query(data_version)
 
     def _finished_runs_stamp(self) -> object:
@@ -170,13 +172,13 @@ class BackupThread:
             return None
 
 
-def snapshot_settings() -> tuple[str, str | None] | None:
+def snapshot_repo_and_token() -> tuple[str, str | None] | None:
     """Return dataset and token from the environment; None if snapshots are disabled."""
     repo = settings.SNAPSHOT.read()
     return (repo, settings.HUB_TOKEN.read() or None) if repo else None
 
 
-def _scrub_token(error: Exception, token: str | None) -> str:
+def _error_text_without_token(error: Exception, token: str | None) -> str:
     """Return the first 300 characters of an error's message, with "…" in place of the token."""
     message = " ".join(str(error).split())
     return (message.replace(token, "…") if token else message)[:300]

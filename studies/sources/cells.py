@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.table_formats.json_lines import parse_json_cell
+from studies.files.table_formats.json_lines import parse_cell_if_json
 from studies.files.tables import SourceTable, text_of
 from studies.sources.building.recorded_verdict import Pick
 
@@ -153,7 +153,7 @@ def content_text(turn: Any) -> str:
 
 def parse_list(value: Any) -> Any:
     """Parse a cell with the JSON text of a list; return any other cell, and a list, unchanged."""
-    return parse_json_cell(value, "[")
+    return parse_cell_if_json(value, "[")
 
 
 def parse_conversation(value: Any) -> list[dict[str, str]]:

@@ -111,11 +111,11 @@ def _join_file(
     `positions`: join key -> indexes of its questions in `answers`; `on`: columns of the key."""
     found: dict[JoinKey, list[str]] = defaultdict(list)
     for row in table.rows:
-        found[join_key(row, on)].append(text_of(row.get(column)))
+        found[join_key_of_row(row, on)].append(text_of(row.get(column)))
     count: dict[str, int] = defaultdict(int)
     examples: dict[str, list[str]] = defaultdict(list)
 
-    def record(kind: str, key: JoinKey) -> None:
+    def count_with_example(kind: str, key: JoinKey) -> None:
         count[kind] += 1
         if kind != "matched" and len(examples[kind]) < MAX_EXAMPLES:
             parts = (part if len(part) <= 60 else f"…{part[-59:]}" for part in key)
@@ -124,24 +124,24 @@ def _join_file(
     for key, texts in found.items():
         if key not in positions:
             count["unknown"] += len(texts) - 1
-            record("unknown", key)
+            count_with_example("unknown", key)
             continue
         for _ in texts[1:]:
-            record("duplicate", key)
+            count_with_example("duplicate", key)
         if len(set(texts)) > 1:
-            record("conflicting", key)
+            count_with_example("conflicting", key)
     for key, wanted in positions.items():
         texts = found.get(key, [])
         for k, position in enumerate(wanted):
             text = texts[k if len(texts) == len(wanted) else 0] if texts else ""
-            record("matched" if text.strip() else "empty" if texts else "missing", key)
+            count_with_example("matched" if text.strip() else "empty" if texts else "missing", key)
             if text.strip():
                 answers[position][contestant] = text
     example_keys = {kind: tuple(keys) for kind, keys in examples.items()}
     return FileJoin(contestant, table.name, column, **count, examples=example_keys)
 
 
-def join_key(row: Mapping[str, Any], on: Iterable[str]) -> JoinKey:
+def join_key_of_row(row: Mapping[str, Any], on: Iterable[str]) -> JoinKey:
     return tuple(text_of(row.get(name)).strip() for name in on)
 
 

@@ -22,7 +22,7 @@ from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
 from studies.sources.join import JoinReport
 from studies.sources.slice_selection import select_slice
 from studies.sources.source_format import OpenSource, SourceFormat
-from studies.spec.records_folder import check_source_variable, expand_source
+from studies.spec.records_folder import check_source_variable, expand_records_variable
 from studies.spec.study import DataSpec
 from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
 
@@ -57,14 +57,14 @@ class LoadedSource:
     """Summary of verdicts in a folder of shards; saving the study reads the verdicts."""
 
     @property
-    def verdicts(self) -> int:
+    def verdict_count(self) -> int:
         """Number of recorded verdicts."""
         return self.shards.rows if self.shards else len(self.judgements)
 
     def summary_lines(self) -> list[str]:
         """Return a summary of the items and verdicts read, as lines of text."""
         lines = [f"{self.format}: {self.format_reason}", *(self.join.lines() if self.join else ())]
-        lines.append(f"{len(self.items):,} items, {self.verdicts:,} recorded verdicts")
+        lines.append(f"{len(self.items):,} items, {self.verdict_count:,} recorded verdicts")
         if self.disabled_metrics:
             reason = next(iter(self.disabled_metrics.values()))
             lines.append(f"disabled, because {reason}: {', '.join(self.disabled_metrics)}")
@@ -93,7 +93,7 @@ def source_path(spec: DataSpec, folder: Path) -> Path:
     if spec.source in BUILT_IN_SOURCES:
         return BUILT_IN_SOURCES[spec.source]
     try:
-        return folder / Path(expand_source(spec.source)).expanduser()
+        return folder / Path(expand_records_variable(spec.source)).expanduser()
     except RuntimeError:
         raise SourceError(
             f"data.source: {spec.source!r}: no such user on this machine; write the whole path"
@@ -120,7 +120,7 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     """
     if spec.source.startswith(hub.HUB_PREFIX):
         known, table, revision = hub.read_hub(spec, token)
-        loaded = read_source(known, Path(table.name), folder, table, revision)
+        loaded = detect_format_and_read(known, Path(table.name), folder, table, revision)
         reason = f"{table.name}: rows of the Hub at commit {revision[:12]}, read as {loaded.format}"
         return loaded if known.format == spec.format else replace(loaded, format_reason=reason)
     for name in (spec.source, *spec.parts):
@@ -129,46 +129,49 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     if several := _list_files_to_join(spec, path, folder):
         return _read_several_files(spec, several, folder)
     if path.is_dir() or (path.suffix == inspect_log.LOG_SUFFIX and path.exists()):
-        return read_source(spec, path, folder, None)
+        return detect_format_and_read(spec, path, folder, None)
     if not path.exists() and not is_table_file(path):
         raise SourceError(
             f"data.source: {spec.source!r} is neither a built-in set "
             f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file; check the path"
         )
-    return read_source(spec, path, folder, read_table(path))
+    return detect_format_and_read(spec, path, folder, read_table(path))
 
 
 def _list_files_to_join(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
     """List the files of a source that consists of several: those listed in the study, those that
     match a pattern, or those in a folder if the study maps its columns to fields; else empty."""
     if spec.parts:
-        return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
+        return [
+            path,
+            *(folder / Path(expand_records_variable(name)).expanduser() for name in spec.parts),
+        ]
     if path.is_dir():
         mapped = spec.mapping and spec.format in (detect.AUTO_FORMAT, TABLE_FORMAT)
         if folder_tables.find_arrow_files(path):
             return []
-        return folder_tables.list_table_files(path) if mapped else []
+        return folder_tables.list_table_files_checked(path) if mapped else []
     return (
         []
         if path.exists()
-        else folder_tables.find_files_by_pattern(expand_source(spec.source), folder)
+        else folder_tables.find_files_by_pattern(expand_records_variable(spec.source), folder)
     )
 
 
 def _read_several_files(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
     """Read several files of the same format as one source."""
     if all(inspect_log.list_logs(path) == [path] for path in paths):
-        return read_source(spec, paths[0], folder, None, paths=tuple(paths))
+        return detect_format_and_read(spec, paths[0], folder, None, paths=tuple(paths))
 
     def find_format(table: SourceTable, path: Path) -> str:
         return _find_format(spec, table, path)[0].name
 
     format, table = folder_tables.read_files_as_one_table(paths, find_format)
-    loaded = read_source(replace(spec, format=format), paths[0], folder, table)
+    loaded = detect_format_and_read(replace(spec, format=format), paths[0], folder, table)
     return replace(loaded, format_reason=f"{len(paths):,} files, {loaded.format_reason}")
 
 
-def read_source(
+def detect_format_and_read(
     spec: DataSpec,
     path: Path,
     folder: Path,
@@ -194,7 +197,7 @@ def read_source(
     builder = _read_with_format(OpenSource(spec, path, folder, table, paths), source_format)
     if spec.read or builder.needs_reading:
         how = spec.read or builder.reply_format or reply_reading.AUTO_READ
-        reply_reading.read_recorded_replies(builder, how)
+        reply_reading.replace_verdicts_from_replies(builder, how)
     items, judgements = mark_repeated_answers(builder.items()), builder.judgements()
     if not items:
         raise SourceError(

@@ -59,7 +59,7 @@ def render_table_of_formats() -> str:
     return "\n".join(rows) + "\n"
 
 
-def write_table(docs: Path) -> None:
+def write_table_of_formats(docs: Path) -> None:
     """Replace the table of formats in the file `docs` (docs/formats.md) by the current one."""
     text = docs.read_text(encoding="utf-8")
     start = text.index("| `--format` |")
@@ -68,4 +68,4 @@ def write_table(docs: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_table(Path(__file__).parents[2] / "docs" / "formats.md")
+    write_table_of_formats(Path(__file__).parents[2] / "docs" / "formats.md")

@@ -20,7 +20,7 @@ class VerdictReader(Protocol):
     """Reader that extracts verdicts from recorded replies, in all known formats."""
 
     @property
-    def formats(self) -> Sequence[str]:
+    def format_names(self) -> Sequence[str]:
         """Names of the verdict formats."""
 
     def read(self, format: str, reply: str, options: int) -> RecordedReading:
@@ -34,11 +34,11 @@ class VerdictReader(Protocol):
 _registered: list[VerdictReader] = []
 
 
-def register_reader(reader: VerdictReader) -> None:
+def register_verdict_reader(reader: VerdictReader) -> None:
     _registered[:] = [reader]
 
 
-def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
+def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
     """Replace the verdicts of a source by those read from its replies; add notes with the counts.
 
     The format `auto` is replaced by the format detected from the replies. SourceError if there are
@@ -62,7 +62,7 @@ def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
         if not format:
             raise SourceError(
                 "the replies have no plain verdict markers. Set the verdict format in data.read "
-                f"({', '.join(reader.formats)}), or map a column to 'winner' in data.mapping"
+                f"({', '.join(reader.format_names)}), or map a column to 'winner' in data.mapping"
             )
     counts = builder.reread_verdicts(lambda reply, options: reader.read(format, reply, options))
     builder.notes.append(
@@ -84,7 +84,7 @@ def _require_reader_that_knows(format: str) -> VerdictReader:
             "data.read: replies cannot be read here, because no reader is registered; import the "
             "file with python -m studies import or on the page"
         )
-    known = _registered[0].formats
+    known = _registered[0].format_names
     if format not in (AUTO_READ, *known):
         raise StudyError(
             f"data.read: {format!r} is not a verdict format; known: {AUTO_READ}, {', '.join(known)}"

@@ -11,7 +11,7 @@ from studies.errors import SourceError
 from studies.files.tables import SourceTable, is_table_file, read_table
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, cells_of
-from studies.spec.records_folder import check_source_variable, expand_source
+from studies.spec.records_folder import check_source_variable, expand_records_variable
 from studies.spec.study import DataSpec
 
 Signs = Mapping[str, str]
@@ -37,9 +37,9 @@ class OpenSource:
         """Read another file of the source, given by its path in `data.files`."""
         self.files_read.add(path)
         check_source_variable(path)
-        return read_table(self.folder / expand_source(path))
+        return read_table(self.folder / expand_records_variable(path))
 
-    def other_files(self) -> dict[str, SourceTable]:
+    def read_other_files(self) -> dict[str, SourceTable]:
         """Read all files in `data.files`; return name -> table."""
         return {name: self.read_other_file(path) for name, path in self.spec.files.items()}
 
@@ -99,12 +99,12 @@ def reads(
     the rest are notes.
     """
 
-    def declare(read: Reader) -> Reader:
+    def register_format(read: Reader) -> Reader:
         matches = table if callable(table) else make_column_matcher(table)
         DECLARED[name] = SourceFormat(name, description, gives, matches, read, folder)
         return read
 
-    return declare
+    return register_format
 
 
 def make_column_matcher(signs: Signs) -> Callable[[SourceTable], str]:

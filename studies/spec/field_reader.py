@@ -43,7 +43,7 @@ class FieldReader:
     def field_error(self, key: str, message: str) -> StudyError:
         return StudyError(f"{self.key_place(key)}: {message}")
 
-    def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
+    def read_field(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
         """Return a field's value, converted by `accept`; the default for an absent or null field.
         If `accept` raises an error, StudyError says what was `expected`."""
         self._known.add(key)
@@ -56,10 +56,10 @@ class FieldReader:
             raise self.field_error(key, f"expected {expected}, found {value!r}") from None
 
     def text(self, key: str, default: str = "") -> str:
-        return self.take(key, default, as_text, "text")
+        return self.read_field(key, default, as_text, "text")
 
     def whole_number(self, key: str, default: int, low: int = 0, high: int = 10**9) -> int:
-        return self.take(
+        return self.read_field(
             key, default, lambda v: _as_integer(v, low, high), f"a whole number {low}-{high}"
         )
 
@@ -77,14 +77,14 @@ class FieldReader:
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a field's list of texts; a single text becomes a list of one, an absent field
         gives an empty tuple."""
-        return self.take(key, (), _as_texts, "a list of texts")
+        return self.read_field(key, (), _as_texts, "a list of texts")
 
     def text_map(self, key: str) -> dict[str, str]:
-        return self.take(key, {}, _as_text_map, "key: text pairs")
+        return self.read_field(key, {}, _as_text_map, "key: text pairs")
 
-    def items(self, key: str) -> list[object]:
+    def list_entries(self, key: str) -> list[object]:
         """Return a field's list; empty for an absent field."""
-        return self.take(key, [], _as_list, "a list")
+        return self.read_field(key, [], _as_list, "a list")
 
     def refuse_unknown_keys(self) -> None:
         """Raise StudyError for the first key that was not read; call this last."""

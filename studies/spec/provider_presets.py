@@ -90,7 +90,7 @@ def preset_for_url(url: str) -> ProviderPreset | None:
     return next((p for p in provider_presets().values() if p.serves(url)), None)
 
 
-def reasons_before_answering(model: str) -> bool:
+def is_reasoning_model(model: str) -> bool:
     """Whether the name of a model is that of a reasoning model."""
     name = model.lower().rpartition("/")[2]
     patterns = _read_presets_file(PRESETS_FILE)["reasoning"]["match"]
@@ -99,7 +99,7 @@ def reasons_before_answering(model: str) -> bool:
 
 def default_timeout(model: str) -> float:
     """Return the default time limit of a call in seconds, which is longer for reasoning models."""
-    if reasons_before_answering(model):
+    if is_reasoning_model(model):
         return float(_read_presets_file(PRESETS_FILE)["reasoning"]["timeout_s"])
     return DEFAULT_TIMEOUT_SECONDS
 

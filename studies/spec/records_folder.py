@@ -17,7 +17,7 @@ _VARIABLE_PATTERN: Final = re.compile(r"\$\{([^}]*)(\}?)")
 otherwise a text with many unclosed `${` would take quadratic time."""
 
 
-def expand_source(source: str) -> str:
+def expand_records_variable(source: str) -> str:
     """Replace ${EVENHAND_RECORDS} in a data source by its value; other or unset variables stay as
     written."""
     folder = RECORDS.read()

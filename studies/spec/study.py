@@ -70,7 +70,7 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
         parse_judge(entry, f"{where}: {STUDY.judges}[{i}]")
         for i, entry in enumerate(found.pop(STUDY.judges.attribute))
     )
-    extraction = _read_extraction(found.pop(STUDY.extraction.attribute), judges, where)
+    extraction = _read_extraction_judge(found.pop(STUDY.extraction.attribute), judges, where)
     twins = _read_twins(found.pop(STUDY.twins.attribute), f"{where}: {STUDY.twins}")
     study = Study(
         **found,
@@ -94,7 +94,7 @@ def dump_study(study: Study) -> str:
 def study_to_mapping(study: Study) -> dict[str, Any]:
     """Convert a study to the keys of a study file: its preset, and the values that differ from
     those of the preset (without a preset, from the defaults)."""
-    base = preset_defaults(study)
+    base = study_with_preset_values(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):
         values[STUDY.data.name] = {DATA.source.name: study.data.source, **data}
@@ -111,7 +111,7 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
     return {name: values[name] for name in dict.fromkeys([*first, *values])}
 
 
-def preset_defaults(study: Study) -> Study:
+def study_with_preset_values(study: Study) -> Study:
     """Return a study with this study's data source and otherwise only the values that this study's
     preset sets (without a preset, default values)."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
@@ -138,7 +138,7 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
     """
     if not study.preset:
         return ()
-    base = preset_defaults(study)
+    base = study_with_preset_values(study)
     sets = PRESETS[study.preset].values_for(study.data.source).get(STUDY.data.name, {})
     pairs = [
         (str(key), getattr(study, key.attribute), getattr(base, key.attribute))
@@ -180,7 +180,7 @@ def _merge_preset(values: object, where: str) -> object:
     return merge_values(PRESETS[str(name)].values_for(records), values)
 
 
-def _read_extraction(
+def _read_extraction_judge(
     values: dict[str, Any] | None, judges: tuple[JudgeSpec, ...], where: str
 ) -> JudgeSpec | None:
     """Read the extraction judge: the name of one of the study's judges, or a separate judge; None

@@ -303,7 +303,7 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
     return {key for (key,) in rows}
 
 
-def restore_votes(connection: sqlite3.Connection, study: str) -> None:
+def append_page_votes_to_plan(connection: sqlite3.Connection, study: str) -> None:
     """Append votes cast on the page to a saved study's plan; leave out votes on texts that the
     study no longer has."""
     cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]

@@ -14,7 +14,7 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
-from studies.store.recovery.backup import set_identity
+from studies.store.recovery.backup import set_new_identity
 from studies.store.recovery.damage import check_store_file
 from studies.store.recovery.plain_reads import PLAIN_READ
 from studies.store.recovery.rolling_backups import backup_before_migration
@@ -25,11 +25,11 @@ Migration = Callable[[sqlite3.Connection], None]
 
 
 def _migration(*statements: str) -> Migration:
-    def migrate(connection: sqlite3.Connection) -> None:
+    def run_statements(connection: sqlite3.Connection) -> None:
         for statement in statements:
             connection.execute(statement)
 
-    return migrate
+    return run_statements
 
 
 MIGRATIONS: Final[list[Migration]] = [
@@ -175,7 +175,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
         step(connection)
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-    set_identity(connection)
+    set_new_identity(connection)
     connection.execute("COMMIT")
 
 
@@ -187,7 +187,7 @@ def _add_identity(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0]:
         return
     with contextlib.suppress(sqlite3.OperationalError):
-        set_identity(connection)
+        set_new_identity(connection)
 
 
 def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
@@ -249,7 +249,7 @@ class DatabaseWatch:
         self._open_connection: sqlite3.Connection | None = None
         self._stamp: FileStamp = None
 
-    def check(self) -> FileStamp:
+    def check_and_restore(self) -> FileStamp:
         """Return a stamp that identifies the file at the path; None if there is no file. A file
         that was deleted while this watch had it open is first restored from the open connection,
         and `notice` says so."""

@@ -39,17 +39,17 @@ def read_blocks(
     further connection.
     """
     with _read_transaction(connection):
-        blocks = plan_blocks(connection, study)
+        blocks = blocks_of_plan(connection, study)
         if len(blocks) < MIN_PARALLEL_BLOCKS:
             yield from (connection.execute(sql, block).fetchone() for block in blocks)
             return
     with ExitStack() as stack:
-        readers = _open_same_state(connection, open_reader, stack)
-        blocks = plan_blocks(readers[0], study)  # this state may be newer than the one above
+        readers = _open_readers_of_same_state(connection, open_reader, stack)
+        blocks = blocks_of_plan(readers[0], study)  # this state may be newer than the one above
         yield from _read_in_order(readers, sql, blocks)
 
 
-def plan_blocks(connection: sqlite3.Connection, study: str) -> list[Block]:
+def blocks_of_plan(connection: sqlite3.Connection, study: str) -> list[Block]:
     """Return the blocks of a study's plan; each covers ROWS_PER_BLOCK consecutive row numbers."""
     blocks: list[Block] = []
     find = (  # positions have gaps: those of imported rows may begin at 2**40
@@ -73,7 +73,7 @@ def _read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.rollback()  # nothing was written; a COMMIT would fail on a damaged page
 
 
-def _open_same_state(
+def _open_readers_of_same_state(
     watcher: sqlite3.Connection, open_reader: OpenReader, stack: ExitStack
 ) -> list[sqlite3.Connection]:
     """Open connections in transactions that see the same state of the store; `stack` closes them.
@@ -113,7 +113,7 @@ def _read_in_order(
     for reader in readers:
         free.put(reader)
 
-    def read(block: Block) -> Row:
+    def read_block(block: Block) -> Row:
         connection = free.get()
         try:
             row: Row = connection.execute(sql, block).fetchone()
@@ -125,16 +125,16 @@ def _read_in_order(
     pool = ThreadPoolExecutor(len(readers), thread_name_prefix="read blocks")
     running: deque[Future[Row]] = deque()
 
-    def start(count: int) -> None:
+    def start_blocks(count: int) -> None:
         for block in islice(waiting, count):
             # The context has the visitor, to whose rows a visitor's connection is restricted.
-            running.append(pool.submit(contextvars.copy_context().run, read, block))
+            running.append(pool.submit(contextvars.copy_context().run, read_block, block))
 
     try:
-        start(len(readers) + 1)
+        start_blocks(len(readers) + 1)
         while running:
             row = running.popleft().result()
-            start(1)
+            start_blocks(1)
             yield row
     finally:
         pool.shutdown(cancel_futures=True)

@@ -128,7 +128,7 @@ def put_plan(
     return [ask.key for ask, _ in planned]
 
 
-def put_recorded(
+def put_recorded_judgements(
     connection: sqlite3.Connection, study_id: int, recorded: Iterable[Judgement], start: int
 ) -> None:
     """Store judgements made without a call, with their asks; `start` is the index in the plan of

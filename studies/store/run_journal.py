@@ -41,7 +41,7 @@ class RunJournal:
         wall: Callable[[], float] = time.time,
     ) -> None:
         try:
-            self.owner = LeaseOwner(store.owners)
+            self.owner = LeaseOwner(store.run_locks_folder)
         except OSError as error:
             raise StoreUnusable(
                 f"the folder of the store cannot be written: {error.strerror}; move the store to a "
@@ -49,7 +49,7 @@ class RunJournal:
             ) from None
         self.attempts_in_flight: set[int] = set()
         """Ids of started attempts whose outcome is not stored yet."""
-        self.wait_for_repair: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
+        self.pause_until_resumed: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
         """Function called after a failed write with the error and the time when the write was
         submitted; returns whether to try again."""
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
@@ -66,7 +66,7 @@ class RunJournal:
         """
         owner, in_flight = self.owner.id, list(self.attempts_in_flight)
 
-        def work(connection: sqlite3.Connection) -> None:
+        def delete_leases_and_unsent_attempts(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM leases WHERE owner=?", (owner,))
             marks = ",".join("?" * len(in_flight))
             connection.execute(
@@ -75,11 +75,11 @@ class RunJournal:
             )
 
         try:
-            self._store.writer.run(work)
+            self._store.writer.run(delete_leases_and_unsent_attempts)
         finally:
             self.owner.close()
 
-    async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted:
+    async def begin_attempt(self, key: str, *, leased: bool = False) -> int | NotStarted:
         """Store lease and start record of a call in one commit.
 
         Return the attempt's id, or the reason why the call must not start. The attempt counts as
@@ -99,22 +99,24 @@ class RunJournal:
         `keep_lease`: another attempt at the same ask is in progress, so the lease is not released.
         """
 
-        def work(connection: sqlite3.Connection) -> None:
+        def delete_attempt_and_lease(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM attempts WHERE id=?", (attempt,))
             if not keep_lease:
                 self._release_lease(connection, key)
 
-        await self.write(work)
+        await self.write(delete_attempt_and_lease)
         self.attempts_in_flight.discard(attempt)
 
-    async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
+    async def end_attempt(
+        self, attempt: int, outcome: str, usage: Usage, cost: float | None
+    ) -> None:
         """Store the outcome of a failed attempt and keep the lease for the next attempt. `usage`
         has its tokens, `cost` its dollars (None if unknown)."""
         now = self._wall()
         await self.write(lambda c: _end_attempt(c, attempt, outcome, usage, cost, now))
         self.attempts_in_flight.discard(attempt)
 
-    async def release(self, key: str) -> None:
+    async def release_lease(self, key: str) -> None:
         """Release the lease of an ask, so that other runs can make the call."""
         await self.write(lambda c: self._release_lease(c, key))
 
@@ -125,11 +127,12 @@ class RunJournal:
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
         ).fetchall()
         alive = {
-            owner: is_owner_alive(self._store.owners, owner) for owner in {row[1] for row in rows}
+            owner: is_owner_alive(self._store.run_locks_folder, owner)
+            for owner in {row[1] for row in rows}
         }
         return {key for key, owner in rows if alive[owner]}
 
-    async def settle(
+    async def store_judgement(
         self,
         judgement: Judgement,
         attempt: int,
@@ -146,7 +149,7 @@ class RunJournal:
         """
         now = self._wall()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def write_judgement_and_outcome(connection: sqlite3.Connection) -> None:
             settled = judgement
             if judgement.status != "error":
                 key = adapt_key(connection, judgement.ask.key, without)
@@ -155,7 +158,7 @@ class RunJournal:
             _end_attempt(connection, attempt, judgement.status, usage, cost, now)
             self._release_lease(connection, judgement.ask.key)
 
-        await self.write(work)
+        await self.write(write_judgement_and_outcome)
         self.attempts_in_flight.discard(attempt)
 
     async def settle_extraction(
@@ -174,7 +177,7 @@ class RunJournal:
         """
         ask, now = extraction.ask, self._wall()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def write_extraction_and_outcome(connection: sqlite3.Connection) -> None:
             put_judgement(connection, extraction)
             connection.execute(
                 "INSERT OR REPLACE INTO extractions VALUES (?,?,?,?)",
@@ -187,7 +190,7 @@ class RunJournal:
             _end_attempt(connection, attempt, extraction.status, usage, cost, now)
             self._release_lease(connection, ask.key)
 
-        await self.write(work)
+        await self.write(write_extraction_and_outcome)
         self.attempts_in_flight.discard(attempt)
 
     async def give_up(
@@ -197,11 +200,11 @@ class RunJournal:
         ask stays pending for a later run."""
         now = self._wall()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def write_outcome_and_release(connection: sqlite3.Connection) -> None:
             _end_attempt(connection, attempt, outcome, usage, cost, now)
             self._release_lease(connection, key)
 
-        await self.write(work)
+        await self.write(write_outcome_and_release)
         self.attempts_in_flight.discard(attempt)
 
     def _begin_attempt(
@@ -209,7 +212,7 @@ class RunJournal:
     ) -> int | NotStarted:
         """Store the lease, unless the caller has it, and the start of an attempt; return the
         attempt's id, or the reason why the call must not start."""
-        if not leased and self._has_answer(connection, key):
+        if not leased and self._has_final_judgement(connection, key):
             return "answered"
         if not self.fits_budget(connection):
             return "too dear"
@@ -225,7 +228,7 @@ class RunJournal:
         """Delete the lease of an ask, unless another run has taken over the ask."""
         connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
-    def _has_answer(self, connection: sqlite3.Connection, key: str) -> bool:
+    def _has_final_judgement(self, connection: sqlite3.Connection, key: str) -> bool:
         """Whether an ask has a judgement that this run does not replace."""
         row = connection.execute(
             "SELECT seq, status FROM judgements WHERE key IN (?,?)",
@@ -236,21 +239,23 @@ class RunJournal:
     def _take_lease(self, connection: sqlite3.Connection, key: str) -> bool:
         """Lease an ask for this run; return False if a live run has leased it."""
         row = connection.execute("SELECT owner FROM leases WHERE key=?", (key,)).fetchone()
-        if row is not None and is_owner_alive(self._store.owners, row[0]):
+        if row is not None and is_owner_alive(self._store.run_locks_folder, row[0]):
             return False
         connection.execute("INSERT OR REPLACE INTO leases VALUES (?,?)", (key, self.owner.id))
         return True
 
     async def write(self, work: WriteFunction) -> Any:
         """Run a write in the writer thread and return its result. After a failure, repeat it while
-        `wait_for_repair` returns true, for example until a full disk has space, so that no paid
+        `pause_until_resumed` returns true, for example until a full disk has space, so that no paid
         reply is lost; else raise StoreUnusable."""
         while True:
             submitted = time.monotonic()
             try:
                 return await self._submit_and_wait(work)
             except StoreUnusable as error:
-                if self.wait_for_repair is None or not await self.wait_for_repair(error, submitted):
+                if self.pause_until_resumed is None or not await self.pause_until_resumed(
+                    error, submitted
+                ):
                     raise
 
     async def _submit_and_wait(self, work: WriteFunction) -> Any:
@@ -275,7 +280,9 @@ def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybeP
         f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",
         () if study is None else (study, study),
     ).fetchall()
-    alive = {owner: is_owner_alive(store.owners, owner) for owner in {row[1] for row in rows}}
+    alive = {
+        owner: is_owner_alive(store.run_locks_folder, owner) for owner in {row[1] for row in rows}
+    }
     return [MaybePaidTwice(key, started) for key, owner, started in rows if not alive[owner]]
 
 

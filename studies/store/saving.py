@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from studies.domain import Ask, Item, Judgement
 from studies.spec.study import Study, dump_study
 from studies.store import rows
-from studies.store.ballot_queries import rekey_votes, restore_votes, vote_keys
+from studies.store.ballot_queries import append_page_votes_to_plan, rekey_votes, vote_keys
 from studies.store.queries.adapted_requests import adapt_plan_keys
 
 
@@ -44,8 +44,8 @@ def write_study_rows(
     after = rows.put_plan(connection, study_id, asks)
     cast = vote_keys(connection, study.name)
     others = (judgement for judgement in recorded if judgement.ask.key not in cast)
-    rows.put_recorded(connection, study_id, others, start=len(after))
-    restore_votes(connection, study.name)
+    rows.put_recorded_judgements(connection, study_id, others, start=len(after))
+    append_page_votes_to_plan(connection, study.name)
     keys = set(adapt_plan_keys(connection, study_id))
     return PlanChange(len(before & keys), len(before - keys), len(keys - before))
 

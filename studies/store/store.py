@@ -123,7 +123,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         are kept. Return how its live asks changed. `recorded` are judgements made without a call,
         `plan_sha` identifies the plan, and `only_recorded` states that the study makes no calls."""
 
-        def work(connection: sqlite3.Connection) -> PlanChange:
+        def write_study_and_plan(connection: sqlite3.Connection) -> PlanChange:
             return write_study_rows(
                 connection,
                 study,
@@ -135,7 +135,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
                 only_recorded=only_recorded,
             )
 
-        return self.writer.run(work)  # type: ignore[no-any-return]
+        return self.writer.run(write_study_and_plan)  # type: ignore[no-any-return]
 
     def studies(self) -> list[StudySummary]:
         """List the studies of the store, the last saved first."""
@@ -153,8 +153,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     def _count_asks_by_status(self, name: str, recorded: bool) -> Counter[str]:
         """Count the asks of a study by status, in a recorded study with recorded verdicts and
         votes."""
-        found = Counter(self.counts_of_origin(name, "live"))
-        return found + Counter(self.counts_of_origin(name, "recorded")) if recorded else found
+        found = Counter(self.ask_counts_of_origin(name, "live"))
+        return found + Counter(self.ask_counts_of_origin(name, "recorded")) if recorded else found
 
     def study(self, name: str) -> Study:
         """Return the study of this name; UnknownStudy if there is none."""
@@ -164,12 +164,12 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             raise UnknownStudy(f"no study named {name!r} in this store. Known studies: {known}")
         return _parse_stored_study(row[0], name)
 
-    def created(self, name: str) -> float | None:
+    def creation_time(self, name: str) -> float | None:
         """Return the time when a study was first saved; None if there is no such study."""
         row = self.read("SELECT created FROM studies WHERE name=?", (name,)).fetchone()
         return float(row[0]) if row else None
 
-    def study_files(self) -> dict[str, str]:
+    def study_file_texts(self) -> dict[str, str]:
         """Return study name -> text of its study file."""
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
@@ -198,7 +198,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         self.unrestricted.writer.run(lambda connection: delete_runs(connection, name))
         return int(count)
 
-    def set_combine(self, name: str, combine: str) -> None:
+    def set_combine_rule(self, name: str, combine: str) -> None:
         """Change the rule by which a study combines the verdicts of both orders; StudyError for an
         unknown rule, or if the visitor does not own the study."""
         if not self.owns(name):
@@ -254,12 +254,12 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         from studies.frames.reply_facts import (  # import pandas
             REPLY_FACTS,
             add_reply_facts,
-            shortest_reply_to_read,
+            min_reply_length_to_read,
         )
         from studies.store.queries.vote_columns import add_vote_columns
 
         if REPLY_FACTS:
-            frame = add_reply_facts(frame, self._reply_texts(name, shortest_reply_to_read()))
+            frame = add_reply_facts(frame, self._reply_texts(name, min_reply_length_to_read()))
         return add_vote_columns(frame, self.read_connection, name)
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:

@@ -40,7 +40,7 @@ class StoreFile:
         return self.path.with_name(self.path.name + "-pace")
 
     @property
-    def owners(self) -> Path:
+    def run_locks_folder(self) -> Path:
         """Folder with a lock file for each live run; the runs are the owners of leases."""
         return self.path.with_name(self.path.name + "-owners")
 
@@ -50,7 +50,7 @@ class StoreFile:
         with self._lock:
             if self._writer is None:
                 self._writer = self._new_writer()
-                self._writer.current_file = self.file_watch.check
+                self._writer.current_file = self.file_watch.check_and_restore
             return self._writer
 
     def _new_writer(self) -> StoreWriter:
@@ -82,8 +82,8 @@ class StoreFile:
         StoreUnusable, or StoreDamaged, if the file cannot be opened."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         try:
-            if connection is None or self._local.file != self.file_watch.check():
-                self._local.file = self.file_watch.check()
+            if connection is None or self._local.file != self.file_watch.check_and_restore():
+                self._local.file = self.file_watch.check_and_restore()
                 connection = self._local.connection = self._open_reader()
         except sqlite3.DatabaseError as error:
             raise self._unusable_error(error) from error
@@ -134,7 +134,7 @@ class StoreFile:
         current = self.version(name) if version is None else version
         return self._cache.find((name, *what), current)
 
-    def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
+    def cached_on_disk(self, name: str, what: str, work: Callable[[], Value]) -> Value:
         """Return the result of `work` as `memoised` does; if it took longer than MIN_CACHED_SECONDS
         to compute, also cache it on disk under the name `what`.
 
@@ -142,7 +142,7 @@ class StoreFile:
         """
         version = self.version(name)
 
-        def compute() -> Value:
+        def read_or_compute_value() -> Value:
             value: Value | None = read_cached_value(
                 self.path, name, what, lambda old: self._versions.is_current(name, old, self.read)
             )
@@ -153,4 +153,4 @@ class StoreFile:
                     cache_value(self.path, name, what, version, value)
             return value
 
-        return self.memoised(name, (what,), compute, version)
+        return self.memoised(name, (what,), read_or_compute_value, version)

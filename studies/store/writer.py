@@ -57,7 +57,9 @@ class StoreWriter:
         self._closed = False
         self._submit_lock = threading.Lock()
         """Lock that prevents queueing a write after the thread has ended."""
-        self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
+        self._thread = threading.Thread(
+            target=self._commit_until_closed, name="store-writer", daemon=True
+        )
         self._thread.start()
 
     def submit_from(
@@ -85,7 +87,7 @@ class StoreWriter:
             self._jobs.put(None)
         self._thread.join(timeout=30)
 
-    def _loop(self) -> None:
+    def _commit_until_closed(self) -> None:
         """Commit queued writes until the writer is closed; runs in the writer's thread."""
         running = True
         while running:

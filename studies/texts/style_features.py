@@ -26,7 +26,7 @@ def count_style_marks(text: str) -> tuple[int, ...]:
     return (len(text.split()), *(len(pattern.findall(prose)) for pattern in marks))
 
 
-def count_styles(items: Iterable[Item]) -> dict[str, dict[str, tuple[int, ...]]]:
+def count_style_marks_by_answer(items: Iterable[Item]) -> dict[str, dict[str, tuple[int, ...]]]:
     """Return item -> contestant -> numbers of words, headings, list items and bold passages, for
     every answer that is not empty."""
     found = {}

@@ -13,7 +13,7 @@ from components.inspect.load_comparison import load_image
 from components.results.remedies.pilots import Pilot
 from components.study.file.lenient_study import START_YAML
 from components.study.file.yaml_edit import put_value
-from components.study.jobs import prepare_run
+from components.study.jobs import save_plan_for_run
 from components.study.plan.study_preview import build_preview
 from judges.planning.plan import Plan
 from judges.rendering.messages import image_url
@@ -161,7 +161,7 @@ def test_a_trial_on_one_item_stores_no_key_that_the_endpoint_repeats(
             "judges": [endpoint(server.base_url)], "prompts": ["brief-letters"],
         }  # fmt: skip
         store = Store(tmp_path / "evenhand.db")
-        plan: Plan = prepare_run(json.dumps(study), store, one_item=True)
+        plan: Plan = save_plan_for_run(json.dumps(study), store, one_item=True)
         with engine() as asking:
             run = asking.start(plan, store, keys={"judge": CANARY}, settings=QUICK)
             assert run.wait(120) and server.bill.totals.calls > 0

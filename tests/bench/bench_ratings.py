@@ -31,7 +31,7 @@ import evenhand as eh
 from metrics.ratings import bradley_terry_fit
 from metrics.ratings.battles import Battles, count_pairs, extract_battles
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, bradley_terry_ratings
-from metrics.ratings.elo_orders import build_item_orders, play_orders
+from metrics.ratings.elo_orders import battle_codes_in_item_orders, play_orders
 from metrics.ratings.online_elo import EloSettings
 from studies.frames.battle_frame import frame_from_battles
 
@@ -251,7 +251,7 @@ def elo_against_vectorised() -> list[bool]:
     coded = data.coded()
 
     def own_work() -> np.ndarray:
-        every = build_item_orders(coded, lineups)[1:]
+        every = battle_codes_in_item_orders(coded, lineups)[1:]
         none = np.zeros(1, np.int64)
         return play_orders(coded, every, k=4.0, slope=settings.slope, at=none, watched=1)[0]
 
@@ -295,7 +295,7 @@ def agreement_with_evalica() -> list[bool]:
     print(f"Bradley–Terry: largest difference {gap:.1e} Elo, bar <= 1e-6")
     their_elo = evalica.elo(firsts, seconds_, words).scores[data.names].to_numpy()
     coded = data.coded()
-    at, plan = np.zeros(1, np.int64), build_item_orders(coded, [])
+    at, plan = np.zeros(1, np.int64), battle_codes_in_item_orders(coded, [])
     slope = EloSettings().slope
     elo_time, (final, _) = seconds(
         lambda: play_orders(coded, plan, k=4.0, slope=slope, at=at, watched=1), 1

@@ -65,9 +65,9 @@ def draw(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
     from metrics.remedies.remedy_study import build_remedy_study
 
     study = build_remedy_study(frame)
-    results = RemedyResults(None, study, inputs, study.best_judge())  # type: ignore[arg-type]
+    results = RemedyResults(None, study, inputs, study.best_rater_index())  # type: ignore[arg-type]
     assert (
-        results.table
+        results.rule_estimates
         and results.advice
         and results.others
         and results.patterns

@@ -166,14 +166,16 @@ def views(folder: Path) -> Iterator[Line]:
 
     limit_heap_retention()  # as the app does
     from components.filtering.filtered_study import FilteredStudy
-    from components.results.view_drawing import VIEWS, render_panels
+    from components.results.view_drawing import VIEWS, render_view_uncached
     from studies.store.store import Store
 
     store = Store(folder / "big.db")
     limit = _bincount(store.frame("big"))
     for view in VIEWS:
         controls = VIEWS[view].values_without_study
-        seconds = timed(partial(render_panels, FilteredStudy(store, "big"), view, controls))[0]
+        seconds = timed(partial(render_view_uncached, FilteredStudy(store, "big"), view, controls))[
+            0
+        ]
         yield f"Results, {view}: drawn", seconds, limit, "one bincount of the picks"
 
 

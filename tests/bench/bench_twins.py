@@ -64,7 +64,7 @@ def plan_ratio(items: tuple[Any, ...]) -> tuple[float, int]:
 def view_seconds(items: tuple[Any, ...], folder: Path) -> tuple[float, int]:
     """Seconds of the first drawing of Nudges, and its number of twin verdicts."""
     from components.filtering.filtered_study import FilteredStudy
-    from components.results.view_drawing import render_panels
+    from components.results.view_drawing import render_view_uncached
     from judges.planning.plan import Plan, asks_of
     from judges.rendering.prompt import load_prompt
     from studies.domain import Judgement, Verdict
@@ -81,7 +81,7 @@ def view_seconds(items: tuple[Any, ...], folder: Path) -> tuple[float, int]:
     store = Store(folder / "store.db")
     recorded = assign_recorded_keys(study.name, found)
     store.save_study(study, list(items), (), (), recorded=recorded, only_recorded=True)
-    drawn, _ = timed(lambda: render_panels(FilteredStudy(store, study.name), "Nudges", {}))
+    drawn, _ = timed(lambda: render_view_uncached(FilteredStudy(store, study.name), "Nudges", {}))
     twins = len(store.frame(study.name, "only"))
     store.close()
     return drawn, twins

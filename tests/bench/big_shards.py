@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from studies.files.shards import ITEMS_FILE, SHARD_SCHEMA, write_table
+from studies.files.shards import ITEMS_FILE, SHARD_SCHEMA, write_parquet_atomically
 from tests.bench.big_store import A_ITEM, CATEGORIES, JUDGES, MODELS, PROMPTS
 
 ITEMS_A_SHARD = 500
@@ -27,7 +27,7 @@ def write(folder: Path, judgements: int) -> int:
     rng = np.random.default_rng(7)
     for number, start in enumerate(range(0, items, ITEMS_A_SHARD)):
         some = range(start, min(items, start + ITEMS_A_SHARD))
-        write_table(folder / f"{number:05d}.parquet", _table(some, rng))
+        write_parquet_atomically(folder / f"{number:05d}.parquet", _table(some, rng))
     return items * A_ITEM
 
 

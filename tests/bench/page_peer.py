@@ -24,7 +24,7 @@ import plotly.graph_objects as go
 from components.charts.figures import elo_curve_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, Filter, filter_choices
-from components.layout.theme import appearance_settings
+from components.layout.theme import appearance_launch_arguments
 from components.layout.widgets import PlotlyView
 from components.results.bias import tab
 from components.results.bias.computed import load_bias
@@ -152,7 +152,7 @@ def main() -> None:
     else:
         page = live_page(kind) if what == "live" else filter_page(Store(Path(rest[0])))
     page.queue(default_concurrency_limit=16)
-    page.launch(server_port=int(port), quiet=True, **appearance_settings())
+    page.launch(server_port=int(port), quiet=True, **appearance_launch_arguments())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
-from components.layout.theme import appearance_settings
+from components.layout.theme import appearance_launch_arguments
 from components.page.page_tab import create_page
 from components.results import results_tab
 from judges.engine.engine import Engine
@@ -30,7 +30,7 @@ def main() -> None:
     port, store = sys.argv[1:]
     page = create_page(Store(Path(store)), Engine())
     page.queue(default_concurrency_limit=16)
-    page.launch(server_port=int(port), quiet=True, **appearance_settings())
+    page.launch(server_port=int(port), quiet=True, **appearance_launch_arguments())
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from judges.bulk.ray_run import (
 from judges.bulk.ray_vllm import (
     ERROR_COLUMN,
     VllmReplyReader,
-    check_weights,
+    check_weights_option,
     make_preprocess,
     postprocess_row,
 )
@@ -385,9 +385,9 @@ def test_label_probabilities_of_own_weights_are_read(store: Store, tmp_path: Pat
 def test_weights_for_nobody_are_refused(server: JudgeServer, tmp_path: Path) -> None:
     plan = a_plan(tmp_path / "data", server.base_url, 1)
     with pytest.raises(PlanError, match="no endpoint judge of that name; known: judge"):
-        check_weights(plan, "jugde", "/models/x")
+        check_weights_option(plan, "jugde", "/models/x")
     with pytest.raises(PlanError, match="a folder or a Hub id"):
-        check_weights(plan, "judge", "")
+        check_weights_option(plan, "judge", "")
 
 
 # -------------------------------------------------------------------------------------- commands

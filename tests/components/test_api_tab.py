@@ -14,7 +14,12 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from components.api_tab import _with_readable_errors, _with_token, read_functions, run_functions
+from components.api_tab import (
+    _add_token_parameter,
+    _with_readable_errors,
+    make_reading_api_functions,
+    make_running_api_functions,
+)
 from components.page.page_tab import create_page
 from judges.engine.engine import Engine
 from metrics.summary.summary import summarise_frame
@@ -119,8 +124,11 @@ def test_a_call_without_a_token_in_public_mode_names_it(judged: Store) -> None:
     try:
         visitors = VisitorStore(judged)
         calls = {
-            function.__name__: _with_token(_with_readable_errors(function), visitors)
-            for function in (*read_functions(visitors), *run_functions(visitors, engine))
+            function.__name__: _add_token_parameter(_with_readable_errors(function), visitors)
+            for function in (
+                *make_reading_api_functions(visitors),
+                *make_running_api_functions(visitors, engine),
+            )
         }
         for name, arguments in (("study_metrics", ["hidden"]), ("run_study", [STUDY])):
             with pytest.raises(gr.Error, match=pattern("no token", "`token`", "24 characters")):
@@ -144,7 +152,9 @@ def test_a_program_cannot_send_a_variable_to_a_host_that_was_not_allowed(
 
 def test_judgements_come_in_pages_within_bounds(judged: Store) -> None:
     """The first is number 0; a count below 1 gives one, and at most 200 come at once."""
-    page = {function.__name__: function for function in read_functions(judged)}["judgements"]
+    page = {function.__name__: function for function in make_reading_api_functions(judged)}[
+        "judgements"
+    ]
     keys = [one.ask.key for one in judged.judgements(NAME)]
     assert len(keys) > 200
 
@@ -159,7 +169,9 @@ def test_judgements_come_in_pages_within_bounds(judged: Store) -> None:
 
 
 def test_numbers_are_grouped_only_by_known_columns(judged: Store) -> None:
-    metrics = {function.__name__: function for function in read_functions(judged)}["study_metrics"]
+    metrics = {function.__name__: function for function in make_reading_api_functions(judged)}[
+        "study_metrics"
+    ]
     with pytest.raises(gr.Error, match="by: cannot group by item, other;"):
         metrics(NAME, "judge, other, item")
     found = metrics(NAME, " judge , ,")

@@ -16,7 +16,7 @@ from components.study.plan.demo_studies import (
     PAIRS_STUDY,
     SINGLE_STUDY,
     TWINS_STUDY,
-    open_demo,
+    import_demo_studies,
 )
 from metrics.catalogue.answer_records import AGREEMENT
 from studies.domain import Estimate
@@ -51,7 +51,9 @@ def test_a_second_definition_is_found(
         CardMeasures,
         "measure_by_rater",
         lambda self, record: (
-            {self.rater: self.with_people(self.rater)}  # ties of people count: 5 of 12, not 1 of 2
+            {
+                self.rater: self.agreement_share_with_people(self.rater)
+            }  # ties of people count: 5 of 12, not 1 of 2
             if record.key == AGREEMENT.key
             else own(self, record)
         ),
@@ -84,7 +86,7 @@ def test_rounded_numbers_agree_if_one_value_is_rounded_to_both() -> None:
     ],
 )
 def test_a_demo_prints_each_number_once(module_store: Store, name: str, least: int) -> None:
-    open_demo(module_store)
+    import_demo_studies(module_store)
     numbers = read_study(FilteredStudy(module_store, name))
     assert numbers.contradictions == []
     assert len(list(several(numbers))) >= least, "numbers are no longer found in several places"

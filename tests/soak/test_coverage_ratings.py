@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from metrics.ratings import conditional_logit
 from metrics.ratings.battles import Battles
-from metrics.ratings.bradley_terry import ELO_PER_LOGIT, connected_leaderboards_from
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT, leaderboards_from_battles
 from metrics.ratings.position_term import identified_design
 from tests.soak.coverage_studies import ITEMS, SEEDS, Tally, shown, within
 
@@ -104,10 +104,10 @@ def limits(setting: Setting) -> tuple[float, float]:
     sign = np.zeros((len(orders), setting.contestants))
     for row, (a, b) in enumerate(orders):
         sign[row, a], sign[row, b] = 1.0, -1.0
-    design = sign @ conditional_logit.contrast_basis(setting.contestants)
+    design = sign @ conditional_logit.zero_sum_basis(setting.contestants)
     placed = np.column_stack([design, np.ones(len(orders))])
     gap = np.array([1.0, -1.0] + [0.0] * (setting.contestants - 2))
-    theta = conditional_logit.contrast_basis(setting.contestants) @ _newton(design, share)
+    theta = conditional_logit.zero_sum_basis(setting.contestants) @ _newton(design, share)
     return float(gap @ theta) * ELO_PER_LOGIT, float(_newton(placed, share)[-1])
 
 
@@ -127,7 +127,7 @@ def coverage(setting: Setting, items: int) -> tuple[Tally, Tally]:
     for seed in range(SEEDS):
         data = simulate(setting, items, np.random.default_rng([items, seed]))
         board = next(
-            (b for b in connected_leaderboards_from(data) if {"a", "b"} <= set(b.names)),
+            (b for b in leaderboards_from_battles(data) if {"a", "b"} <= set(b.names)),
             None,
         )
         if board is not None:

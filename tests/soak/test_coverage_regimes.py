@@ -16,7 +16,7 @@ import pytest
 from metrics.agreement.pairwise_agreement import PeopleVotes, agreement_among_votes, pair_agreement
 from metrics.estimation.intervals import mean_estimate, proportions
 from metrics.position.position_measures import SLOT_ENTROPY
-from metrics.position.position_tallies import PooledEntropy, entropy_interval
+from metrics.position.position_tallies import PooledEntropy, estimate_slot_entropy
 from tests.soak.coverage_studies import Setting, Tally, shown, tolerance
 from tests.soak.test_coverage_measures import coverage
 
@@ -56,7 +56,7 @@ def option_lines(items: int, studies: int) -> dict[str, Tally]:
         one = np.zeros(items, np.int64)
         found["first share"].add(proportions(counts[:, 0], counts.sum(axis=1), one, 1)[0], first)
         sums = np.column_stack([counts, counts.sum(axis=1)])
-        found["entropy"].add(entropy_interval(sums, statistic, SLOT_ENTROPY), entropy)
+        found["entropy"].add(estimate_slot_entropy(sums, statistic, SLOT_ENTROPY), entropy)
     return found
 
 

@@ -123,7 +123,7 @@ def null_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
 def relabelled_rule(grid: OrderGrid, rng: np.random.Generator) -> list[Rule]:
     """One call, and `pool` with a random answer wherever it decides."""
     rules = {rule.id: rule for rule in rules_of_rater(grid, 0)}
-    decided = rules["pool"].decisions.decided
+    decided = rules["pool"].decisions.probability_decided
     first = decided * (rng.random(grid.size) < 0.5)
     labelled = Decisions(first, decided - first)
     return [rules["single"], replace(rules["pool"], id="null", decisions=labelled)]
@@ -154,7 +154,7 @@ def told_no(name: str, items: int, seeds: int) -> float:
     for seed in range(seeds):
         rng = np.random.default_rng([items, seed, 6])
         study = build_remedy_study(simulate(NO_SIGNAL[name], items, rng, pairs=3))
-        refused += study.advice(0, study.judge_table(0)).chosen is None
+        refused += study.advice(0, study.estimate_rules_of_rater(0)).chosen is None
     return refused / seeds
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.estimation.contrasts import adjust_contrast_family
+from metrics.estimation.contrasts import estimate_contrast_family
 from metrics.twins.twin_effects import SHOWN, compare_twins_of_sides, twin_effects
 from studies.texts.twin_families import CONTROLS
 from tests.metrics.twins.simulated_twins import (
@@ -50,7 +50,7 @@ def contrast_coverage(items: int, studies: int) -> tuple[float, float]:
         totals = compare_twins_of_sides(frame, frame.iloc[:0], ("one", ""), ("two", ""))
         one, two = (true_effects(own, list(totals)) for own in (STRONG, OTHER))
         truth = [one[family] - two[family] for family in totals]
-        found = adjust_contrast_family(list(totals.values()), rng)
+        found = estimate_contrast_family(list(totals.values()), rng)
         inside = [_holds(line.raw, true) for line, true in zip(found, truth, strict=True)]
         held, given = held + sum(inside), given + len(inside)
         together += all(

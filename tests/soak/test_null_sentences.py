@@ -31,7 +31,7 @@ from components.results.agreement.computed import load_agreement
 from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_model_sets
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.many_options import option_finding
+from components.results.bias.many_options import position_preference_finding
 from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
     compute_evenness,
@@ -41,8 +41,8 @@ from components.results.bias.option_tests import (
 from components.results.bias.option_tests import SEED as OPTION_SEED
 from components.results.bias.sentences import (
     bias_finding,
+    consistency_by_chance,
     low_consistency_warning,
-    random_consistency,
 )
 from components.results.cards.card_measures import SEED
 from components.results.cards.report_card import ReportCard
@@ -316,8 +316,10 @@ def options_preferred(seed: int) -> bool:
     if not any(test.p < 0.05 for test in tests):
         return False  # the headline and the marks rest on these tests
     bias, fitted = bias_from_frame(frame), fit_option_rows(frame)
-    title = option_finding(bias, fitted)[0]
-    marks = compute_evenness(frame, fitted, count_order_tests(bias), bias.error_rate_share).values()
+    title = position_preference_finding(bias, fitted)[0]
+    marks = compute_evenness(
+        frame, fitted, count_order_tests(bias), bias.type_1_error_share
+    ).values()
     said = "prefer" in title and not title.startswith("No ")
     return said or any(one.text.startswith("≠") for one in marks)
 
@@ -480,7 +482,7 @@ def test_the_screen_has_the_p_values_of_the_page(study, tmp_path):
     by_models = [row.p for one, few in zip(pairs, counts, strict=True)
                  for row in flip_leans(Bias(few, one))]  # fmt: skip
     assert min(1, got.models) == pytest.approx(min(by_models))
-    same = view.bias.overall("consistency").value - random_consistency(view.bias)
+    same = view.bias.overall("consistency").value - consistency_by_chance(view.bias)
     assert got.consistency == pytest.approx(same, abs=0.02)
     store.close()
 

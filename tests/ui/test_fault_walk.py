@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from judges.models.weights import WeightsMissing, find_weights
+from judges.models.weights import WeightsMissing, find_default_weights
 from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
 from studies.store.store import Store
@@ -157,7 +157,7 @@ prompts: [brief-letters]
 @pytest.mark.embedded
 def test_an_embedded_judge_that_is_killed_is_started_again(visit, app):
     try:
-        find_weights()
+        find_default_weights()
     except WeightsMissing as error:
         pytest.skip(f"NO WEIGHTS: {error}")
     store = Store(app.store)

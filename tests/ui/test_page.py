@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from judges.models.weights import WeightsMissing, find_weights
+from judges.models.weights import WeightsMissing, find_default_weights
 from studies.store.store import Store
 from tests.ui.conftest import (
     SUMMARY,
@@ -223,7 +223,7 @@ def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
 @pytest.mark.embedded
 def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
     try:
-        find_weights()
+        find_default_weights()
     except WeightsMissing as error:
         pytest.skip(f"NO WEIGHTS: {error}")
     page = visit()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from judges.models.weights import WeightsMissing, find_weights
+from judges.models.weights import WeightsMissing, find_default_weights
 from tests.page_words import says
 from tests.ui.conftest import show_file
 from tests.ui.test_page import tab
@@ -26,7 +26,7 @@ ARRANGEMENTS, CALLS = 3, 6
 @pytest.mark.embedded
 def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     try:
-        find_weights()
+        find_default_weights()
     except WeightsMissing as error:
         pytest.skip(f"NO WEIGHTS: {error}")
     page = visit("tab=study")

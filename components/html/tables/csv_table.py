@@ -17,7 +17,7 @@ def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvT
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 
-def estimates_table(
+def estimates_csv_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
     """CSV table with one row per estimate; entries with None are left out. An entry is (values of

@@ -11,7 +11,7 @@ from components.html import pieces
 from components.html.format import DASH, count, interval, is_known, more_items_text, number, share
 from components.html.markup import Markup, attributes, fill, link
 from components.html.palette import PALETTE_SIZE, contestant_dash
-from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
+from components.html.tables.csv_table import CsvCell, CsvTable, estimates_csv_table
 from components.html.tables.forest_cells import (
     RATING_STEPS,
     Axis,
@@ -116,7 +116,7 @@ def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
             ("above the next", row.above_next),
         )
         entries += [([*keys, measure], estimate) for measure, estimate in measures]
-    return estimates_table(names, entries)
+    return estimates_csv_table(names, entries)
 
 
 def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
@@ -168,10 +168,10 @@ def _gap_html(row: LeaderRow) -> Markup:
     tied = estimate.low is not None and estimate.high is not None
     tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
     if not tied:
-        return made if row.is_ahead else fill("{} {}", made, pieces.unsettled_badge())
+        return made if row.is_ahead else fill("{} {}", made, pieces.unsettled_ranks_badge())
     needed = (
         f"≈ {more_items_text(row.battles_needed, estimate)}"
         if row.battles_needed
         else f"a significant difference would need over {count(MAX_BATTLES)} further battles"
     )
-    return fill("{} {}", made, pieces.not_significant_badge(needed))
+    return fill("{} {}", made, pieces.gap_not_significant_badge(needed))

@@ -48,7 +48,7 @@ class LevelRow:
     def readable_verdicts(self) -> int:
         return sum(self.counts[level] for level in LEVELS)
 
-    def shares(self) -> dict[str, float]:
+    def percent_by_level(self) -> dict[str, float]:
         """Per cent of the readable verdicts at each level, from "much worse" to "much better"."""
         return {
             level: 100 * self.counts[level] / max(self.readable_verdicts, 1)
@@ -102,7 +102,7 @@ def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
     """Left (negative) and right end of the scale, in per cent from the middle of the ties."""
     left, right = 10.0, 10.0
     for row in rows:
-        part = row.shares()
+        part = row.percent_by_level()
         left = max(left, part["much_worse"] + part["worse"] + part["tie"] / 2)
         right = max(right, part["much_better"] + part["better"] + part["tie"] / 2)
     return -left - 2, right + 2
@@ -113,7 +113,7 @@ def level_stack(row: LevelRow, low: float, high: float) -> Markup:
     the ties on the centre line; a note if the model has no usable verdict."""
     if not row.readable_verdicts:
         return Markup('<span class="eh-mute eh-small">no usable verdict</span>')
-    parts = row.shares()
+    parts = row.percent_by_level()
     at = -(parts["much_worse"] + parts["worse"] + parts["tie"] / 2)
     bars = []
     for level, width in parts.items():

@@ -145,7 +145,7 @@ def value_cell(
     ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
     sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
     inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
-    card = estimate_card(estimate, style, who, note=note, opens=select is not None, key=key)
+    card = estimate_hover_text(estimate, style, who, note=note, opens=select is not None, key=key)
     return hover_html(inside, card, select, key)
 
 
@@ -186,7 +186,7 @@ def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str
     return fill("<button{}>{}</button>", made, inside)
 
 
-def estimate_card(
+def estimate_hover_text(
     estimate: Estimate,
     style: NumberStyle,
     who: str = "",
@@ -235,4 +235,6 @@ def forest_cell(
         left, width = axis.css_position(bounds[0]), axis.css_width(*bounds)
         span = fill('<i class="m" style="left:{};width:{}"></i>', left, width)
         drawn = drawn.replace(">", Markup(">") + span, 1)
-    return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)
+    return hover_html(
+        drawn, estimate_hover_text(estimate, style, who, opens=select is not None), select
+    )

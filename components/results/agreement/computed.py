@@ -13,7 +13,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
-from metrics.agreement.majority_agreement import people_agreement_measure
+from metrics.agreement.majority_agreement import agreement_with_people_measure
 from metrics.agreement.pairwise_agreement import (
     PEOPLE,
     PairAgreement,
@@ -23,9 +23,9 @@ from metrics.agreement.pairwise_agreement import (
     build_verdict_grid,
 )
 from metrics.estimation import row_selection
-from metrics.estimation.contrasts import max_t_of_all_pairs, paired_contrasts
+from metrics.estimation.contrasts import critical_value_for_all_pairs, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
-from metrics.people.voters import Voter, drop_voters, list_voters
+from metrics.people.voters import Voter, drop_voters, measured_voters
 from metrics.protocols.creation_alignment import Alignment, SignedScores
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
@@ -43,7 +43,7 @@ class Agreement:
     raters: Raters
 
     @cached_property
-    def table(self) -> dict[str, dict[str, PairAgreement]]:
+    def agreement_by_rater_pair(self) -> dict[str, dict[str, PairAgreement]]:
         """Agreement of every pair of raters; `people` is a rater too if there are votes."""
         return agreement_matrix(self.raters.frame)
 
@@ -54,7 +54,7 @@ class Agreement:
 
     @property
     def judges(self) -> list[str]:
-        return [name for name in self.table if name != PEOPLE]
+        return [name for name in self.agreement_by_rater_pair if name != PEOPLE]
 
     @cached_property
     def ranked_judges(self) -> list[str]:
@@ -63,14 +63,14 @@ class Agreement:
 
     def _agreement_to_rank_by(self, name: str) -> float:
         if self.raters.has_people:
-            got = self.table[name].get(PEOPLE)
+            got = self.agreement_by_rater_pair[name].get(PEOPLE)
             return -1.0 if got is None or got.share.value is None else got.share.value
-        shares = [got.share.value for got in self.table[name].values()]
+        shares = [got.share.value for got in self.agreement_by_rater_pair[name].values()]
         known = [value for value in shares if value is not None]
         return float(np.mean(known)) if known else -1.0
 
     def with_people(self, name: str) -> PairAgreement | None:
-        return self.table.get(name, {}).get(PEOPLE)
+        return self.agreement_by_rater_pair.get(name, {}).get(PEOPLE)
 
     @cached_property
     def among_voters(self) -> PeopleAgreement:
@@ -82,7 +82,7 @@ class Agreement:
         pairs = [
             (a, b, got)
             for a in self.judges
-            for b, got in self.table[a].items()
+            for b, got in self.agreement_by_rater_pair[a].items()
             if PEOPLE not in (a, b) and a < b and got.kappa.value is not None
         ]
         return max(pairs, key=lambda pair: float(pair[2].kappa.value or 0.0), default=None)
@@ -100,12 +100,12 @@ class Agreement:
         return merge_both_orders(self.raters.rows_of_model_judges)
 
     @cached_property
-    def merged_shares(self) -> dict[str, Estimate]:
+    def merged_share_equal_to_majority(self) -> dict[str, Estimate]:
         """For each rater, the share of merged verdicts equal to the people's majority."""
         return agreement_of_merged_orders(self.merged_order_verdicts, self.people_rows)
 
     @cached_property
-    def merged_with_people(self) -> dict[str, PairAgreement]:
+    def merged_agreement_with_people(self) -> dict[str, PairAgreement]:
         """Rater -> agreement coefficients of its merged verdicts with the people's majority; empty
         without votes, or if no pair was judged in both orders."""
         if not self.raters.has_people or self.merged_order_verdicts.empty:
@@ -123,7 +123,7 @@ class Agreement:
     def scores(self) -> SignedScores:
         return SignedScores(self.raters.frame)
 
-    def people_alignment(self, rater: str, both: bool) -> Alignment:
+    def distance_from_people_scores(self, rater: str, both: bool) -> Alignment:
         """Distance of a rater's scores from the people's mean score, as in Creation-MMBench: mean
         absolute error (MAE), and share within 1 (there called Consistency). With `both`, scores are
         averaged over the two orders."""
@@ -134,14 +134,14 @@ class Agreement:
         return bool((self.raters.rows["margin"] == 2).any())
 
     @cached_property
-    def judge_replacements(self) -> list[JudgeAsAnnotator]:
+    def judges_replacing_a_voter(self) -> list[JudgeAsAnnotator]:
         """For each judge, how well it could replace a voter; empty without votes."""
         if not self.raters.has_people:
             return []
         return judges_as_annotators(self.raters.frame, np.random.default_rng(SEED))
 
     @cached_property
-    def prompt_replacements(self) -> list[JudgeAsAnnotator]:
+    def prompts_replacing_a_voter(self) -> list[JudgeAsAnnotator]:
         """For each prompt, how well its judges, pooled to one rater, could replace a voter. Empty
         without votes, with one prompt only, or with one judge only."""
         shown = [self.raters.names[name] for name in self.raters.filtered_rater_names]
@@ -159,7 +159,7 @@ class Agreement:
 
     @cached_property
     def voters(self) -> list[Voter]:
-        return list_voters(self.people_rows)
+        return measured_voters(self.people_rows)
 
     @cached_property
     def flagged_voters(self) -> list[str]:
@@ -170,7 +170,7 @@ class Agreement:
         return len(self.people_rows)
 
     @cached_property
-    def targeted_votes(self) -> int:
+    def targeted_vote_count(self) -> int:
         """Number of votes on pairs chosen because judges flip or disagree, not at random."""
         return int(row_selection.targeted_vote_mask(self.people_rows).sum())
 
@@ -205,7 +205,7 @@ class Agreement:
         return found | {"two people": agreement_among_people(frame).pair.share}
 
     @cached_property
-    def corrected(self) -> dict[str, CorrectedWinRate]:
+    def win_rates_corrected_by_votes(self) -> dict[str, CorrectedWinRate]:
         """Model -> prediction-powered win rate, which corrects the judges' verdicts by people's
         votes on pairs chosen at random; empty without votes."""
         return corrected_win_rates(self.raters.frame) if self.raters.has_people else {}
@@ -223,13 +223,15 @@ def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     of judges, since any judge could have been the first."""
     if not names:
         return []
-    frame, measures = data.raters.frame, [people_agreement_measure()]
+    frame, measures = data.raters.frame, [agreement_with_people_measure()]
     cells = [(name,) for name in names]
     critical = 0.0
     if len(names) > 2:
         all_pairs = len(names) * (len(names) - 1) / 2
         critical = max(
-            max_t_of_all_pairs(frame, ["judge"], measures, np.random.default_rng(SEED), cells),
+            critical_value_for_all_pairs(
+                frame, ["judge"], measures, np.random.default_rng(SEED), cells
+            ),
             float(norm.isf(0.025 / all_pairs)),  # with few items max-t alone claims too often
         )
     pairs = [(cells[0], cell) for cell in cells[1:]]

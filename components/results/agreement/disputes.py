@@ -68,7 +68,7 @@ class Dispute:
     def judge_count(self) -> int:
         return sum(self.judges.values())
 
-    def count_against(self, winner: str | None) -> int:
+    def count_judges_against(self, winner: str | None) -> int:
         """Number of judges that prefer another answer than `winner`; judges with a tie do not
         count. 0 if `winner` is None or a tie."""
         if winner in (None, TIE_NAME):
@@ -83,9 +83,17 @@ class Dispute:
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
-            return self.count_against(self.people) / max(self.judge_count, 1), certainty, total
+            return (
+                self.count_judges_against(self.people) / max(self.judge_count, 1),
+                certainty,
+                total,
+            )
         if kind == AGAINST_KNOWN:
-            return self.count_against(self.known) / max(self.judge_count, 1), 1.0, self.judge_count
+            return (
+                self.count_judges_against(self.known) / max(self.judge_count, 1),
+                1.0,
+                self.judge_count,
+            )
         if kind == JUDGES_SPLIT:
             return _entropy(self.judges), 1 - _entropy(self.votes), self.judge_count
         return _entropy(self.votes), 1 - _entropy(self.judges), sum(self.votes.values())
@@ -125,9 +133,9 @@ def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
 
 def _is_dispute_of_kind(dispute: Dispute, kind: str) -> bool:
     if kind == AGAINST_PEOPLE:
-        return 2 * dispute.count_against(dispute.people) > dispute.judge_count
+        return 2 * dispute.count_judges_against(dispute.people) > dispute.judge_count
     if kind == AGAINST_KNOWN:
-        return 2 * dispute.count_against(dispute.known) > dispute.judge_count
+        return 2 * dispute.count_judges_against(dispute.known) > dispute.judge_count
     counts = dispute.judges if kind == JUDGES_SPLIT else dispute.votes
     return len(counts) > 1
 
@@ -142,7 +150,7 @@ def count_choices_by_case(raters: Raters) -> list[Dispute]:
     names = row_selection.contestants(rows)
     chosen = row_selection.chosen_contestants(rows, names)
     human = row_selection.people_mask(rows)
-    firsts = rows.iloc[row_selection.first_rows(case, cases)]
+    firsts = rows.iloc[row_selection.first_row_per_group(case, cases)]
     judged = _count_judges_by_winner(rows, case, chosen, ~human, names, cases)
     votes = _count_judges_by_winner(rows, case, chosen, human, names, cases)
     winner = majority_choices(case[human], chosen[human], cases)
@@ -188,7 +196,7 @@ def _count_judges_by_winner(
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)
-    of_case = case[selected][row_selection.first_rows(rater, raters)]
+    of_case = case[selected][row_selection.first_row_per_group(rater, raters)]
     choices = majority[np.argsort(of_case, kind="stable")].astype(np.int32)
     ends = np.cumsum(np.bincount(of_case, minlength=cases)).tolist()
     encoded, size = choices.tobytes(), choices.itemsize
@@ -235,13 +243,13 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
         select: dict[str, object] = {"item": one.item}
         if len(one.names) == 2:
             select |= {"contestant": one.names[0], "against": one.names[1]}
-        rows.append((one, shorten(questions.get(one.item) or one.item), select))
+        rows.append((one, shorten_question(questions.get(one.item) or one.item), select))
     title, words = KIND_TITLES[kind]
     reference = REFERENCES.get(kind, "people")
     subtitle = f"{count(total, 'case')}: {words}; most informative first"
     return subtitle, html.disputes(title, rows, reference, TIE_NAME)
 
 
-def shorten(question: str) -> str:
+def shorten_question(question: str) -> str:
     """The first 160 characters of a question, on one line."""
     return " ".join(question.split())[:160]

@@ -151,7 +151,7 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
     }
 
 
-def categories_html(filtered: FilteredStudy) -> Markup | None:
+def agreement_by_category_html(filtered: FilteredStudy) -> Markup | None:
     """HTML matrix of agreement by judge and category; None with fewer than two categories, or if no
     agreement is known."""
     cells, judges = agreement_by_category(filtered), agreement_by_judge(filtered)

@@ -10,7 +10,7 @@ from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import DASH, count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join, link
-from components.html.panel import empty_state, legend_key, wrap
+from components.html.panel import empty_state, legend_entry, wrap
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,
@@ -139,14 +139,16 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
     with fewer than two raters, a message. A click on a value opens the comparisons on which the two
     raters disagree."""
     field, scale, _ = COEFFICIENTS[kind]
-    names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
+    names = [*([PEOPLE] if PEOPLE in data.agreement_by_rater_pair else []), *data.ranked_judges]
     if len(names) < 2:
         return empty_state(
             "One rater only." if names else "Nothing to show yet.",
             "Agreement needs a second judge, a second prompt or some votes by people.",
         )
     cells: dict[tuple[str, str], Estimate | None] = {
-        (a, b): getattr(got, field) for a in names for b, got in data.table[a].items()
+        (a, b): getattr(got, field)
+        for a in names
+        for b, got in data.agreement_by_rater_pair[a].items()
     }
     return heat.matrix_html(
         names,
@@ -164,8 +166,8 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
 
 ORDER_LEGEND: Final = fill(
     '<span class="eh-key"><i class="hollow"></i>one order</span>{}{}',
-    legend_key("dot", "both orders"),
-    legend_key("diamond", "people"),
+    legend_entry("dot", "both orders"),
+    legend_entry("diamond", "people"),
 )
 
 
@@ -178,14 +180,20 @@ def show_merged_orders(data: Agreement) -> Markup:
     """HTML table of agreement with people: single orders against both orders merged. When orders
     are merged, a win needs both orders; anything else is a tie. A message if no pair was judged in
     both orders."""
-    if not data.merged_shares:
+    if not data.merged_share_equal_to_majority:
         why = "Orders can be combined only if pairs were judged in both: run with `orders: both`."
         return empty_state("One order only.", why)
     pair = data.among_voters.pair.share
     shown = [
-        (name, data.with_people(name)) for name in data.ranked_judges if name in data.merged_shares
+        (name, data.with_people(name))
+        for name in data.ranked_judges
+        if name in data.merged_share_equal_to_majority
     ]
-    lines = [(name, got.share, data.merged_shares[name]) for name, got in shown if got is not None]
+    lines = [
+        (name, got.share, data.merged_share_equal_to_majority[name])
+        for name, got in shown
+        if got is not None
+    ]
     every = [e for _, one, both in lines for e in (one, both)] + [pair]
     axis = fit_share_axis(every, holds=(1 / 3,), bounds=(0, 1))
     axis = replace(axis, chance=1 / 3)

@@ -11,9 +11,9 @@ from components.html.format import DASH, count, interval, number, share
 from components.html.markup import (
     EMPTY,
     Markup,
+    bold_and_code_html,
     escape,
     fill,
-    inline_markup,
     join,
     link,
     measure_attribute,
@@ -67,12 +67,14 @@ def show_coefficients(data: Agreement) -> Markup:
             if name in data.raters.names:  # the verdicts that differ from the people's majority
                 opens = rater_filters(data.raters, name) | {"unlike": PEOPLE}
             who = link(name, opens)
-            rows.append(_coefficient_row(who, got, data.people_alignment(name, False)))
-        if (both := data.merged_with_people.get(name)) is not None:
+            rows.append(_coefficient_row(who, got, data.distance_from_people_scores(name, False)))
+        if (both := data.merged_agreement_with_people.get(name)) is not None:
             who = fill(
                 '<span class="eh-mute"><span class="wide">{}, </span>both orders</span>', name
             )
-            rows.append(_coefficient_row(who, both, data.people_alignment(name, True), "both"))
+            rows.append(
+                _coefficient_row(who, both, data.distance_from_people_scores(name, True), "both")
+            )
     people, others = data.among_voters, data.scores.leave_one_out_gaps().alignment
     rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
     rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
@@ -106,13 +108,17 @@ def _coefficient_row(
 # ---------------------------------------------------------------------------- distances
 
 
-def show_distances(data: Agreement) -> Markup:
+def show_score_distances(data: Agreement) -> Markup:
     """HTML table of distances from the people's mean score: of each judge in one order and in both
     orders, of one person if known, and of a judge that always answers "tie"; a message if no pair
     has a verdict and a vote. MAE is the mean absolute error, Consistency the share within 1
     (Creation-MMBench)."""
     judges = [
-        (name, data.people_alignment(name, False), data.people_alignment(name, True))
+        (
+            name,
+            data.distance_from_people_scores(name, False),
+            data.distance_from_people_scores(name, True),
+        )
         for name in data.ranked_judges
     ]
     judges = [line for line in judges if line[1].consistency.value is not None]
@@ -168,11 +174,11 @@ def _non_judge_distance_row(name: str, alignment: Alignment, plot: str) -> Table
 # --------------------------------------------------------------------------- replacements
 
 
-def show_replacements(data: Agreement) -> Markup:
+def show_voter_replacements(data: Agreement) -> Markup:
     """HTML table of how well each judge could replace a person, with sentences on the best judge
     and prompt; a message if no pair has votes by two people. A value above 0 means that the judge
     agrees with the other voters more than the replaced person does."""
-    known = [one for one in data.judge_replacements if one.advantage.value is not None]
+    known = [one for one in data.judges_replacing_a_voter if one.advantage.value is not None]
     if not known:
         return empty_state(
             "No pair has votes by two people.",
@@ -188,10 +194,10 @@ def show_replacements(data: Agreement) -> Markup:
     ]
     rows = [_replacement_row(one, axis) for one in known]
     sentences = (
-        best_replacement_sentence(known, data.raters.names),
-        best_prompt_sentence(data.prompt_replacements),
+        best_voter_replacement_sentence(known, data.raters.names),
+        best_replacing_prompt_sentence(data.prompts_replacing_a_voter),
     )
-    text = inline_markup(" ".join(sentences).strip())
+    text = bold_and_code_html(" ".join(sentences).strip())
     below = wrap(fill('<p class="eh-small eh-under">{}</p>', text))
     return range_table(heads, rows, "short", "Judges in a person's place", axis) + below
 
@@ -213,7 +219,7 @@ def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
     return range_row(replacement.judge, *cells, tip=tip)
 
 
-def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
+def best_replacing_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     """Sentence on the prompt whose judges, pooled to one rater, best replace a person; "" unless
     several prompts can be compared."""
     known = [one for one in prompts if one.advantage.value is not None]
@@ -229,7 +235,7 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     )
 
 
-def best_replacement_sentence(
+def best_voter_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
     """Sentence on the judge and prompt that best replace a person, the first of `known`: whether
@@ -269,16 +275,21 @@ def best_replacement_sentence(
 def show_corrected_rates(data: Agreement) -> Markup:
     """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people; a
     message without votes on randomly chosen pairs."""
-    table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
+    table_of = {
+        name: one
+        for name, one in data.win_rates_corrected_by_votes.items()
+        if one.people.value is not None
+    }
     if not table_of:
         why = (
             "All votes are on pairs selected because judges' verdicts on them flip or differ. "
             "To correct win rates, collect votes on pairs chosen at random."
-            if data.targeted_votes
+            if data.targeted_vote_count
             else "Corrected win rates need votes by people."
         )
         return empty_state(
-            "No vote is on a randomly chosen pair." if data.targeted_votes else "No votes.", why
+            "No vote is on a randomly chosen pair." if data.targeted_vote_count else "No votes.",
+            why,
         )
     every = [e for one in table_of.values() for e in (one.corrected, one.judge, one.people)]
     axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))
@@ -297,7 +308,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
         for name, one in table_of.items()
     ]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
-    text = join(inline_markup(f"{note.capitalize()}. ") for note in sorted(notes))
+    text = join(bold_and_code_html(f"{note.capitalize()}. ") for note in sorted(notes))
     below = wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', text)) if text else ""
     return range_table(heads, rows, "stand", "Corrected win rates", axis) + below
 
@@ -341,11 +352,11 @@ def _render_rate(estimate: Estimate, of: Markup = EMPTY) -> Markup:
 # ------------------------------------------------------------------------------ for a paper
 
 
-def people_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
+def people_agreement_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     """Table of agreement among people; None for a study with model judges."""
     if not filtered.has_only_people:
         return None
-    found = agreement_among_people(filtered.filter.apply(filtered.stored_frame))
+    found = agreement_among_people(filtered.filter.apply(filtered.whole_frame_by_person))
     measures = (
         ("Two people agree", found.pair.share),
         ("Two people agree, votes for a tie left out", found.pair.decisive),

@@ -6,7 +6,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
 from components.html.markup import EMPTY, Markup
-from components.html.panel import empty_state, finding_html, legend_key, panel_heading, wrap
+from components.html.panel import empty_state, finding_html, legend_entry, panel_heading, wrap
 from components.html.tables.table import plain_table
 from components.results.agreement import agreement_formulas as texts
 from components.results.agreement import (
@@ -74,11 +74,11 @@ def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
     `panels.COEFFICIENTS`."""
     data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
-    matrix = panels.show_matrix(data, agree) + voters_panel.targeted_votes_note(data)
+    matrix = panels.show_matrix(data, agree) + voters_panel.targeted_vote_share_line(data)
     return Drawn({"matrix": matrix}, heading)
 
 
-def draw_with_votes(
+def make_votes_panel_drawer(
     show: Callable[[Agreement], Markup],
 ) -> Callable[[FilteredStudy], Markup | None]:
     """Return the function that draws a panel by `show`, with the note on targeted votes; it returns
@@ -87,12 +87,12 @@ def draw_with_votes(
     def draw(filtered: FilteredStudy) -> Markup | None:
         data = load_agreement(filtered)
         known = data.raters.has_people
-        return show(data) + voters_panel.targeted_votes_note(data) if known else None
+        return show(data) + voters_panel.targeted_vote_share_line(data) if known else None
 
     return draw
 
 
-def draw_distances(filtered: FilteredStudy) -> Drawn | None:
+def draw_score_distances(filtered: FilteredStudy) -> Drawn | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
@@ -106,7 +106,9 @@ def draw_distances(filtered: FilteredStudy) -> Drawn | None:
         "mean distance (MAE) of a judge's scores from the people's mean, and % of scores at most 1 "
         f"from this mean; {scale}"
     )
-    distances = people_tables.show_distances(data) + voters_panel.targeted_votes_note(data)
+    distances = people_tables.show_score_distances(data) + voters_panel.targeted_vote_share_line(
+        data
+    )
     return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))
 
 
@@ -196,10 +198,10 @@ def report_headline(filtered: FilteredStudy) -> Markup:
     return finding_html(*finding(filtered))
 
 
-def report_people(filtered: FilteredStudy) -> ReportPanel | None:
+def report_people_agreement(filtered: FilteredStudy) -> ReportPanel | None:
     """Report section on agreement among people; None for a study with model judges, or if no
     agreement is known."""
-    table = people_tables.people_table(filtered)
+    table = people_tables.people_agreement_paper_table(filtered)
     if table is None or not table.rows:
         return None
     subtitle = (
@@ -231,8 +233,8 @@ MATRIX: Final = Panel(
     how=texts.HOW_MATRIX,
     scale=27,
     in_report=compares_judges,
-    report=report_people,
-    table=people_tables.people_table,
+    report=report_people_agreement,
+    table=people_tables.people_agreement_paper_table,
     json_keys=(
         "agreement.pairs.*.*.kappa",
         "agreement.pairs.*.*.share",
@@ -242,19 +244,19 @@ MATRIX: Final = Panel(
 )
 MERGED_ORDERS: Final = Panel(
     "merged_orders",
-    draw_with_votes(panels.show_merged_orders),
+    make_votes_panel_drawer(panels.show_merged_orders),
     (Body("merged_orders", "eh-agree-dual"),),
     "Agreement with people: one order or both",
     f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. Both orders: an answer wins "
     "if it wins in both, otherwise a tie.",
-    legend=panels.order_legend(legend_key("chance", "chance: 1/3")),
+    legend=panels.order_legend(legend_entry("chance", "chance: 1/3")),
     how=texts.HOW_MERGED_ORDERS,
     needs="votes of people on the same pairs",
     json_keys=("agreement.merged_orders.*", "agreement.pairs.*.people.share"),
 )
 COEFFICIENTS: Final = Panel(
     "coefficients",
-    draw_with_votes(people_tables.show_coefficients),
+    make_votes_panel_drawer(people_tables.show_coefficients),
     (Body("coefficients", "eh-agree-numbers", clickable=True),),
     "Agreement with people, all coefficients",
     f"agreement of judges with the people's majority, and of people with each other; "
@@ -271,7 +273,7 @@ COEFFICIENTS: Final = Panel(
 )
 REPLACEMENTS: Final = Panel(
     "replacements",
-    draw_with_votes(people_tables.show_replacements),
+    make_votes_panel_drawer(people_tables.show_voter_replacements),
     (Body("replacements", "eh-agree-stand"),),
     "Which judge can replace a person?",
     texts.REPLACEMENT_SUBTITLE,
@@ -285,10 +287,10 @@ REPLACEMENTS: Final = Panel(
 )
 DISTANCES: Final = Panel(
     "distances",
-    draw_distances,
+    draw_score_distances,
     (Body("distances", "eh-agree-far"),),
     DISTANCES_TITLE,
-    legend=panels.order_legend(legend_key("tick", "always tie")),
+    legend=panels.order_legend(legend_entry("tick", "always tie")),
     how=texts.HOW_DISTANCES,
     json_keys=(
         "agreement.people.*.mae",
@@ -322,7 +324,7 @@ VERIFIED: Final = Panel(
 )
 CATEGORIES: Final = Panel(
     "by_category",
-    majority_panel.categories_html,
+    majority_panel.agreement_by_category_html,
     (Body("by_category", "eh-agree-categories", clickable=True),),
     "Agreement by category",
     "% of comparisons, undecided counts half",

@@ -9,7 +9,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import rater_filters
 from components.html.format import count, decimal, percent
-from components.html.markup import EMPTY, Markup, fill, inline_markup, link
+from components.html.markup import EMPTY, Markup, bold_and_code_html, fill, link
 from components.html.panel import wrap
 from components.html.tables import range_table as range_tables
 from components.html.tables.forest_cells import fit_share_axis as axis_for
@@ -25,7 +25,7 @@ from components.inspect.verification_filter import (
     verification_bits,
 )
 from components.results.agreement.computed import Agreement
-from components.results.agreement.disputes import html, shorten
+from components.results.agreement.disputes import html, shorten_question
 from components.results.agreement.panels import estimate_html
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation import row_selection
@@ -87,7 +87,7 @@ def verification_subtitle(verification: VerificationData) -> str:
     verifications."""
     if not verification.has_checks:
         return ""
-    got = verification.verified.verifiers
+    got = verification.verified.verifier_agreement
     checked = count(len(verification.verified), "verification")
     return f"{checked} of {count(got.answers, 'answer')} by {count(got.people, 'person')}"
 
@@ -142,7 +142,7 @@ def _collect_outcomes_by_model(verification: VerificationData) -> InspectableBit
     rows = verification.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(verification.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
-    first = rows.iloc[row_selection.first_rows(group, groups)]
+    first = rows.iloc[row_selection.first_row_per_group(group, groups)]
     places = zip(first["item"].astype(str), first["comparison"].astype(str), strict=True)
     compared = {(item, name) for item, names in places for name in names.split(SEP)}
     found = dict.fromkeys(("", *verification.verified.contestants), 0)
@@ -188,7 +188,7 @@ def _verification_share_cells(
 
 
 def _verifier_agreement_sentence(verification: VerificationData) -> Markup:
-    got = verification.verified.verifiers
+    got = verification.verified.verifier_agreement
     if not got.twice:
         words = "No answer was verified by two people, so agreement between verifiers is unknown."
     else:
@@ -197,7 +197,7 @@ def _verifier_agreement_sentence(verification: VerificationData) -> Markup:
             f"answer agree in **{percent(got.same)}** of cases, κ {_estimate_text(got.kappa)}, "
             f"Krippendorff's α {_estimate_text(got.alpha)}."
         )
-    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(words)))
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', bold_and_code_html(words)))
 
 
 def _estimate_text(estimate: Estimate) -> str:
@@ -262,13 +262,13 @@ def _list_judge_preferences(verification: VerificationData) -> list[tuple[str, E
     first; people come last."""
     verified = verification.verified
     evidence = GroupedFrame(verification.data.raters.rows_of_model_judges, ["judge"])
-    prefers = verified.prefers_following.by_cell(evidence)
-    ties = verified.mixed_pair_ties.by_cell(evidence)
+    prefers = verified.following_preference_measure.by_cell(evidence)
+    ties = verified.mixed_pair_tie_measure.by_cell(evidence)
     found = [(cell[0], prefers[cell], ties[cell]) for cell in ties if ties[cell].n]
     found.sort(key=lambda line: -(line[1].value if line[1].value is not None else -1.0))
     votes = verification.data.people_rows
-    if (tied := verified.mixed_pair_ties.of(votes)).n:
-        found.append((PEOPLE, verified.prefers_following.of(votes), tied))
+    if (tied := verified.mixed_pair_tie_measure.of(votes)).n:
+        found.append((PEOPLE, verified.following_preference_measure.of(votes), tied))
     return found
 
 
@@ -289,7 +289,9 @@ class MisjudgedPair:
 def misjudged_pairs(verification: VerificationData) -> list[MisjudgedPair]:
     """Pairs of one passing and one failing answer in which at least one verdict of a model judge
     prefers the failing one; the highest share of such verdicts first."""
-    rows = verification.verified.mixed_pairs(verification.data.raters.rows_of_model_judges)
+    rows = verification.verified.select_mixed_pair_verdicts(
+        verification.data.raters.rows_of_model_judges
+    )
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()
     decided: Counter[tuple[str, str]] = Counter()
@@ -324,7 +326,7 @@ def _misjudged_list(verification: VerificationData) -> Markup:
         faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
         why = f", {faults.most_common(1)[0][0]}" if faults else ""
         names = (_contestant_name(pair.fails), _contestant_name(pair.follows))
-        question = shorten(questions.get(pair.item) or pair.item)
+        question = shorten_question(questions.get(pair.item) or pair.item)
         rows.append((pair, question, *names, len(no), len(about), why))
     more, rest = len(found) - len(top), EMPTY
     if more > 0:

@@ -5,7 +5,7 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html.format import DASH, count, duration, number, share
-from components.html.markup import EMPTY, Markup, fill, inline_markup, join, link
+from components.html.markup import EMPTY, Markup, bold_and_code_html, fill, join, link
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.tables.range_table import range_row, range_table
 from components.html.tables.table import TableCell, TableRow
@@ -127,7 +127,7 @@ def _vote_subsets_table(data: Agreement) -> Markup:
         flagged = data.flagged_voters
         who = flagged[0] if len(flagged) == 1 else f"the {len(flagged)} flagged people"
         columns[f"Without {who}, %"] = data.unflagged_agreement
-    if data.targeted_votes:
+    if data.targeted_vote_count:
         columns["Pairs chosen at random, %"] = data.random_vote_agreement
     if len(columns) == 1:
         return EMPTY
@@ -163,23 +163,23 @@ def _render_subset_agreement(head: str, estimate: Estimate | None) -> Markup:
 def show_targeted_notice(data: Agreement) -> Markup:
     """HTML notice that some votes are on pairs chosen because judges flip or disagree; empty if
     none are."""
-    if not data.targeted_votes:
+    if not data.targeted_vote_count:
         return EMPTY
     text = (
-        f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs "
+        f"{count(data.targeted_vote_count)} of {count(data.votes_cast)} votes are on pairs "
         "selected because judges' verdicts on them flip or differ. Agreement below includes "
         "these harder pairs; corrected win rates do not."
     )
     return notice_html("warn", "Some pairs with votes were not chosen at random.", text)
 
 
-def targeted_votes_note(data: Agreement) -> Markup:
+def targeted_vote_share_line(data: Agreement) -> Markup:
     """HTML line on the share of votes on pairs not chosen at random, for panels with estimates;
     empty if all were chosen at random."""
-    if not data.targeted_votes:
+    if not data.targeted_vote_count:
         return EMPTY
-    part = share(data.targeted_votes / max(data.votes_cast, 1), 0)
-    words = inline_markup(
+    part = share(data.targeted_vote_count / max(data.votes_cast, 1), 0)
+    words = bold_and_code_html(
         f"{part} of the votes are on pairs **not chosen at random**. The numbers above therefore "
         "do not describe all pairs."
     )

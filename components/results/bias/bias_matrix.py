@@ -22,7 +22,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_he
 from components.html.tables.value_table import STYLES
 from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias
 from components.results.bias.option_tests import LEAST_STRENGTH, Evenness
-from components.results.bias.sentences import random_consistency
+from components.results.bias.sentences import consistency_by_chance
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import ACCURACY
@@ -40,7 +40,9 @@ _CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 _SUBTITLE_ADDITIONS: Final = {"entropy": "; in small print: consistency in %"}
-MEASURES: Final = {one.name: one for options in (2, 3) for one in records.listed("matrix", options)}
+MEASURES: Final = {
+    one.name: one for options in (2, 3) for one in records.records_listed_by("matrix", options)
+}
 """Name -> record, for the measures that the matrix can show."""
 
 
@@ -52,7 +54,9 @@ def measure_subtitle(name: str) -> str:
 
 def list_matrix_measures(options: int) -> list[str]:
     """Names of the measures that apply to comparisons with this number of options."""
-    names = [one.name for one in records.listed("matrix", options) if one.key != ENTROPY.key]
+    names = [
+        one.name for one in records.records_listed_by("matrix", options) if one.key != ENTROPY.key
+    ]
     names.insert(1 if options == 2 else 0, ENTROPY.name)
     return names
 
@@ -307,7 +311,7 @@ def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourSca
         return scale
     if shown.key == FIRST_SHARE.key:
         return replace(scales.even_share_scale(options), name=shown.name)
-    return scales.chance_scale(scale, chance)
+    return scales.scale_for_many_options(scale, chance)
 
 
 def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
@@ -318,7 +322,7 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None
     observed = {
-        CONSISTENCY.key: random_consistency(bias),
+        CONSISTENCY.key: consistency_by_chance(bias),
         ACCURACY.key: bias.accuracy_by_chance,
     }.get(shown.key)
     return chance if observed is None else observed
@@ -335,23 +339,27 @@ def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
     return f"chance{where} {share(chance, 0 if chance >= 0.1 else 1)}"
 
 
-def position_table(filtered: FilteredStudy) -> PaperTable | None:
+def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper of position bias, one row for each judge and prompt; None without model
     judges."""
     frame = filtered.measured_judge_rows
     if frame.empty or filtered.has_only_people:
         return None
-    found = records.rater_profile(frame, ["judge", "prompt"])
-    shown = records.listed("paper")
+    found = records.estimate_position_measures(frame, ["judge", "prompt"])
+    shown = records.records_listed_by("paper")
     columns = [
         TypedColumn(
-            "", itemgetter(one.key), STYLES[one.style], one.head, interval=one.style == "percent"
+            "",
+            itemgetter(one.key),
+            STYLES[one.style],
+            one.column_head,
+            interval=one.style == "percent",
         )
         for one in shown
     ]
     columns.append(TypedColumn("", lambda cell: cell["consistency"].n, paper="n", interval=False))
     rows = [ValueRow(name, found[key]) for key, name in rater_names(frame).items()]
-    definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
+    definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
     caption = (
         f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "
         "95 % intervals over "

@@ -9,7 +9,12 @@ from typing import Any, Final, TypeVar
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, Filter, machine_rows, short_rater_names
+from components.filtering.filters import (
+    ALL_CHOICE,
+    Filter,
+    judge_rows_or_people_rows,
+    short_rater_names,
+)
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import UNUSABLE
 from metrics.catalogue.option_records import GRADE_ENTROPY
@@ -57,7 +62,11 @@ def _bias_measures(options: int) -> list[Measure]:
     rater's profile and of the matrix (except the position term, which is fitted when it is shown),
     unusable replies, the share of each position; for pairs also the shares of the first position
     and of the first label with crossed labels, otherwise the entropy part of the Grade Score."""
-    shown = [*records.profile_records(), *records.listed("matrix", options), UNUSABLE]
+    shown = [
+        *records.position_measure_records(),
+        *records.records_listed_by("matrix", options),
+        UNUSABLE,
+    ]
     shown += [SLOT, LABEL] if options == 2 else [GRADE_ENTROPY]
     found = {one.key: one.estimator for one in shown if one.key != TERM.key}
     return [*found.values(), *(slot_share_measure(slot, options) for slot in range(options))]
@@ -82,7 +91,7 @@ class BiasCounts(Memo):
     def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
         """Count the verdicts of a frame. `alternatives`: number of sets of models from which the
         filter selected one, for the adjustment of p-values."""
-        rows = machine_rows(frame)
+        rows = judge_rows_or_people_rows(frame)
         self.alternatives = alternatives
         self.option_numbers = sorted({int(n) for n in rows["options"].unique()}) or [2]
         self.options = self.option_numbers[-1]
@@ -91,11 +100,11 @@ class BiasCounts(Memo):
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
         self.rows = self.cells.with_coarser_cells(rows, ROW_COLUMNS)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
-        self.labels = _labels_by_row(rows)
+        self.labels = _labels_by_rater(rows)
         self._memo: dict[Any, Any] = {}
 
 
-def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
+def _labels_by_rater(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
     """(judge, prompt) -> labels given to the answers, such as A and B."""
     pairs = rows.groupby([*ROW_COLUMNS, "labels"], observed=True).size().index
     found: dict[CellKey, set[str]] = {}
@@ -113,14 +122,16 @@ class Bias(Memo):
     _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def _selected_columns(self) -> dict[str, str]:
+    def _selected_value_by_column(self) -> dict[str, str]:
         chosen = {name: getattr(self.filter, name) for name in CELL_COLUMNS}
         return {name: value for name, value in chosen.items() if value != ALL_CHOICE}
 
     @property
     def _counts_under_filter(self) -> MeasureCube:
         """Counts by judge and prompt; also by category if the filter selects a category."""
-        return self.counts.cells if "category" in self._selected_columns else self.counts.rows
+        return (
+            self.counts.cells if "category" in self._selected_value_by_column else self.counts.rows
+        )
 
     @property
     def options(self) -> int:
@@ -132,11 +143,11 @@ class Bias(Memo):
         return self.counts.option_numbers
 
     @property
-    def error_rate_share(self) -> float:
+    def type_1_error_share(self) -> float:
         """Part of the 5 % error rate that is spent on tests under this filter (ERROR_SHARES)."""
-        return self.error_rate_share_of("category" in self._selected_columns)
+        return self.type_1_error_share_for("category" in self._selected_value_by_column)
 
-    def error_rate_share_of(self, in_category: bool) -> float:
+    def type_1_error_share_for(self, in_category: bool) -> float:
         """Part of the 5 % error rate that is spent on tests in single categories (`in_category`),
         or else on tests over all categories."""
         return ERROR_SHARES[in_category, self.counts.alternatives > 1]
@@ -150,7 +161,7 @@ class Bias(Memo):
         )
 
     @property
-    def orders(self) -> int:
+    def max_orders(self) -> int:
         """Maximum number of orders per comparison; 0 without verdicts, or if the order was not
         recorded."""
         return self.counts.orders
@@ -174,59 +185,66 @@ class Bias(Memo):
         """One measure over all judgements that the filter selects."""
         return self.memoise(
             ("whole", measure),
-            lambda: self._counts_under_filter.pooled_estimate(measure, self._selected_columns),
+            lambda: self._counts_under_filter.pooled_estimate(
+                measure, self._selected_value_by_column
+            ),
         )
 
     def by_rater(self, measure: str) -> dict[CellKey, Estimate]:
         """The measure for each (judge, prompt), over all judgements that the filter selects."""
         return self.memoise(
             ("row", measure),
-            lambda: self._counts_under_filter.by_cell(measure, ROW_COLUMNS, self._selected_columns),
+            lambda: self._counts_under_filter.by_cell(
+                measure, ROW_COLUMNS, self._selected_value_by_column
+            ),
         )
 
     def by_judge(self, measure: str) -> dict[CellKey, Estimate]:
         """The measure for each judge, with prompts pooled."""
         return self.memoise(
             ("judge", measure),
-            lambda: self._counts_under_filter.by_cell(measure, ("judge",), self._selected_columns),
+            lambda: self._counts_under_filter.by_cell(
+                measure, ("judge",), self._selected_value_by_column
+            ),
         )
 
     def by_category(self, measure: str) -> dict[CellKey, Estimate]:
         """The measure for each (judge, prompt, category)."""
-        made = lambda: self.counts.cells.by_cell(measure, CELL_COLUMNS, self._selected_columns)  # noqa: E731
-        return self.memoise(("cell", measure), made)
+        cells, only = self.counts.cells, self._selected_value_by_column
+        return self.memoise(("cell", measure), lambda: cells.by_cell(measure, CELL_COLUMNS, only))
 
     @cached_property
     def categories(self) -> dict[str, int]:
         """Number of items in each category, sorted by name."""
-        found = self.counts.cells.by_cell("unusable", ("category",), self._selected_columns)
+        found = self.counts.cells.by_cell("unusable", ("category",), self._selected_value_by_column)
         return {name: one.items for (name,), one in sorted(found.items()) if name}
 
     @cached_property
     def items(self) -> int:
-        return self._counts_under_filter.count_items("unusable", self._selected_columns)
+        return self._counts_under_filter.count_items("unusable", self._selected_value_by_column)
 
     @cached_property
     def calls(self) -> int:
         return self.overall("unusable").n
 
     @cached_property
-    def failures(self) -> int:
+    def unusable_reply_count(self) -> int:
         """Number of unusable replies; they are never counted as ties."""
         share = self.overall("unusable")
         return round((share.value or 0.0) * share.n)
 
     @cached_property
-    def fairness(self) -> dict[CellKey, Estimate]:
+    def recency_minus_primacy(self) -> dict[CellKey, Estimate]:
         """(judge, prompt, category) -> share of pairs that flip toward the second position minus
         share toward the first (recency − primacy); empty unless pairs are compared."""
         return self.by_category("fairness") if self.options == 2 else {}
 
     @cached_property
-    def tables(self) -> dict[CellKey, OrderTable]:
+    def order_tables_by_cell(self) -> dict[CellKey, OrderTable]:
         """(judge, prompt, category) -> cross table of the verdicts in the two orders of a pair."""
         where = [
-            (CELL_COLUMNS.index(name), value) for name, value in self._selected_columns.items()
+            (CELL_COLUMNS.index(name), value)
+            for name, value in self._selected_value_by_column.items()
         ]
         return {
             cell: table
@@ -237,7 +255,10 @@ class Bias(Memo):
     def pooled_order_table(self, row: CellKey) -> OrderTable:
         """The table of verdicts in both orders for one judge and prompt, over all categories that
         pass the filter."""
-        return pool_order_tables(self.tables, [cell for cell in self.tables if cell[:2] == row])
+        return pool_order_tables(
+            self.order_tables_by_cell,
+            [cell for cell in self.order_tables_by_cell if cell[:2] == row],
+        )
 
     def labels(self, row: CellKey) -> tuple[str, ...]:
         return self.counts.labels.get(row, ())

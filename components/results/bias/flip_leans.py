@@ -127,8 +127,8 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
             noise[row].value if row in noise else None,
             effect[row] if row in effect and effect[row].value is not None else None,
             lean.get(row),
-            table.missing,
-            worst.get(row, 1.0) if table.missing else None,
+            table.incomplete_pairs,
+            worst.get(row, 1.0) if table.incomplete_pairs else None,
         )
         for row, table in tables.items()
     ]
@@ -185,7 +185,7 @@ def _adjust_lean_p_values(
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
     known = sum(p is not None for p in raw)
-    share_of_error = bias.error_rate_share_of(in_category)
+    share_of_error = bias.type_1_error_share_for(in_category)
     adjusted = holm_adjust(raw, known * bias.counts.alternatives, share_of_error)
     return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
 
@@ -196,8 +196,12 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     cancel."""
     if len(bias.categories) < 2:
         return ()
-    fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)
-    cells = [cell for cell in bias.tables if cell[:2] == row and cell[2] and cell in fairness]
+    fairness, adjusted = bias.recency_minus_primacy, _category_p_values(bias, worst=True)
+    cells = [
+        cell
+        for cell in bias.order_tables_by_cell
+        if cell[:2] == row and cell[2] and cell in fairness
+    ]
     found = []
     for cell in cells:
         p = adjusted.get(cell)

@@ -16,7 +16,7 @@ from components.results.bias.pair_tests import format_p_value, sort_option_rows
 from components.results.bias.sentences import format_preferring_rows, row_noun
 
 
-def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
+def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
     """Headline and the sentence below it: judges with a significant position preference by
     permutation test, or that there are none; a message if no item has verdicts in all rotations."""
     options = bias.options
@@ -40,10 +40,10 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
         same = share(bias.overall("consistency").value, 0)
         return f"No {what} significantly prefers a position; consistency is {same}.", lead
     head = format_preferring_rows(len(significant), len(tested), what)
-    return f"{head}. {_strongest_preference(bias, significant)}", lead
+    return f"{head}. {_strongest_preference_sentence(bias, significant)}", lead
 
 
-def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
+def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float]) -> str:
     """Sentence on the highest share that a judge and prompt in `significant` (name -> p-value) give
     to one position; "" if no share is known."""
     best = max(

@@ -77,7 +77,7 @@ def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey,
     """p-value of the permutation test of each judge and prompt, adjusted for all such tests that a
     reader can see by changing the filters in use."""
     raw = [row.permutation.p for row in rows]
-    adjusted = holm_adjust(raw, count_order_tests(bias), bias.error_rate_share)
+    adjusted = holm_adjust(raw, count_order_tests(bias), bias.type_1_error_share)
     return {
         (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
     }
@@ -141,7 +141,7 @@ def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     bias = load_bias(filtered)
     fitted = load_option_rows(filtered)
     return compute_evenness(
-        filtered.measured_judge_rows, fitted, count_order_tests(bias), bias.error_rate_share
+        filtered.measured_judge_rows, fitted, count_order_tests(bias), bias.type_1_error_share
     )
 
 

@@ -14,7 +14,7 @@ from components.html.tables.forest_cells import Axis, axis_html, forest_html, va
 from components.html.templates import macros
 from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.sentences import flip_sentence, random_consistency
+from components.results.bias.sentences import consistency_by_chance, flip_sentence
 from metrics.catalogue import position_records as records
 from metrics.catalogue.answer_records import ACCURACY
 from metrics.catalogue.record import MeasureRecord
@@ -68,7 +68,7 @@ def _row_filters(row: CellKey) -> dict[str, str]:
 def flips_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
     both orders, or if some comparisons have more than two options."""
-    if bias.options != 2 or not bias.tables:
+    if bias.options != 2 or not bias.order_tables_by_cell:
         return empty_state(
             "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
@@ -92,12 +92,12 @@ def default_kpis_html(
     if not bias.calls:
         return EMPTY
     kpis = [
-        _measure_kpi(bias, records.CONSISTENCY, f"chance {share(random_consistency(bias), 0)}"),
+        _measure_kpi(bias, records.CONSISTENCY, f"chance {share(consistency_by_chance(bias), 0)}"),
         _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_numbers)}"),
         _measure_kpi(bias, records.NOISE_FLOOR),
         *([_accuracy_kpi(bias)] if by_design else []),
         unusable_replies_kpi(
-            (bias.failures if failures is None else failures),
+            (bias.unusable_reply_count if failures is None else failures),
             (bias.calls if planned is None else planned),
             "replies without a verdict; left out of position measures",
         ),

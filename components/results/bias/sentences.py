@@ -59,7 +59,7 @@ def flip_sentence(row: FlipLean) -> str:
     directions = {each.toward for each in row.leaning_categories}
     if len(directions) == 2 and row.flips_most_pairs and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
-            f"{flip}: {_category_directions(row.leaning_categories, 'toward')}. "
+            f"{flip}: {_category_directions_text(row.leaning_categories, 'toward')}. "
             "**The two directions cancel out, so the position entropy is close to 1 "
             f"(even): {number(row.entropy, 2)}.**"
         )
@@ -67,7 +67,7 @@ def flip_sentence(row: FlipLean) -> str:
         return _missing_verdicts_sentence(row)
     if not row.is_significant:
         if row.leaning_categories:
-            leans = _category_directions(row.leaning_categories)
+            leans = _category_directions_text(row.leaning_categories)
             return (
                 f"**No preference overall**, but a preferred position in some categories: {leans}. "
                 f"{flip}."
@@ -100,14 +100,14 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
         return f"{flip}, {direction}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
     but = (
-        f" In some categories the direction differs: {_category_directions(other)}."
+        f" In some categories the direction differs: {_category_directions_text(other)}."
         if other
         else ""
     )
     return f"Most flips go **toward the answer shown {row.toward}**: {versus}.{but}"
 
 
-def _category_directions(categories: Sequence[LeaningCategory], word: str = "") -> str:
+def _category_directions_text(categories: Sequence[LeaningCategory], word: str = "") -> str:
     """Text on the position preferred in each category, such as "second in writing, first in coding
     and maths"; `word` is put before each position."""
     parts = []
@@ -120,7 +120,7 @@ def _category_directions(categories: Sequence[LeaningCategory], word: str = "") 
 # ---------------------------------------------------------------------- the headline
 
 
-def random_consistency(bias: Bias) -> float:
+def consistency_by_chance(bias: Bias) -> float:
     """Consistency of a judge that chooses at random: probability that N verdicts, one per order of
     N options, are all equal. With the observed share of ties t: tᴺ + N·((1 − t)/N)ᴺ."""
     options, ties = bias.options, bias.overall("tie_rate").value or 0.0
@@ -130,7 +130,7 @@ def random_consistency(bias: Bias) -> float:
 def low_consistency_warning(bias: Bias) -> str:
     """Warning that the verdicts are less consistent than random ones; empty unless the whole
     interval of the consistency is below chance."""
-    same, chance = bias.overall("consistency"), random_consistency(bias)
+    same, chance = bias.overall("consistency"), consistency_by_chance(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""
     return f"Low consistency: {share(same.value, 0)}; chance gives {share(chance, 0)}."
@@ -143,10 +143,10 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     if not bias.calls:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if bias.options > 2:
-        return _options_finding(bias)
+        return _most_chosen_position_finding(bias)
     rows = [row for row in flip_leans(bias) if row.pairs]
     if not rows:
-        return _no_flips_finding(bias)
+        return _unmeasured_flips_finding(bias)
     pairs = sum(row.pairs for row in rows)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
@@ -156,7 +156,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         )
     most = sum(row.order_decides for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
-    lead = _only_judge_lead(rows[0]) if len(rows) == 1 else ""
+    lead = _only_judge_sentence(rows[0]) if len(rows) == 1 else ""
     if most and len(rows) > 1:
         lead = _order_decides_sentence(rows, noun)
     lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
@@ -253,14 +253,14 @@ def _format_part_of_rows(some: int, total: int, noun: str) -> str:
     return f"{number_word(some)} of the {number_word(total)} {noun}s"
 
 
-def _no_flips_finding(bias: Bias) -> tuple[str, str]:
+def _unmeasured_flips_finding(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below if flips cannot be measured: the reason, and what to do."""
-    if bias.orders > 1:
+    if bias.max_orders > 1:
         return (
             "No pair has been judged in both orders yet.",
             "To measure position bias, pairs must be judged in both orders.",
         )
-    if not bias.orders:
+    if not bias.max_orders:
         return (
             "The data do not record in which order the answers were shown.",
             "Without the order, position bias cannot be measured.",
@@ -302,7 +302,7 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     return f"No {what} significantly prefers a position"
 
 
-def _only_judge_lead(row: FlipLean) -> str:
+def _only_judge_sentence(row: FlipLean) -> str:
     """Sentence below the headline, on the flips of the only judge; "" if this judge has no
     significant preference for a position, neither overall nor in a category."""
     return (
@@ -318,7 +318,7 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
 
 
-def _options_finding(bias: Bias) -> tuple[str, str]:
+def _most_chosen_position_finding(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below for N options: the position chosen most often, without a
     test; a message if no item has verdicts in all rotations."""
     options = bias.options

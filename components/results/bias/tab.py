@@ -24,7 +24,7 @@ from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons, verdict_kinds
 from components.results.view import result_view
-from components.results.view.address_choices import pick_choice
+from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
     Body,
     Control,
@@ -71,7 +71,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
-    return many_options.option_finding(bias, load_option_rows(filtered))
+    return many_options.position_preference_finding(bias, load_option_rows(filtered))
 
 
 def single_answers_view(filtered: FilteredStudy) -> View:
@@ -95,7 +95,7 @@ def measure_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_vi
     """State of the menu of measures, which offers those for the study's number of options; `wanted`
     is chosen if it is one of them, else the first."""
     names = list_matrix_measures(load_bias(filtered).options)
-    return result_view.ControlState(pick_choice(wanted, names), names)
+    return result_view.ControlState(choice_or_default(wanted, names), names)
 
 
 def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
@@ -106,7 +106,7 @@ def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
     return result_view.ControlState(
-        pick_choice(wanted, LAYOUTS, BY_CATEGORY if sliced else BY_PROMPT)
+        choice_or_default(wanted, LAYOUTS, BY_CATEGORY if sliced else BY_PROMPT)
     )
 
 
@@ -175,7 +175,7 @@ def slots_heading(bias: Bias) -> Markup:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def draw_labels(filtered: FilteredStudy) -> Drawn | None:
+def draw_slot_and_label_effects(filtered: FilteredStudy) -> Drawn | None:
     """Draw effects of position and label: two shares for pairs (None if their labels were not
     crossed with positions), the choice model for N options."""
     bias = load_bias(filtered)
@@ -197,7 +197,7 @@ def draw_labels(filtered: FilteredStudy) -> Drawn | None:
     return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
 
 
-def draw_tests(filtered: FilteredStudy) -> Markup:
+def draw_order_tests(filtered: FilteredStudy) -> Markup:
     bias = load_bias(filtered)
     if bias.options == 2:
         rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
@@ -209,7 +209,7 @@ def draw_tests(filtered: FilteredStudy) -> Markup:
         )
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
     return pair_tests.order_tests_html(
-        rows, names, between, unit, option_tests.count_order_tests(bias), bias.error_rate_share
+        rows, names, between, unit, option_tests.count_order_tests(bias), bias.type_1_error_share
     )
 
 
@@ -237,7 +237,7 @@ MATRIX: Final = Panel(
     how=HOW_MATRIX,
     scale=19,
     in_report=has_judges,
-    table=bias_matrix.position_table,
+    table=bias_matrix.position_paper_table,
     json_keys=(
         "position.*.*.consistency",
         "position.*.*.entropy",
@@ -280,7 +280,7 @@ FLIPS: Final = Panel(
 )
 TESTS: Final = Panel(
     "tests",
-    draw_tests,
+    draw_order_tests,
     (Body("tests", "eh-order-tests"),),
     "Could this be chance?",
     "p-values of tests for an effect of the order, Holm-adjusted over all rows, also those that "
@@ -298,7 +298,7 @@ TESTS: Final = Panel(
 )
 LABELS: Final = Panel(
     "labels",
-    draw_labels,
+    draw_slot_and_label_effects,
     (Body("labels", "eh-slot-or-label", clickable=True),),
     "Position or label?",
     how=HOW_LABELS,

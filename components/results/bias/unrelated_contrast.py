@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import machine_rows, short_rater_names
+from components.filtering.filters import judge_rows_or_people_rows, short_rater_names
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.templates import macros
@@ -51,7 +51,9 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
     versions, chosen = (store.version(name), store.version(other)), filtered.filter
 
     def compute() -> tuple[UnrelatedEffect, ...] | str:
-        frames = [machine_rows(chosen.apply(store.frame(study))) for study in (name, other)]
+        frames = [
+            judge_rows_or_people_rows(chosen.apply(store.frame(study))) for study in (name, other)
+        ]
         return unrelated_effects(*frames)
 
     found = store.memoised(name, ("unrelated effects", other, chosen), compute, versions)

@@ -70,7 +70,7 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     ]
     left, right = [], EMPTY
     if card.facts["read"]:
-        left, right = [_slot_bars(card), _category_table(card)], _flip_examples(card)
+        left, right = [_slot_bars(card), _category_table(card)], _flip_examples_html(card)
     made = _CARD.report(
         top, left, right, [_published_accuracy_table(card), _cost_html(card)], whole
     )
@@ -140,7 +140,7 @@ def _slot_bars(card: ReportCard) -> Any:
     """HTML bars of each position's share of the decisive verdicts, with a dashed line at 1/N; the
     reason instead, if a share is unknown."""
     bars = []
-    for slot, one in enumerate(card.slots):
+    for slot, one in enumerate(card.decisive_shares_by_slot):
         if one.value is None:
             return _CARD.no_slots(one.note)
         name = formats.slot_name(slot)
@@ -148,7 +148,7 @@ def _slot_bars(card: ReportCard) -> Any:
             {
                 "name": name,
                 "colour": SLOT_COLOURS[slot] if slot < 2 else "later",
-                "select": card.selection | {"slot": slot},
+                "select": card.inspect_filters | {"slot": slot},
                 "tip": f"{share(one.value)} {interval(one, 1, scale=100)}\nshown {name}\n"
                 f"n {count(one.n)}\nClick to open these verdicts in Inspect",
                 "value": one.value,
@@ -167,19 +167,21 @@ def _slot_bars(card: ReportCard) -> Any:
 
 
 def _category_table(card: ReportCard) -> Any:
-    known = {name: e for name, e in card.categories.items() if e.value is not None}
+    known = {name: e for name, e in card.consistency_by_category.items() if e.value is not None}
     ranked = sorted(known.items(), key=lambda pair: (pair[1].items < 5, -(pair[1].value or 0.0)))
     axis = panel.Axis(chance=card.measures["chance"].value)
     rows = [(name, estimate, panel.forest_html(estimate, axis)) for name, estimate in ranked]
     return _CARD.categories(card, rows) if rows else EMPTY
 
 
-def _flip_examples(card: ReportCard) -> Any:
+def _flip_examples_html(card: ReportCard) -> Any:
     """HTML of example flips, each from another item and if possible another category; a sentence
     instead, if nothing flips or no comparison has verdicts in several orders."""
     store, study = card.raters.filtered.store, card.raters.filtered.name
     renamed = card.rows["judge"].cat.rename_categories({card.rater: card.judge})
-    chosen = _pick_examples(comparison_index.index_comparisons(card.rows.assign(judge=renamed)))
+    chosen = _choose_example_flips(
+        comparison_index.index_comparisons(card.rows.assign(judge=renamed))
+    )
     if not chosen:
         if card.facts["sets"]:
             return _CARD.flips([], "No comparison flips.")
@@ -190,8 +192,8 @@ def _flip_examples(card: ReportCard) -> Any:
         {
             "question": formats.truncate(questions.get(line.item) or line.item, MAX_QUESTION_CHARS),
             "chips": join(panel.verdict_chip(mark.pick) for mark in line.verdicts[:6]),
-            "names": line.names,
-            "select": card.selection | {"flipped": True, "key": keys.get(line.seqs[0], "")},
+            "names": line.model_names,
+            "select": card.inspect_filters | {"flipped": True, "key": keys.get(line.seqs[0], "")},
         }
         for line in chosen
     ]
@@ -199,7 +201,9 @@ def _flip_examples(card: ReportCard) -> Any:
     return _CARD.flips(examples, twice if card.compares_pairs else "")
 
 
-def _pick_examples(index: comparison_index.ComparisonIndex) -> list[comparison_index.ComparisonRow]:
+def _choose_example_flips(
+    index: comparison_index.ComparisonIndex,
+) -> list[comparison_index.ComparisonRow]:
     """Choose up to MAX_EXAMPLES flips of different items, if possible of different categories;
     preferably those in which the numbers of verdicts for the first and the second position differ
     most."""

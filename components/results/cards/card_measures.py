@@ -19,13 +19,13 @@ from metrics.catalogue import (
     twin_records,
 )
 from metrics.catalogue.record import MeasureRecord
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
-from metrics.position.order_effect import order_effect, repeat_memory
+from metrics.position.order_effect import order_effect, repeat_similarity
 from metrics.position.position_measures import (
     CONSISTENCY,
     accuracy_lead,
@@ -69,7 +69,7 @@ class CardMeasures:
         return self.raters.names[self.rater][1]
 
     @property
-    def selection(self) -> dict[str, object]:
+    def inspect_filters(self) -> dict[str, object]:
         """Filters of Inspect that list the rater's judgements."""
         return {"judge": self.judge, "prompt": self.prompt}
 
@@ -92,20 +92,25 @@ class CardMeasures:
         return self.options <= 2
 
     @cached_property
-    def position_measures_by_judge(self) -> dict[str, dict[str, Estimate]]:
+    def position_measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
         """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
         return {
             cell[0]: got
-            for cell, got in rater_profile(self.raters.rows_of_model_judges, ["judge"]).items()
+            for cell, got in estimate_position_measures(
+                self.raters.rows_of_model_judges, ["judge"]
+            ).items()
         }
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
         """This rater's position-bias measures, by key of the catalogue."""
-        return self.position_measures_by_judge.get(self.rater) or rater_profile(self.rows)[()]
+        return (
+            self.position_measures_by_rater.get(self.rater)
+            or estimate_position_measures(self.rows)[()]
+        )
 
     @cached_property
-    def twin_effect(self) -> tuple[Estimate, str]:
+    def largest_effect_beyond_floor(self) -> tuple[Estimate, str]:
         """The largest effect of a family of twins beyond its floor (effect of a change that cannot
         matter), with adjusted interval, and the name of the family; no value without twins."""
         filtered = self.raters.filtered
@@ -125,7 +130,7 @@ class CardMeasures:
             nudge_records.OWN_FAMILY.key: lambda: self.own_family_win_rates[0],
             position_records.TERM.key: lambda: self.position_term[0],
             option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
-            twin_records.TWIN_PREFERENCE.key: lambda: self.twin_effect[0],
+            twin_records.TWIN_PREFERENCE.key: lambda: self.largest_effect_beyond_floor[0],
         }
         if record.key in own:
             return {self.rater: own[record.key]()}
@@ -134,11 +139,11 @@ class CardMeasures:
             return {name: agreed[one] for name, one in names.items() if one in agreed}
         if record.key == answer_records.TIES_AGREEMENT.key:
             return {
-                name: self.with_people(name)
+                name: self.agreement_share_with_people(name)
                 for name in (self.rater, *self.raters.filtered_rater_names)
             }
         if record.key in self.measures:
-            found = {name: got[record.key] for name, got in self.position_measures_by_judge.items()}
+            found = {name: got[record.key] for name, got in self.position_measures_by_rater.items()}
             return {**found, self.rater: self.measures[record.key]}
         measure = record.estimator
         by_cell = estimate_all([measure], self.raters.rows_of_model_judges, ["judge"])[measure.name]
@@ -150,7 +155,7 @@ class CardMeasures:
         return flip_counts(self.rows)
 
     @cached_property
-    def slots(self) -> list[Estimate]:
+    def decisive_shares_by_slot(self) -> list[Estimate]:
         return slot_shares(self.rows, self.options)
 
     @cached_property
@@ -209,12 +214,12 @@ class CardMeasures:
         """Agreement with the majority of people; no value without votes, or if the better answers
         of pairs are known by the design of the data."""
         if not self.compares_pairs:
-            return self.with_people(self.rater)
+            return self.agreement_share_with_people(self.rater)
         by_people = self.raters.remedies.call_grid.source == PEOPLES_MAJORITY
         found = self.raters.call_agreement.get((self.judge, self.prompt)) if by_people else None
         return found or unknown_estimate("no votes by people", "share")
 
-    def with_people(self, rater: str) -> Estimate:
+    def agreement_share_with_people(self, rater: str) -> Estimate:
         """Share of a rater's verdicts that equal the people's majority; no value without votes."""
         if pairwise_agreement.PEOPLE not in self.grid.raters or rater not in self.grid.raters:
             return unknown_estimate("no votes by people", "share")
@@ -225,7 +230,7 @@ class CardMeasures:
         return pairwise_agreement.agreement_among_people(self.raters.frame)
 
     @cached_property
-    def replacement(self) -> JudgeAsAnnotator | None:
+    def voter_replacement(self) -> JudgeAsAnnotator | None:
         """Result of this rater in the place of a voter: agreement with the other voters, compared
         with that of the voter; None without votes, or without a usable verdict of this rater."""
         if not self.raters.has_people:
@@ -286,7 +291,7 @@ class CardMeasures:
         return own_family_term(machine)
 
     @cached_property
-    def categories(self) -> dict[str, Estimate]:
+    def consistency_by_category(self) -> dict[str, Estimate]:
         """Category -> consistency of this rater in it."""
         got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
         return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
@@ -305,7 +310,7 @@ class CardMeasures:
     def repeat_memory(self) -> Estimate:
         """Disagreement of repeats further apart minus that of consecutive repeats; positive if a
         reply depends on the one before it."""
-        return repeat_memory(self.rows)
+        return repeat_similarity(self.rows)
 
     @cached_property
     def accuracy_lead(self) -> Estimate:
@@ -327,7 +332,7 @@ class CardMeasures:
     def has_too_many_for_remedies(self) -> bool:
         """Whether better answers are known, but on too many verdicts to compare remedies on a
         report card."""
-        frame = self.raters.filtered.stored_frame
+        frame = self.raters.filtered.whole_frame_by_person
         return len(frame) > MAX_ADVICE_ROWS and self.raters.known_answer_source != "none"
 
     @cached_property
@@ -335,7 +340,7 @@ class CardMeasures:
         """Recommendation of the view Remedies; None if no comparison of this rater has a known
         better answer and usable replies in both orders, or if there are more than MAX_ADVICE_ROWS
         verdicts."""
-        if len(self.raters.filtered.stored_frame) > MAX_ADVICE_ROWS:
+        if len(self.raters.filtered.whole_frame_by_person) > MAX_ADVICE_ROWS:
             return None
         study = self.raters.remedies
         index = study.rater_index(self.judge, self.prompt) if study.grid.size else None

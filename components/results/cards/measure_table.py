@@ -94,10 +94,10 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
     value; unusable replies come last."""
     rows = [
         _card_measure(card, one)
-        for one in records.listed("card", card.options)
+        for one in records.records_listed_by("card", card.options)
         if (one.key != answer_records.ACCURACY.key or card.raters.known_answer_source == "design")
         and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
-        and (one.key != twin_records.TWIN_PREFERENCE.key or card.twin_effect[1])
+        and (one.key != twin_records.TWIN_PREFERENCE.key or card.largest_effect_beyond_floor[1])
     ]
     unusable = answer_records.UNUSABLE.key
     return sorted(
@@ -118,7 +118,7 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
         **_card_fields_for_measure(card, record.key, estimate),
     }
     by_people = "unlike" not in record.selection or card.people_agreement.value is not None
-    link = {**card.selection, **record.selection} if record.selection and by_people else None
+    link = {**card.inspect_filters, **record.selection} if record.selection and by_people else None
     return CardMeasure(record, link=link, **facts)
 
 
@@ -147,7 +147,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         note = f"of {among} equally good answers, {won}; {test}"
         return {"estimate": term, "drawn": equal, "chance": even, "note": note, "others": ()}
     if key == twin_records.TWIN_PREFERENCE.key:
-        family = card.twin_effect[1]
+        family = card.largest_effect_beyond_floor[1]
         note = f"largest effect: {family}, beyond its floor, adjusted"
         drawn = _shift_preference_to_share(estimate)
         return {"drawn": drawn, "chance": 0.5, "note": note, "about": family}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
 from metrics.catalogue.record import Style
-from metrics.catalogue.records import text_records
+from metrics.catalogue.records import records_reading_texts
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
@@ -19,7 +19,7 @@ from metrics.labels.point_rules import point_remedies
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
-from metrics.labels.true_pass_rate import refusal_reason
+from metrics.labels.true_pass_rate import why_not_correctable
 from studies.domain import Estimate
 from studies.frames.point_columns import GOLD_COLUMN
 
@@ -44,7 +44,7 @@ class PointCard:
     rows: pd.DataFrame
 
     @cached_property
-    def planned(self) -> pd.DataFrame:
+    def rows_without_noise_repeats(self) -> pd.DataFrame:
         """The rows without the repeats made for the noise floor."""
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
@@ -75,19 +75,19 @@ class PointCard:
 
     @cached_property
     def unusable(self) -> Estimate:
-        failed = ~row_selection.usable_status_mask(self.planned)
-        return proportion(failed, row_selection.item_codes(self.planned))
+        failed = ~row_selection.usable_status_mask(self.rows_without_noise_repeats)
+        return proportion(failed, row_selection.item_codes(self.rows_without_noise_repeats))
 
     @property
     def usable_replies(self) -> int:
         """Number of replies with a usable verdict."""
-        return int(row_selection.usable_status_mask(self.planned).sum())
+        return int(row_selection.usable_status_mask(self.rows_without_noise_repeats).sum())
 
     @property
     def arrangements(self) -> int:
         """Number of arrangements (orders of the options and criteria) in which answers were
         judged."""
-        return int(self.planned["labels"].nunique())
+        return int(self.rows_without_noise_repeats["labels"].nunique())
 
     # ------------------------------------------------------------------ sentences
 
@@ -97,7 +97,8 @@ class PointCard:
         usable reply, that fact and advice."""
         if not self.usable_replies:
             return [
-                f"None of this judge's {count(len(self.planned), 'reply')} has a verdict.",
+                f"None of this judge's {count(len(self.rows_without_noise_repeats), 'reply')} "
+                "has a verdict.",
                 "Read the replies: this judge may not be able to use the prompt's verdict format.",
             ]
         return [self._quality_sentence, self._order_sentence, self._advice]
@@ -152,7 +153,7 @@ class PointCard:
                 "Label some answers, or let people judge them on the Vote tab, to measure the "
                 "judge's errors."
             )
-        if self.pass_fail_result is not None and refusal_reason(self.pass_fail_result.rates):
+        if self.pass_fail_result is not None and why_not_correctable(self.pass_fail_result.rates):
             return (
                 "This judge was not shown to separate good answers from bad ones: label more "
                 "answers, or use another judge or prompt."
@@ -192,7 +193,7 @@ class PointCard:
     @property
     def _label_count(self) -> int:
         """Number of answers with a label and at least one usable verdict."""
-        rows = self.planned
+        rows = self.rows_without_noise_repeats
         if GOLD_COLUMN not in rows:
             return 0
         compared = rows[GOLD_COLUMN].notna() & np.isfinite(usable_scores(rows))
@@ -280,8 +281,12 @@ class PointCard:
             repeated = "% of verdicts that change when repeated in the same order"
             found.append(("Noise floor", repeated, self.option_order_effect.noise_floor, PERCENT))
         found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
-        for record in text_records("card"):
-            estimate = record.measure.of(self.planned) if record.measure else Estimate(None)
+        for record in records_reading_texts("card"):
+            estimate = (
+                record.measure.of(self.rows_without_noise_repeats)
+                if record.measure
+                else Estimate(None)
+            )
             if estimate.value is not None:
                 found.append((record.name, record.description, estimate, record.style))
         return found
@@ -290,7 +295,8 @@ class PointCard:
     def how_computed_text(self) -> str:
         """Text of the part "How is this computed?"."""
         return (
-            f"{count(len(self.planned), 'reply')}, {count(self.usable_replies)} with a verdict, in "
+            f"{count(len(self.rows_without_noise_repeats), 'reply')}, "
+            f"{count(self.usable_replies)} with a verdict, in "
             f"{count(self.arrangements, 'arrangement')} of options and criteria. Intervals: "
             f"95{NARROW_SPACE}%, by item. Mean score: "
             f"{decimal(self.scores.mean, 2) if self.scores else '–'}."

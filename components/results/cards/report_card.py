@@ -32,7 +32,7 @@ class ReportCard(CardMeasures):
     """Report card of one rater: its measures, and the facts on which its sentences depend."""
 
     @property
-    def toward(self) -> str:
+    def preferred_position(self) -> str:
         """The preferred position in words, such as "first": by flips for pairs ("first" if they are
         balanced), by the choice model for more options."""
         if not self.compares_pairs:
@@ -47,7 +47,7 @@ class ReportCard(CardMeasures):
         known = (
             measures["accuracy"] if self.raters.known_answer_source == "design" else Estimate(None)
         )
-        advantage = self.replacement.advantage if self.replacement else Estimate(None)
+        advantage = self.voter_replacement.advantage if self.voter_replacement else Estimate(None)
         lead, beside = (
             self._widen_for_all_cards(self.accuracy_lead),
             self._widen_for_all_cards(advantage),
@@ -79,15 +79,15 @@ class ReportCard(CardMeasures):
             "lean_p": p,
             "lopsided": lopsided,
             "label_pull": label,
-            "label_low": self._label_interval_from_half(),
+            "label_low": self._label_interval_distance_from_half(),
             "label_lead": None if label is None or slot is None else label - slot,
             "kappa_high": kappa.high,
             "unreadable": self.unusable.value,
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
             "people": self.people_agreement.value,
-            "stand_in": self.replacement.with_judge.value if self.replacement else None,
-            "person": self.replacement.with_person.value if self.replacement else None,
+            "stand_in": self.voter_replacement.with_judge.value if self.voter_replacement else None,
+            "person": self.voter_replacement.with_person.value if self.voter_replacement else None,
             "stand_in_reach": _largest_absolute_bound(
                 simultaneous_interval(advantage, self._bonferroni_factor, 0.9)
             ),
@@ -111,14 +111,14 @@ class ReportCard(CardMeasures):
         """Factor of the Bonferroni correction: number of report cards that a reader can open by
         changing the filters in use, divided by the part of the 5 % error rate that is spent on
         them."""
-        return max(count_order_tests(self._bias), 1) / self._bias.error_rate_share
+        return max(count_order_tests(self._bias), 1) / self._bias.type_1_error_share
 
     def _widen_for_all_cards(self, estimate: Estimate) -> Estimate:
         """The estimate (a share or a difference of shares) with its interval widened by the
         Bonferroni correction over all report cards."""
         return simultaneous_interval(estimate, self._bonferroni_factor, bounds=(-1.0, 1.0))
 
-    def _label_interval_from_half(self) -> float | None:
+    def _label_interval_distance_from_half(self) -> float | None:
         """Distance of the interval of the first label's share from 1/2; negative if the interval
         contains 1/2, None if labels were not crossed."""
         label = self._widen_for_all_cards(self.slot_label_effects["label"])
@@ -147,7 +147,7 @@ class ReportCard(CardMeasures):
             "lead": self._accuracy_above_chance_text(),
             "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
             "lean": lean_text(self.measures["fairness"]) if self.compares_pairs else "",
-            "toward": self.toward,
+            "toward": self.preferred_position,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
         }
 

@@ -11,7 +11,7 @@ from components.html.panel import panel_html
 from components.html.templates import macros
 from components.results.contrasts import measure_families, panels, sides
 from components.results.contrasts.computed import PairedSides
-from components.results.contrasts.item_differences import show_items
+from components.results.contrasts.item_differences import show_item_differences
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.result_view import ControlState
 from metrics.catalogue.label_records import SINGLE_ANSWERS
@@ -93,8 +93,12 @@ def _is_selected_by_filters(side: sides.Side, wanted: dict[str, str]) -> bool:
 
 def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
     """Name of the family of measures (a key of FAMILIES) that a view compares: that of single
-    answers if the study has no comparisons, else `view_family`."""
-    return measure_families.view_family(view) if has_comparisons(filtered) else SINGLE_ANSWERS
+    answers if the study has no comparisons, else `measure_family_of_view`."""
+    return (
+        measure_families.measure_family_of_view(view)
+        if has_comparisons(filtered)
+        else SINGLE_ANSWERS
+    )
 
 
 def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
@@ -116,7 +120,7 @@ def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
     table = panel_html(
         difference,
         panels.family_subtitle(pair),
-        panels.show_family(pair, family),
+        panels.show_measure_family(pair, family),
         how_text=HOW_COMPARED,
     )
     if family == WIN_RATES:
@@ -125,8 +129,8 @@ def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
     categories = panel_html(
         f"{within} by category",
         f"difference in points; 95{NARROW_SPACE}% CI, adjusted for the number of categories",
-        panels.show_categories(pair, within),
+        panels.show_contrasts_by_category(pair, within),
     )
-    items = show_items(pair, measure_families.CATEGORY_MEASURES[within])
+    items = show_item_differences(pair, measure_families.CATEGORY_MEASURES[within])
     fold = macros("results/view/view.html").fold("Items that differ most", "", items)
     return join([table, categories, fold])

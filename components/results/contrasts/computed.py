@@ -57,7 +57,7 @@ class PairedSides:
             return (
                 f"{self.left.name} is selected as A and as B. Choose another judge or prompt for B."
             )
-        read = self._readable_items
+        read = self._usable_items_by_side
         without_verdicts = [
             side.name
             for (which,), side in zip(SIDE_CELLS, (self.left, self.right), strict=True)
@@ -66,16 +66,16 @@ class PairedSides:
         if without_verdicts:
             names = " and ".join(without_verdicts)
             return f"No usable verdict of {names} passes the filters. Remove a filter."
-        if not self.common_count:
+        if not self.common_item_count:
             return f"{self.left.name} and {self.right.name} have no item in common."
         return ""
 
     @cached_property
-    def _readable_items(self) -> pd.DataFrame:
+    def _usable_items_by_side(self) -> pd.DataFrame:
         """Rows (side, category, item), one for each item on which a side has usable verdicts."""
         rows = row_selection.select_readable(self.frame)
         cell, cells = row_selection.group_codes(rows, ("side", "category", "item"))
-        return rows.iloc[row_selection.first_rows(cell, cells)][
+        return rows.iloc[row_selection.first_row_per_group(cell, cells)][
             ["side", "category", "item"]
         ].astype(str)
 
@@ -83,15 +83,18 @@ class PairedSides:
     def common_items(self) -> pd.Series:
         """Category of each item on which both sides have usable verdicts, indexed by item."""
         left, right = (
-            self._readable_items[self._readable_items["side"] == which] for (which,) in SIDE_CELLS
+            self._usable_items_by_side[self._usable_items_by_side["side"] == which]
+            for (which,) in SIDE_CELLS
         )
         return left[left["item"].isin(right["item"])].set_index("item")["category"]
 
     @property
-    def common_count(self) -> int:
+    def common_item_count(self) -> int:
         return len(self.common_items)
 
-    def own_values(self, compared: Sequence[MeasureRecord]) -> dict[str, tuple[Estimate, Estimate]]:
+    def values_on_own_items(
+        self, compared: Sequence[MeasureRecord]
+    ) -> dict[str, tuple[Estimate, Estimate]]:
         """Name of a measure -> its value for each side on all items of this side, as in the other
         views; differences are computed on the common items."""
         measures = [one.estimator for one in compared]
@@ -123,11 +126,16 @@ class PairedSides:
                 critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
             else:
                 critical = self._selection_quantile(compared)
-            lines = self._compare(compared, ["side"], [SIDE_CELLS], critical)
+            lines = self._compute_contrasts(compared, ["side"], [SIDE_CELLS], critical)
             rng = np.random.default_rng(SEED)
-            found = paired.adjust_contrast_family(list(twins.values()), rng, min_critical=critical)
+            found = paired.estimate_contrast_family(
+                list(twins.values()), rng, min_critical=critical
+            )
             records = map(twin_measure, twins)
-            moved = [(one, limit_interval(line)) for one, line in zip(records, found, strict=True)]
+            moved = [
+                (one, clip_or_remove_interval(line))
+                for one, line in zip(records, found, strict=True)
+            ]
             self._family_contrasts_cache[name] = [*moved, *lines]
         return self._family_contrasts_cache[name]
 
@@ -141,7 +149,9 @@ class PairedSides:
         chosen = Filter(category=filtered.filter.category)
         twins = chosen.apply(filtered.store.frame(filtered.name, "only"))
         left, right = ((side.judge, side.prompt) for side in sides)
-        return compare_twins_of_sides(twins, chosen.apply(filtered.stored_frame), left, right)
+        return compare_twins_of_sides(
+            twins, chosen.apply(filtered.whole_frame_by_person), left, right
+        )
 
     @cached_property
     def candidates(self) -> list[Side]:
@@ -158,7 +168,7 @@ class PairedSides:
         frame = stack_candidates(self.filtered, self.candidates)
         cells = [(name,) for name in frame["side"].cat.categories if name != "people"]
         measures = [one.estimator for one in compared]
-        return paired.max_t_of_all_pairs(
+        return paired.critical_value_for_all_pairs(
             frame, ["side"], measures, np.random.default_rng(SEED), cells
         )
 
@@ -175,9 +185,11 @@ class PairedSides:
         enough = [pair for pair, n in pairs if n >= MIN_ITEMS]
         few = [pair for pair, n in pairs if n < MIN_ITEMS]
         by = ["side", "category"]
-        return self._compare([compared], by, enough), self._compare([compared], by, few)
+        return self._compute_contrasts([compared], by, enough), self._compute_contrasts(
+            [compared], by, few
+        )
 
-    def _compare(
+    def _compute_contrasts(
         self,
         compared: Sequence[MeasureRecord],
         by: list[str],
@@ -192,10 +204,12 @@ class PairedSides:
         measures = [one.estimator for one in compared]
         made = paired.paired_contrasts(self.frame, by, measures, rng, pairs, critical=critical)
         labels = [one for one in compared for _ in pairs]
-        return [(one, limit_interval(line)) for one, line in zip(labels, made, strict=True)]
+        return [
+            (one, clip_or_remove_interval(line)) for one, line in zip(labels, made, strict=True)
+        ]
 
 
-def limit_interval(line: paired.Contrast) -> paired.Contrast:
+def clip_or_remove_interval(line: paired.Contrast) -> paired.Contrast:
     """Clip the interval of a contrast to [−1, 1], except for κ; remove it below MIN_ITEMS items."""
     if 0 < line.raw.items < MIN_ITEMS:
         value_only = replace(line.raw, low=None, high=None)

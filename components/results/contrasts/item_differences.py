@@ -63,7 +63,7 @@ def item_differences(pair: PairedSides, compared: MeasureRecord) -> list[ItemDif
     return sorted(both, key=lambda one: (-abs(one.gap), -min(one.left_n, one.right_n), one.item))
 
 
-def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
+def show_item_differences(pair: PairedSides, compared: MeasureRecord) -> Markup:
     """HTML of the histogram, then of the items that differ most, each with a link to Inspect; a
     message if no item can be compared."""
     if pair.problem:
@@ -81,7 +81,7 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
         {
             "question": " ".join((questions.get(one.item) or one.item).split())[:160],
             "category": categories.get(one.item, ""),
-            "select": {"item": one.item, **_common_selection(pair)},
+            "select": {"item": one.item, **_common_inspect_filters(pair)},
             **_format_values_of_sides(one, whole, compared.name),
         }
         for one in top
@@ -92,7 +92,7 @@ def show_items(pair: PairedSides, compared: MeasureRecord) -> Markup:
     return made
 
 
-def _common_selection(pair: PairedSides) -> dict[str, str]:
+def _common_inspect_filters(pair: PairedSides) -> dict[str, str]:
     """Filters for a link to the Inspect tab: the judge if both sides have the same one, and
     likewise the prompt."""
     sides = {field: {getattr(side, field) for side in (pair.left, pair.right)}

@@ -46,7 +46,7 @@ CATEGORY_MEASURES: Final = {
 """Name -> measure, for the measures that can be shown by category and by item."""
 
 
-def view_family(view: str) -> str:
+def measure_family_of_view(view: str) -> str:
     """Name of the family of measures (a key of FAMILIES) that a view of Results compares, in a
     study of comparisons."""
     families = {

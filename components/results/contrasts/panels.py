@@ -40,7 +40,7 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
     if not lines:
         return "Nothing to compare.", "No measure of this group can be computed for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
-    lead = _significance_sentence(len(significant), len(lines), pair.common_count)
+    lead = _significance_sentence(len(significant), len(lines), pair.common_item_count)
     if len(pair.candidates) > 2:
         lead += (
             f" The intervals are widened because A and B were chosen from {len(pair.candidates)} "
@@ -107,7 +107,7 @@ def _largest_difference_sentence(pair: PairedSides, significant: Sequence[Measur
 # ------------------------------------------------------------------------------- table
 
 
-def show_family(pair: PairedSides, family: str) -> Markup:
+def show_measure_family(pair: PairedSides, family: str) -> Markup:
     """HTML table of the measures of a family (a key of FAMILIES): values of both sides, difference
     on a common axis, adjusted interval; below, the measures that cannot be compared. A message if
     none can."""
@@ -118,7 +118,7 @@ def show_family(pair: PairedSides, family: str) -> Markup:
     if not shown:
         return empty_state("Nothing to compare.", _missing_measures_text(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
-    own = pair.own_values([one for one, _ in shown if one.measure is not None])
+    own = pair.values_on_own_items([one for one, _ in shown if one.measure is not None])
     rows = [
         _difference_row(axis, *line)
         | {
@@ -175,7 +175,7 @@ def _missing_measures_text(lines: Sequence[MeasureContrast]) -> str:
     return f"Not compared: {reasons}." if reasons else none
 
 
-def show_categories(pair: PairedSides, within: str) -> Markup:
+def show_contrasts_by_category(pair: PairedSides, within: str) -> Markup:
     """HTML table of the difference in the measure `within` (a key of CATEGORY_MEASURES) by
     category, adjusted as one family; without interval for categories with too few items. A message
     if there is nothing to compare."""
@@ -197,7 +197,7 @@ def show_categories(pair: PairedSides, within: str) -> Markup:
 def family_subtitle(pair: PairedSides) -> str:
     if pair.problem:
         return ""
-    items = count(pair.common_count, "item")
+    items = count(pair.common_item_count, "item")
     return (
         f"each side on all its items; differences A − B in points on the {items} of both; "
         f"95{NARROW_SPACE}% CI, by items"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, machine_rows, rater_names
+from components.filtering.filters import ALL_CHOICE, judge_rows_or_people_rows, rater_names
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import rows_with_call_credits
 from components.results.bias.computed import load_bias
@@ -38,7 +38,7 @@ class Side:
 def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
     """All possible sides of a study, by name: its judges (not a single judge with several prompts),
     its prompts if there are several, and their combinations if there are several of both."""
-    rows = machine_rows(filtered.unfiltered_frame)
+    rows = judge_rows_or_people_rows(filtered.unfiltered_frame)
     cells = rater_names(rows)
     judges = sorted({judge for judge, _ in cells})
     prompts = sorted({prompt for _, prompt in cells})
@@ -55,7 +55,9 @@ def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
 def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
     """Sides from other studies of the same data in which the same judges see images instead of
     image descriptions, or the reverse."""
-    judges = {str(name) for name in machine_rows(filtered.unfiltered_frame)["judge"].unique()}
+    judges = {
+        str(name) for name in judge_rows_or_people_rows(filtered.unfiltered_frame)["judge"].unique()
+    }
     found: dict[str, Side] = {}
     for line in filtered.store.studies():
         if line.name == filtered.name:
@@ -164,7 +166,7 @@ def _side_prompts(frame: pd.DataFrame) -> pd.Categorical[str]:
     """The text "side/prompt" of each row, as a categorical column."""
     side, prompt = frame["side"].cat, frame["prompt"].cat
     code, count = row_selection.group_codes(frame, ["side", "prompt"])
-    first = row_selection.first_rows(code, count)
+    first = row_selection.first_row_per_group(code, count)
     names = [
         f"{side.categories[a]}/{prompt.categories[b]}"
         for a, b in zip(side.codes.iloc[first], prompt.codes.iloc[first], strict=True)

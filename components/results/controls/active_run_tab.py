@@ -60,7 +60,7 @@ def build(news: gr.HTML) -> RunFollower:
 def bind_follower(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> None:
     follower.timer.tick(None, None, None, js="() => evenhand.followRun()")
 
-    def count_new(name: str, shown_calls: str) -> list[Any]:
+    def update_frozen_notice(name: str, shown_calls: str) -> list[Any]:
         now = latest_progress(engine, name)
         if now is None or not shown_calls.isdecimal():
             return [gr.skip(), EMPTY]
@@ -68,7 +68,7 @@ def bind_follower(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> 
         return [gr.Timer(active=running), frozen_notice(now, int(shown_calls), running)]
 
     follower.count_new.click(
-        count_new, [study, follower.shown_calls], [follower.timer, follower.news],
+        update_frozen_notice, [study, follower.shown_calls], [follower.timer, follower.news],
         js="(study) => [study, evenhand.shownCalls()]", show_progress="hidden",
         trigger_mode="always_last", api_visibility="private",
     )  # fmt: skip

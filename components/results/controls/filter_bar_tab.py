@@ -11,7 +11,7 @@ from components.filtering.filters import ALL_CHOICE, STUDY_RULE, WITH_SUSPECTS, 
 from components.html.markup import Markup
 from components.layout.widgets import ClickableHTML
 from components.results.contrasts import comparison
-from components.results.view.address_choices import pick_choice
+from components.results.view.address_choices import choice_or_default
 from metrics.estimation.row_selection import contestants
 from studies.frames.frame import SUSPECT_COLUMN
 
@@ -95,7 +95,7 @@ def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str
     known = list_choices_from_verdicts(whole)
     made = {
         column: gr.Dropdown(
-            choices=known[column], value=pick_choice(wanted.get(column), known[column])
+            choices=known[column], value=choice_or_default(wanted.get(column), known[column])
         )
         for column in COLUMN_FILTERS
     }
@@ -106,9 +106,9 @@ def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str
             left = left.replace(f",{name},", ",,")
             chosen.append(name)
     made["contestants"] = gr.Dropdown(choices=models, value=chosen)
-    made["rule"] = gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"]))
+    made["rule"] = gr.Dropdown(value=choice_or_default(wanted.get("rule"), FIXED_CHOICES["rule"]))
     suspicious = SUSPECT_COLUMN in whole.unfiltered_frame
     asked = wanted.get("suspects") if suspicious else WITH_SUSPECTS
-    suspects = pick_choice(asked, FIXED_CHOICES["suspects"])
+    suspects = choice_or_default(asked, FIXED_CHOICES["suspects"])
     made["suspects"] = gr.Dropdown(value=suspects, visible=suspicious)
     return made

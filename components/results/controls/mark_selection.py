@@ -4,7 +4,12 @@ from dataclasses import asdict
 from typing import Any
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, machine_rows, rater_names
+from components.filtering.filters import (
+    ALL_CHOICE,
+    WITHOUT_SUSPECTS,
+    judge_rows_or_people_rows,
+    rater_names,
+)
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.texts.twin_families import is_twin
@@ -26,11 +31,17 @@ def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
     if values.get("row") == PEOPLE:  # people against a judge: select that judge against people
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:
-        frames = (machine_rows(filtered.unfiltered_frame), filtered.measured_judge_rows)
+        frames = (
+            judge_rows_or_people_rows(filtered.unfiltered_frame),
+            filtered.measured_judge_rows,
+        )
         by_row = {row: cell for rows in frames for cell, row in rater_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt
-    if values.get("judge") == PEOPLE and filtered.unfiltered_frame is not filtered.stored_frame:
+    if (
+        values.get("judge") == PEOPLE
+        and filtered.unfiltered_frame is not filtered.whole_frame_by_person
+    ):
         del values["judge"]  # people are the only judges: select all of them
     if "opponent" in values:
         values["against"] = values.pop("opponent")

@@ -68,7 +68,9 @@ class ResultsTab:
     def start_values(self) -> dict[str, Any]:
         """Name -> value on a new page, of everything that the address can hold."""
         menus = {name: part.value for name, part in self.named_inputs.items()}
-        return menus | {name: control.first_value for name, control in self.controls.items()}
+        return menus | {
+            name: control.value_without_study for name, control in self.controls.items()
+        }
 
 
 def parse_request(
@@ -127,7 +129,7 @@ def single_control_script(tab: ResultsTab, control: Any) -> str:
     return f"value => evenhand.held && evenhand.redraw(evenhand.held.with({place}, value), true)"
 
 
-def draw_script(tab: ResultsTab, *, settling: bool = False) -> str:
+def view_drawing_script(tab: ResultsTab, *, settling: bool = False) -> str:
     """JavaScript that takes the values of `tab.inputs`, writes the page address and draws the view.
 
     While a study is being opened, the script does nothing, because the controls still have the

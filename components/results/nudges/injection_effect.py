@@ -77,7 +77,7 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
     if SUSPECT_COLUMN not in filtered.unfiltered_frame or not included.frame[SUSPECT_COLUMN].any():
         return None
     rows = included.frame[included.frame[SUSPECT_COLUMN]]
-    texts = suspect_texts(filtered, rows)
+    texts = suspect_text_places(filtered, rows)
     return InjectionEffect(
         texts=len(texts),
         items=len({item for item, _ in texts}),
@@ -88,7 +88,7 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
     )
 
 
-def suspect_texts(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
+def suspect_text_places(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
     """Suspect texts that judges saw in these rows: (item, "@instruction") for the instruction of
     an item, (item, model) for the answer of a model."""
     shown: dict[str, set[str]] = defaultdict(set)
@@ -143,7 +143,7 @@ def _count_replies_with_echo(filtered: FilteredStudy, seqs: Sequence[int]) -> in
 def suspects_notice(filtered: FilteredStudy) -> Markup:
     """HTML notice: number of suspects, and the win rate they change most, with and without them;
     empty without suspects."""
-    text = suspects_text(filtered)
+    text = suspects_notice_title_and_text(filtered)
     return (
         notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))
         if text
@@ -151,7 +151,7 @@ def suspects_notice(filtered: FilteredStudy) -> Markup:
     )
 
 
-def suspects_text(filtered: FilteredStudy) -> tuple[str, str] | None:
+def suspects_notice_title_and_text(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Title and text of the notice on injection suspects; None if there are none."""
     found = injection_effect(filtered)
     if found is None:
@@ -211,7 +211,7 @@ class SuspectComparison:
 
 
 def injection_section(filtered: FilteredStudy) -> Markup:
-    text = suspects_text(filtered)
+    text = suspects_notice_title_and_text(filtered)
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
@@ -246,7 +246,7 @@ def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
     texts out."""
     filtered = with_suspects(filtered)
     rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
-    seen = suspect_texts(filtered, rows)
+    seen = suspect_text_places(filtered, rows)
     items = {
         name: filtered.store.item(filtered.name, name) for name in dict.fromkeys(n for n, _ in seen)
     }

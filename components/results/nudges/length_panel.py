@@ -43,10 +43,10 @@ def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
     judges, persons = length_effects(filtered)
     if judges is None:
         return None
-    data = [_fit_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
+    data = [_fitted_curve_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
     if persons is not None:
-        data.append(_bin_trace(persons, "people", 0.05))
-    data.append(_bin_trace(judges, "judges", 0.0))
+        data.append(_length_bin_trace(persons, "people", 0.05))
+    data.append(_length_bin_trace(judges, "judges", 0.0))
     layout = parts.make_layout(
         height=330,
         left=52,
@@ -75,7 +75,7 @@ def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
     return parts.make_figure(data, layout, summary, narrow)
 
 
-def _fit_trace(odds: Estimate) -> dict[str, Any]:
+def _fitted_curve_trace(odds: Estimate) -> dict[str, Any]:
     x = [-2.9 + 5.8 * i / 60 for i in range(61)]
     slope = math.log(odds.value or 1.0)
     return {
@@ -87,7 +87,7 @@ def _fit_trace(odds: Estimate) -> dict[str, Any]:
     }
 
 
-def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
+def _length_bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
     """Plotly trace of the win rate at each length ratio; `who`: "judges" or "people"; `shift`:
     added to the x values (log2 of the ratio), so that the two traces do not cover each other."""
     bins = [b for b in effect.bins if b.win_rate.value is not None]

@@ -6,7 +6,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, interval, number, share
 from components.html.markup import EMPTY, Markup
-from components.html.panel import legend_key, wrap
+from components.html.panel import legend_entry, wrap
 from components.results.nudges import injection_effect, length_panel, twin_panels
 from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
 from metrics.win_rates.length_effects import length_preference
@@ -52,7 +52,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def has_twins(filtered: FilteredStudy) -> bool:
-    return bool(twin_panels.filtered_effects(filtered))
+    return bool(twin_panels.twin_effects_by_rater(filtered))
 
 
 def draw_length(filtered: FilteredStudy) -> Drawn | None:
@@ -61,7 +61,7 @@ def draw_length(filtered: FilteredStudy) -> Drawn | None:
     return None if figure is None else Drawn({"length": figure})
 
 
-def draw_controlled(filtered: FilteredStudy) -> Markup | None:
+def draw_length_controlled(filtered: FilteredStudy) -> Markup | None:
     """Draw win rates with length held equal; None if the lengths are not known."""
     if length_panel.length_effects(filtered)[0] is None:
         return None
@@ -85,9 +85,9 @@ LENGTH: Final = Panel(
     f"95{NARROW_SPACE}% CI",
     legend=wrap(
         Markup('<div class="eh-row">'),
-        legend_key("dot", "judges, with fit"),
-        legend_key("diamond", "people"),
-        legend_key("even", "even"),
+        legend_entry("dot", "judges, with fit"),
+        legend_entry("diamond", "people"),
+        legend_entry("even", "even"),
         Markup("</div>"),
     ),
     how="Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
@@ -112,7 +112,7 @@ LENGTH_LATER: Final = replace(
 """The same panel, folded: with twins, length is not the first question."""
 CONTROLLED: Final = Panel(
     "controlled",
-    draw_controlled,
+    draw_length_controlled,
     (Body("controlled", "eh-controlled", clickable=True),),
     "Win rate with length held equal",
     "win rate as observed, and as if both answers were equally long; length need not be the "

@@ -13,7 +13,7 @@ from components.html.tables.value_table import value_table
 from components.html.templates import macros
 from components.results.nudges.twin_pairs import load_twin_examples
 from components.results.view.result_view import Drawn
-from metrics.summary.study_inputs import stored_styles
+from metrics.summary.study_inputs import style_counts_of_study
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
@@ -37,7 +37,7 @@ MAX_RATERS: Final = 4
 families."""
 
 
-def filtered_effects(filtered: FilteredStudy) -> dict[Rater, list[TwinEffect]]:
+def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffect]]:
     """(judge, prompt) -> effects of the families of twins, and of the judge's controls (twins with
     a real fault), for the judges and prompts that pass the filters."""
     chosen = filtered.filter
@@ -59,7 +59,7 @@ def filtered_effects(filtered: FilteredStudy) -> dict[Rater, list[TwinEffect]]:
 def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and sentence on the largest effect; None without twins. With several judges or
     prompts, the one with the largest significant effect is named."""
-    effects_by_rater = filtered_effects(filtered)
+    effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None
 
@@ -82,7 +82,7 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
 def draw_twins(filtered: FilteredStudy) -> Markup | None:
     """HTML forest plots of the twins' effects, one for each judge and prompt (at most MAX_RATERS);
     None without twins."""
-    effects_by_rater = filtered_effects(filtered)
+    effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None
     drawn = []
@@ -159,7 +159,7 @@ def _examples_box_id(effect: TwinEffect, rater_number: int) -> str:
 def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
     """Draw examples of every family, for at most MAX_RATERS judges and prompts; a click on a row of
     the forest shows those of its family. None without twins or without their texts."""
-    effects_by_rater = filtered_effects(filtered)
+    effects_by_rater = twin_effects_by_rater(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
         first = next((one for one in irrelevant_effects_by_size(own)), None)
@@ -176,7 +176,7 @@ def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
 def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of all effects, each with the smallest detectable effect and the number of
     skipped answers; None without twins."""
-    effects_by_rater = filtered_effects(filtered)
+    effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None
     heads = ("Family", "Judge, prompt", "Effect", "Floor", "Adjusted", "Detectable", "Skipped")
@@ -224,7 +224,7 @@ def _format_effect(estimate: Estimate, signed: bool = True) -> str:
 def draw_style(filtered: FilteredStudy) -> Drawn | None:
     """Draw each judge's weights of style features. With several judges, the weights of length come
     first and those of the other features are folded. None if no weights can be fitted."""
-    styles = stored_styles(filtered.store, filtered.name)
+    styles = style_counts_of_study(filtered.store, filtered.name)
     found = filtered.memoised(
         ("style", filtered.filter), lambda: style_section(filtered.frame, styles)
     )

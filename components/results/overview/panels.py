@@ -91,7 +91,7 @@ def judges_html(filtered: FilteredStudy) -> Markup:
     return OVERVIEW.judges(shown, heads, most, person, len(rows) - len(shown))
 
 
-def swap_chart(bias: Bias) -> Any:
+def flip_direction_chart(bias: Bias) -> Any:
     """HTML bars of flips toward the first and toward the second position, for the MAX_ROWS judges
     and prompts with the most flips; empty if no pair was judged in both orders."""
     rows = list_flips_of_pairs(bias)

@@ -10,13 +10,13 @@ from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean
 from components.results.bias.pair_tests import format_p_value
-from components.results.overview.panels import list_flips_of_pairs, swap_chart
+from components.results.overview.panels import flip_direction_chart, list_flips_of_pairs
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
-from components.results.view.steps_and_menus import NextStep, step_rows
+from components.results.view.steps_and_menus import NextStep, next_step_rows_html
 from metrics.catalogue.position_records import EFFECT
-from studies.people.label_split import ImprovedPrompt, find_improved_prompt
+from studies.people.label_split import ImprovedPrompt, find_prompt_to_improve
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -30,7 +30,7 @@ def run_outcome_html(store: Store, name: str) -> Markup:
     bias = load_bias(filtered)
     if not bias.calls:
         return EMPTY
-    unusable = unusable_replies.find_unusable(filtered)
+    unusable = unusable_replies.find_if_all_unusable(filtered)
     if unusable is not None:
         parts = _unusable_html(filtered, unusable, store.owns(name))
     else:
@@ -58,7 +58,7 @@ def _flips_html(bias: Bias) -> Markup:
             f"{_flip_direction_sentence(rows)}{_flip_precision_sentence(bias)}",
         )
     )
-    return panel_html("Which way verdicts flip", subtitle, swap_chart(bias) + told)
+    return panel_html("Which way verdicts flip", subtitle, flip_direction_chart(bias) + told)
 
 
 def repetition_text(bias: Bias) -> str:
@@ -106,7 +106,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
     no better answer is known, ask people; ask more questions; share. After calls that improve a
     prompt: back to the study of this prompt."""
-    if found := find_improved_prompt(filtered.store, filtered.name):
+    if found := find_prompt_to_improve(filtered.store, filtered.name):
         told = "the replies are there: edit and try the rules, or see what each candidate changes"
         opens = {
             "data-go": json.dumps(_improved_prompt_address(filtered, found)),
@@ -152,7 +152,7 @@ def _improved_prompt_address(filtered: FilteredStudy, found: ImprovedPrompt) -> 
 
 
 def _next_steps_panel(steps: list[NextStep]) -> Markup:
-    return panel_html("Next steps", "", step_rows(steps))
+    return panel_html("Next steps", "", next_step_rows_html(steps))
 
 
 def _unusable_html(

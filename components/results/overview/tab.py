@@ -8,7 +8,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import Raters
 from components.html.format import NARROW_SPACE
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.pieces import panel_head, panel_heading, wrap
+from components.html.pieces import panel_heading, unwrapped_panel_heading, wrap
 from components.results.bias import tab as bias_tab
 from components.results.bias.bias_matrix import BY_PROMPT
 from components.results.bias.computed import load_bias
@@ -68,13 +68,13 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
     """HTML panel for a study in which no reply has a usable verdict, with actions; None if at least
     one verdict is usable. Readers who may not run the study, and readers of a read-only page, get
     only the button that shows the replies."""
-    unusable = unusable_replies.find_unusable(filtered)
+    unusable = unusable_replies.find_if_all_unusable(filtered)
     if unusable is None:
         return None
     may_run = filtered.store.owns(filtered.name)
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=False, may_run=may_run)
-    body = unusable_replies.explanation_html(filtered) + steps_and_menus.step_rows(steps)
-    head = panel_head(unusable_replies.EXPLANATION_TITLE, "", ())
+    body = unusable_replies.explanation_html(filtered) + steps_and_menus.next_step_rows_html(steps)
+    head = unwrapped_panel_heading(unusable_replies.EXPLANATION_TITLE, "", ())
     return wrap(fill("<section>{}{}</section>", head, body))
 
 
@@ -100,7 +100,7 @@ def draw_card(filtered: FilteredStudy) -> Markup | None:
     tables = [
         pass_fail_panels.draw_judges(filtered),
         score_panels.draw_judges(filtered),
-        reply_texts.texts_table(filtered),
+        reply_texts.reply_texts_table(filtered),
     ]
     if name is None and any(tables):
         return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
@@ -108,10 +108,10 @@ def draw_card(filtered: FilteredStudy) -> Markup | None:
     return join(show_card(raters, one) for one in names) or None
 
 
-def draw_ranking(filtered: FilteredStudy) -> Any:
+def draw_ranking_line(filtered: FilteredStudy) -> Any:
     """Draw the line on whether the ranking holds; None without a ranking."""
     ranking = load_ranking(filtered) if has_comparisons(filtered) else None
-    if ranking is None or ranking.board is None:
+    if ranking is None or ranking.main_leaderboard is None:
         return None
     told, opens = compare_orders(ranking).sentence, {"data-view": ranking_tab.NAME}
     return panels.OVERVIEW.action("Does the ranking hold?", told, opens, "Ranking", "eh-claim")
@@ -160,7 +160,7 @@ def opens_summary(address: Mapping[str, str]) -> bool:
     )
 
 
-def preview_html(drawn: Mapping[str, Any]) -> Markup:
+def summary_preview_html(drawn: Mapping[str, Any]) -> Markup:
     """HTML of the drawn Summary (output name -> content) until the page's controls are ready:
     headline, key figures, table of judges or card, advice, ranking."""
     shown = [drawn[name] for name in ("judges", "card", "advice", "ranking") if drawn.get(name)]
@@ -195,7 +195,7 @@ CARD: Final = Panel(
     draw_card,
     (Body("card", "eh-card", clickable=True),),
     css="eh-panel eh-sheet",
-    table=reply_texts.texts_paper_table,
+    table=reply_texts.reply_texts_paper_table,
     json_keys=(
         "position.*.*.consistency",
         "position.*.*.first_share",
@@ -216,7 +216,7 @@ ADVICE: Final = Panel(
     needs="votes of people, or known better answers: then remedies are compared",
 )
 RANKING: Final = Panel(
-    "ranking", draw_ranking, (Body("ranking", "eh-over-ranking"),), css="eh-panel eh-line"
+    "ranking", draw_ranking_line, (Body("ranking", "eh-over-ranking"),), css="eh-panel eh-line"
 )
 PADDING: Final = Panel(
     "padding",

@@ -15,7 +15,7 @@ from metrics.labels.option_order import OptionOrder, option_order_effects
 from metrics.labels.pass_by_order import PassByOrder, pass_by_order, pass_by_order_groups
 from metrics.labels.pass_fail import PassFailRates
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
-from studies.frames.point_columns import pass_fail_rows
+from studies.frames.point_columns import pass_fail_mask
 
 GROUP_WORDS: Final = {"contestant": "model", "category": "category"}
 """Name of the column by which answers are grouped -> word for the column on the page."""
@@ -52,7 +52,7 @@ class PassFailResults:
 
 @share_within_filtered_study
 def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
-    rows = filtered.measured_judge_rows.loc[pass_fail_rows(filtered.measured_judge_rows)]
+    rows = filtered.measured_judge_rows.loc[pass_fail_mask(filtered.measured_judge_rows)]
     found = PassFailResults(
         pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}
     )
@@ -68,4 +68,4 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
 
 
 def has_pass_fail(filtered: FilteredStudy) -> bool:
-    return bool(pass_fail_rows(filtered.unfiltered_frame).any())
+    return bool(pass_fail_mask(filtered.unfiltered_frame).any())

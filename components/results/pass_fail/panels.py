@@ -275,7 +275,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     if not any(text.strip() for text in questions.values()):
         return None
     kind, noun, passed = KINDS.get(errors, KINDS[ERRORS[0]])
-    top = _surest_first(found[kind], passed)
+    top = _select_surest_rows(found[kind], passed)
     if top.empty:
         return wrap(fill('<p class="eh-small eh-mute">{}</p>', f"There is no {noun}."))
     shown = filtered.store.questions(filtered.name, {str(item) for item in top["item"]})
@@ -294,7 +294,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     return html.wrong(title, lines, total, select)
 
 
-def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
+def _select_surest_rows(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
     """The MAX_ROWS rows of different items in which the judge gave its verdict (a pass, or with
     `passed` False a fail) the highest probability; the first rows without probabilities."""
     if EXPECTED_COLUMN in rows:

@@ -85,7 +85,7 @@ def draw_rates_by_group(filtered: FilteredStudy) -> Markup | None:
     return rate_tables.rates_by_group_table(load_pass_fail(filtered))
 
 
-def draw_order(filtered: FilteredStudy) -> Markup | None:
+def draw_option_order_effect(filtered: FilteredStudy) -> Markup | None:
     """Draw the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
     return None if results.shown is None else panels.option_order_panel(results)
@@ -98,7 +98,7 @@ AREAS: Final = Panel(
     AREAS_TITLE,
     scale=9,
     in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
-    table=rate_tables.confusion_table,
+    table=rate_tables.confusion_paper_table,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(
@@ -114,7 +114,7 @@ RATES: Final = Panel(
     "computed only if J is at least 0.2 and the lower limit of J above 0.06.",
     scale=17,
     report=report_rates,
-    table=rate_tables.pass_rates_table,
+    table=rate_tables.pass_rates_paper_table,
     json_keys=(
         "pass_fail.*.*.sensitivity",
         "pass_fail.*.*.specificity",
@@ -137,14 +137,14 @@ JUDGES: Final = Panel(
 )
 ORDER: Final = Panel(
     "order",
-    draw_order,
+    draw_option_order_effect,
     (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
     f"95{NARROW_SPACE}% CI by item; ≈ same: no significant difference, adjusted for the number of "
     "models and categories",
     needs="both orders of the options: set `options: rotations` in the study file",
-    table=rate_tables.pass_order_table,
+    table=rate_tables.pass_order_paper_table,
     json_keys=(
         "pass_by_order.*.*.shift",
         "pass_by_order.*.*.by_category.*.shift",

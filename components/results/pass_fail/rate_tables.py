@@ -99,7 +99,9 @@ def rates_table(results: PassFailResults) -> Markup:
     table = _estimates_with_plots_table(
         "Rate", f"Value, 95{NARROW_SPACE}% CI", rows, "Rates of the judge"
     )
-    warning = notice_html("warn", as_sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
+    warning = (
+        notice_html("warn", as_sentence(REVERSAL_NOTE)) if found.may_reverse_ranking else EMPTY
+    )
     return wrap(table, _reliability_table(results)) + warning
 
 
@@ -176,7 +178,7 @@ def paper_table_by_judge(
     return PaperTable(name, caption, head, typed_columns.paper_rows(columns, rows))
 
 
-def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
+def confusion_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: verdicts on good and on bad answers; None without model judges."""
     caption = (
         f"Verdicts on labelled answers of {filtered.name}: how many good and bad answers each "
@@ -188,7 +190,7 @@ def confusion_table(filtered: FilteredStudy) -> PaperTable | None:
     return paper_table_by_judge(filtered, "Confusion", caption, CONFUSION_COLUMNS, found)
 
 
-def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
+def pass_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: sensitivity, specificity, Youden's J, κ, base rate, and observed and true
     pass rate; None without model judges."""
     caption = (
@@ -203,7 +205,7 @@ def pass_rates_table(filtered: FilteredStudy) -> PaperTable | None:
     return paper_table_by_judge(filtered, "Pass or fail", caption, PAPER_COLUMNS, found)
 
 
-def pass_order_table(filtered: FilteredStudy) -> PaperTable | None:
+def pass_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: effect of the order of pass and fail; None without model judges."""
     caption = (
         f"Order of the options pass and fail on {filtered.name}. {ORDER_CAPTION} "

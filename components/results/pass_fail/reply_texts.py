@@ -11,7 +11,7 @@ from components.results.pass_fail.rate_tables import paper_table_by_judge
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue.record import MeasureRecord, Outlet
-from metrics.catalogue.records import text_records
+from metrics.catalogue.records import records_reading_texts
 from metrics.estimation.all_measures import estimate_all
 from studies.domain import Estimate
 
@@ -19,18 +19,18 @@ Estimates = dict[tuple[str, str], dict[str, Estimate]]
 """(Judge, prompt) -> key of a measure -> estimate."""
 
 
-def _estimate_texts(
+def _estimate_reply_text_measures(
     filtered: FilteredStudy, outlet: Outlet
 ) -> tuple[list[MeasureRecord], Estimates]:
     """The measures of reply texts that have a value, among those that the catalogue lists for
     `outlet` ("matrix", "paper"), and their values; both empty for a study of comparisons."""
-    measures = [one.measure for one in text_records(outlet) if one.measure is not None]
+    measures = [one.measure for one in records_reading_texts(outlet) if one.measure is not None]
     if not measures or has_comparisons(filtered):
         return [], {}
     columns = estimate_all(measures, filtered.measured_judge_rows, ("judge", "prompt"))
     shown = [
         one
-        for one in text_records(outlet)
+        for one in records_reading_texts(outlet)
         if any(cell.value is not None for cell in columns[one.key].values())
     ]
     raters = {(judge, prompt) for judge, prompt in next(iter(columns.values()))}
@@ -41,15 +41,15 @@ def _estimate_texts(
 
 def _measure_columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
     return [
-        record_column(one, itemgetter(one.key), paper=one.head, tip=one.description)
+        record_column(one, itemgetter(one.key), paper=one.column_head, tip=one.description)
         for one in shown
     ]
 
 
-def texts_table(filtered: FilteredStudy) -> Markup | None:
+def reply_texts_table(filtered: FilteredStudy) -> Markup | None:
     """HTML table of the measures of reply texts by judge and prompt; None without such measures, or
     with only one row."""
-    shown, found = _estimate_texts(filtered, "matrix")
+    shown, found = _estimate_reply_text_measures(filtered, "matrix")
     if not shown or len(found) < 2:
         return None
     rows = [
@@ -62,13 +62,13 @@ def texts_table(filtered: FilteredStudy) -> Markup | None:
     return wrap(table)
 
 
-def texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
+def reply_texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: measures of reply texts by judge and prompt; None without such measures,
     or without model judges."""
-    shown, found = _estimate_texts(filtered, "paper")
+    shown, found = _estimate_reply_text_measures(filtered, "paper")
     if not shown:
         return None
-    definitions = " ".join(f"{one.head}: {one.description}." for one in shown)
+    definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
     caption = (
         f"Texts of the replies on {filtered.name}. {definitions} "
         f"{describe_items_and_filters(filtered)} 95 % intervals over items."

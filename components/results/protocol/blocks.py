@@ -29,11 +29,11 @@ load_grade_cells = memoise_by_study(grade_panel.study_grade_cells)
 load_creation_rows = memoise_by_study(creation_panels.creation_rows)
 load_sections = memoise_by_study(sections.study_sections)
 load_own_alignment = memoise_by_study(
-    lambda filtered: creation_panels.compute_alignment(filtered, None)
+    lambda filtered: creation_panels.compute_distance_from_people(filtered, None)
 )
 
 
-def shows_any_section(*names: str) -> Callable[[FilteredStudy], bool]:
+def make_any_section_test(*names: str) -> Callable[[FilteredStudy], bool]:
     """Return a function that tests whether the view of a study shows one of the sections
     `names`, such as `sections.GRADE_SECTION`."""
     return lambda filtered: bool(set(names) & set(load_sections(filtered)))
@@ -70,7 +70,7 @@ def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
     sizes = grade_panel.show_grades_by_option_number(filtered, cells)
     bodies = {
         "heatmap": grade_panel.show_heatmap(cells, score),
-        "sizes": sizes + grade_panel.show_unread_trials(filtered, cells),
+        "sizes": sizes + grade_panel.show_items_without_choice(filtered, cells),
     }
     title = f"Grade Score: {score.lower()} by judge and prompt"
     return Drawn(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
@@ -78,7 +78,7 @@ def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
 
 def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
     """Draw the effect of an unrelated option; `beside`: name of the study to compare with."""
-    other = load_comparison_study(filtered, beside)
+    other = load_choices_of_other_study(filtered, beside)
     return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
 
 
@@ -86,7 +86,7 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Draw
     """Draw Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
     "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a
     study with neither five-level verdicts nor factuality scores."""
-    if not shows_any_section(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
+    if not make_any_section_test(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
         return None
     baseline = creation_panels.study_baseline(filtered)
     against = f"against {baseline}" if baseline else "against all opponents"
@@ -102,10 +102,10 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Draw
     return Drawn({"levels": table}, panel_heading(title, subtitle))
 
 
-def draw_judge_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
+def draw_distance_from_people(filtered: FilteredStudy, beside: str | None) -> Markup:
     """Draw the agreement of judges with people's scores; `beside`: name of a study whose judges are
-    added (see `load_alignment`)."""
-    return creation_panels.show_alignment(load_alignment(filtered, beside))
+    added (see `load_distance_from_people`)."""
+    return creation_panels.show_distance_from_people(load_distance_from_people(filtered, beside))
 
 
 def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
@@ -118,11 +118,13 @@ def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
 
 def draw_game_conflicts(filtered: FilteredStudy) -> Markup:
     conflicts = game_panels.game_conflicts(filtered)
-    summary = game_panels.unequal_games_html(conflicts)
+    summary = game_panels.game_conflicts_line_html(conflicts)
     return summary + game_panels.show_conflicts(conflicts)
 
 
-def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> Drawn | None:
+def draw_benchmark_correlations(
+    filtered: FilteredStudy, scores: Any, correlation: str
+) -> Drawn | None:
     """Draw the correlations with other benchmarks; None without a protocol, or if the only one is
     Grade Score, which rates judges and not models. `scores`: uploaded scores (BenchmarkScores, or
     None); `correlation`: a key of `redundancy_panel.CORRELATION_SCALES`."""
@@ -159,7 +161,7 @@ def _is_comparable(one: Study, two: Study) -> bool:
     return bool(same) and (one.unrelated != two.unrelated or one.judge_sees != two.judge_sees)
 
 
-def load_comparison_study(
+def load_choices_of_other_study(
     filtered: FilteredStudy, name: str | None
 ) -> unrelated_option.ComparisonStudy | None:
     """The choices among N options in the study `name`, under the same filters; None if `name` is
@@ -172,7 +174,7 @@ def load_comparison_study(
     )
 
 
-def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
+def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
     """Agreement of the judges with people; None without votes. The judges of the study `name` are
     added if they saw images where the judges of this study saw descriptions, or the reverse."""
     if not name or name not in comparable_studies(filtered):
@@ -181,7 +183,7 @@ def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable 
     if beside.study.judge_sees == filtered.study.judge_sees:
         return load_own_alignment(filtered)
     rows = sections.protocol_rows(beside, "five-level")
-    return creation_panels.compute_alignment(filtered, (beside.study.judge_sees, rows))
+    return creation_panels.compute_distance_from_people(filtered, (beside.study.judge_sees, rows))
 
 
 # -- headline and key numbers --------------------------------------------------------------------
@@ -224,7 +226,7 @@ def show_kpis(filtered: FilteredStudy) -> Markup:
     elif protocol == sections.LEVELS_SECTION:
         kpis = creation_panels.creation_kpis(load_creation_rows(filtered))
         if (people := load_own_alignment(filtered)) is not None:
-            kpis += creation_panels.alignment_kpis(people)
+            kpis += creation_panels.distance_from_people_kpis(people)
     elif protocol == sections.VISIT_SECTION:
         read = visit_replies.reply_counts(filtered)
         kpis = visit_replies.visit_kpis(load_leaderboard(filtered), load_spending(filtered), read)

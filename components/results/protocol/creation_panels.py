@@ -20,7 +20,7 @@ from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.level_stacks import LevelRow, level_legend, level_table
 from components.results.protocol import sections as protocol_sections
-from metrics.estimation.row_selection import add_item_column, people_mask
+from metrics.estimation.row_selection import add_column_by_item, people_mask
 from metrics.protocols import creation_alignment_table as alignment
 from metrics.protocols.creation_table import CreationRow, creation_table
 from studies.domain import HUMAN_PREFIX, Estimate
@@ -52,7 +52,7 @@ MAX_GROUPS: Final = 14
 def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
     """The judges' five-level verdicts and factuality scores on pairs of answers that pass the
     filters."""
-    rows = protocol_sections.judged_rows(filtered, "five-level", "factuality")
+    rows = protocol_sections.judge_rows_or_votes(filtered, "five-level", "factuality")
     return rows.loc[(rows["options"] == 2).to_numpy()]
 
 
@@ -89,7 +89,7 @@ def show_creation_table(
     if not any(tasks.values()):
         why = "Set `meta.task` of each item to its task."
         return empty_state("No item names its task.", why)
-    return _group_matrix(filtered, add_item_column(rows, "task", tasks), "task", cell)
+    return _group_matrix(filtered, add_column_by_item(rows, "task", tasks), "task", cell)
 
 
 def _level_stacks_html(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
@@ -183,7 +183,7 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
 # -- agreement with people -----------------------------------------------------------------------
 
 
-def compute_alignment(
+def compute_distance_from_people(
     filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
 ) -> alignment.AlignmentTable | None:
     """MAE and Consistency of the judges compared with people; None without votes. `beside`: another
@@ -195,10 +195,10 @@ def compute_alignment(
     frames = {filtered.study.judge_sees: rows}
     if beside is not None:
         frames[beside[0]] = beside[1]
-    return alignment.alignment_table(frames, study_baseline(filtered))
+    return alignment.human_alignment_table(frames, study_baseline(filtered))
 
 
-def alignment_heads(axis: Axis, tips: tuple[str, str] = ("", "")) -> list[tables.Head]:
+def distance_from_people_heads(axis: Axis, tips: tuple[str, str] = ("", "")) -> list[tables.Head]:
     """Column heads of a table of MAE and Consistency in one order and in both; `tips`: hover cards
     of the two columns of MAE."""
     return [
@@ -212,7 +212,7 @@ def alignment_heads(axis: Axis, tips: tuple[str, str] = ("", "")) -> list[tables
     ]
 
 
-def show_alignment(found: alignment.AlignmentTable | None) -> Markup:
+def show_distance_from_people(found: alignment.AlignmentTable | None) -> Markup:
     """HTML table of the judges' MAE and Consistency by input (images or description), for one order
     and both orders, with rows for people and for a judge that always answers "tie"; below, the
     table of paired differences. A message without votes."""
@@ -233,8 +233,10 @@ def show_alignment(found: alignment.AlignmentTable | None) -> Markup:
     )
     pairs = list(dict.fromkeys((row.judge, row.sees) for row in overall))
     lines = [_judge_row(judge, sees, overall, axis) for judge, sees in pairs]
-    lines += [_baseline_row(row, axis) for row in baselines]
-    table = tables.value_table(alignment_heads(axis, tips), lines, label="Alignment with people")
+    lines += [_people_or_always_tie_row(row, axis) for row in baselines]
+    table = tables.value_table(
+        distance_from_people_heads(axis, tips), lines, label="Alignment with people"
+    )
     return table + _paired_differences_table(found)
 
 
@@ -248,7 +250,7 @@ def _judge_row(
     select, score, percent = {"judge": judge}, tables.SCORE, tables.PERCENT
     return [
         tables.name_cell(judge, select),
-        _condition_label(sees) or "–",
+        _condition_words(sees) or "–",
         tables.value_cell(one_error, score, who=f"{judge}, single verdicts", select=select),
         tables.value_cell(both_error, score, who=f"{judge}, mean of both orders", select=select),
         order_dumbbell(axis, *shares, judge, select),
@@ -257,7 +259,7 @@ def _judge_row(
     ]
 
 
-def _baseline_row(row: alignment.AlignmentRow, axis: Axis) -> list[str]:
+def _people_or_always_tie_row(row: alignment.AlignmentRow, axis: Axis) -> list[str]:
     """Table row for people (each person against the mean of the others), or for a judge that always
     answers "tie"; the cells on both orders are empty."""
     shown, note, sees = {
@@ -300,7 +302,7 @@ def order_dumbbell(
     else:
         drawn = range_table.dumbbell_track(axis, one or last, last)
     note = "both orders" if last is both else ""
-    card = tables.estimate_card(last, tables.PERCENT, who, note=note, opens=bool(select))
+    card = tables.estimate_hover_text(last, tables.PERCENT, who, note=note, opens=bool(select))
     return tables.hover_html(drawn, card, select)
 
 
@@ -328,12 +330,12 @@ def _paired_differences_table(found: alignment.AlignmentTable) -> Markup:
     several = len({row.sees for row in found.rows}) > 1
     lines = []
     for one in found.contrasts:
-        seen = _condition_label(next(raters)[1]) if one.left == "dual" and several else ""
+        seen = _condition_words(next(raters)[1]) if one.left == "dual" and several else ""
         who = f"{one.judge}: {one.left} − {one.right}"
         lines.append(
             [
                 tables.name_cell(one.judge, {"judge": one.judge}, seen),
-                f"{_condition_label(one.left)} − {_condition_label(one.right)}",
+                f"{_condition_words(one.left)} − {_condition_words(one.right)}",
                 tables.value_cell(one.mae, _SIGNED_STYLE, who=who),
                 tables.value_cell(one.consistency, _SIGNED_POINTS_STYLE, who=who),
             ]
@@ -342,7 +344,7 @@ def _paired_differences_table(found: alignment.AlignmentTable) -> Markup:
     return tables.value_table(heads, lines, label=label)
 
 
-def _condition_label(side: str) -> str:
+def _condition_words(side: str) -> str:
     return _SIDE_LABELS.get(side, side)
 
 
@@ -393,7 +395,7 @@ def creation_kpis(found: Sequence[CreationRow]) -> list[Kpi]:
     return kpis
 
 
-def alignment_kpis(aligned: alignment.AlignmentTable) -> list[Kpi]:
+def distance_from_people_kpis(aligned: alignment.AlignmentTable) -> list[Kpi]:
     dual = [row for row in aligned.rows if row.model == alignment.OVERALL and row.run == "dual"]
     dual = [row for row in dual if row.consistency.value is not None]
     if not dual:

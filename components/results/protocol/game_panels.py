@@ -19,12 +19,16 @@ from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Axis, Kpi, empty_state, paragraph
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_axis, tick_steps_from
-from components.results.protocol.sections import judged_rows, rows_by_rater
+from components.results.protocol.sections import judge_rows_or_votes, rows_by_rater
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.score_scale import ScoreScale
-from metrics.protocols.creation_levels import PromptRatings, ratings_by_prompt, single_ratings
+from metrics.protocols.creation_levels import (
+    PromptRatings,
+    ratings_by_prompt,
+    single_answer_ratings,
+)
 from metrics.ratings.battles import STRONG_WINS
 from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_loss_record, win_rate
@@ -39,11 +43,11 @@ MAX_TITLE_RATINGS: Final = 2
 
 
 def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    return row_selection.select_pairs(judged_rows(filtered, "pairwise", "five-level"))
+    return row_selection.select_pairs(judge_rows_or_votes(filtered, "pairwise", "five-level"))
 
 
 def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    return judged_rows(filtered, "single")
+    return judge_rows_or_votes(filtered, "single")
 
 
 # -- adjusted win rates --------------------------------------------------------------------------
@@ -173,7 +177,7 @@ def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
     ]
 
 
-def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
+def game_conflicts_line_html(found: Sequence[GameConflicts]) -> Markup:
     """HTML line on the number of pairs whose two games conflict; empty without pairs."""
     pairs, unequal, first, second = (
         sum(getattr(one, part) for one in found)
@@ -237,7 +241,7 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str], scale: ScoreScale
     if len(columns) < 2:
         return EMPTY
     for column in columns:
-        part = single_ratings(rows[rows["category"] == column.name])
+        part = single_answer_ratings(rows[rows["category"] == column.name])
         cells |= {(model, column.name): got for model, got in part.items()}
     colours = rating_colours(scale, float(rows["score_0"].max()))
     keys = ("contestant", "category")
@@ -247,10 +251,10 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str], scale: ScoreScale
 # -- Arena-Hard: five labels ---------------------------------------------------------------------
 
 
-def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
+def arena_verdict_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
     """(judge, prompt) -> count of each of Arena-Hard's five verdicts (ARENA_LABELS) and, under
     "fail", of unusable replies. Noise-floor repeats are not counted."""
-    rows = judged_rows(filtered, "five-level")
+    rows = judge_rows_or_votes(filtered, "five-level")
     found = {}
     for judge, prompt, mine in rows_by_rater(rows.loc[~rows["noise"].to_numpy()]):
         read = row_selection.select_picks(mine)
@@ -262,11 +266,11 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
     return found
 
 
-def show_label_counts(filtered: FilteredStudy) -> Markup:
+def show_arena_verdict_counts(filtered: FilteredStudy) -> Markup:
     """HTML table of how often each of Arena-Hard's five verdicts (A>>B to B>>A) was given; below,
     ratings with and without extra weight for >>. A message without such verdicts. Without position
     bias, and with all pairs judged in both orders, A>>B is as frequent as B>>A, and A>B as B>A."""
-    found = label_counts(filtered)
+    found = arena_verdict_counts(filtered)
     if not found:
         why = "Use a prompt whose verdict is one of five labels, such as Arena-Hard's."
         return empty_state("No five-level verdicts.", why)
@@ -279,13 +283,13 @@ def show_label_counts(filtered: FilteredStudy) -> Markup:
         failed = {**select, "status": "failures"}
         lines.append([*line, tables.count_cell(counts["fail"], "unusable replies", failed)])
     heads = ["Judge, prompt", *ARENA_LABELS, "Unusable replies"]
-    return tables.value_table(heads, lines, label="Five labels") + _weighted_ratings(filtered)
+    return tables.value_table(heads, lines, label="Five labels") + _weighted_ratings_table(filtered)
 
 
-def _weighted_ratings(filtered: FilteredStudy) -> Markup:
+def _weighted_ratings_table(filtered: FilteredStudy) -> Markup:
     """HTML table of two ratings per model: "much better" as one win, or as three (Arena-Hard);
     empty without ratings."""
-    rows = judged_rows(filtered, "five-level")
+    rows = judge_rows_or_votes(filtered, "five-level")
     plain, weighted = (
         {n: e for board in boards for n, e in board.ratings.items()}
         for boards in (

@@ -17,11 +17,11 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
 from components.html.format import NARROW_SPACE, count, number, share
-from components.html.markup import EMPTY, Markup, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, bold_and_code_html, fill, join
 from components.html.panel import Kpi, empty_state, paragraph, wrap
 from components.html.tables import value_table as tables
 from components.results.protocol.paper_tables import GRADE_PROMPTS
-from components.results.protocol.sections import judged_rows
+from components.results.protocol.sections import judge_rows_or_votes
 from metrics.estimation.row_selection import select_rows
 from metrics.position.position_measures import chance_accuracy
 from metrics.protocols import grade_score
@@ -65,7 +65,7 @@ def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
 
 
 def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    rows = judged_rows(filtered, "choice")
+    rows = judge_rows_or_votes(filtered, "choice")
     return rows.loc[(rows["options"] > 1).to_numpy()]
 
 
@@ -88,7 +88,7 @@ def chance_score(measure: str, options: int) -> float | None:
         return RANDOM_GRADE.get(options)
     if options > MAX_EXACT_OPTIONS:
         return None
-    random = grade_score.canonical_slot_probabilities(options, best=None)
+    random = grade_score.simulated_slot_probabilities(options, best=None)
     return grade_score.expected_grade_scores(random)[measure.lower()]
 
 
@@ -152,10 +152,14 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
         )
     states = dict.fromkeys(cell.unrelated for cell in cells)
     by_state = {state: [cell for cell in cells if cell.unrelated == state] for state in states}
-    return join(_unrelated_heatmap(state, mine, measure) for state, mine in by_state.items())
+    return join(
+        _heatmap_by_unrelated_option(state, mine, measure) for state, mine in by_state.items()
+    )
 
 
-def _unrelated_heatmap(unrelated: str, cells: Sequence[GradeCell], measure: str) -> Markup:
+def _heatmap_by_unrelated_option(
+    unrelated: str, cells: Sequence[GradeCell], measure: str
+) -> Markup:
     """HTML of the matrix of `measure` for the items with the unrelated option
     (`unrelated`: UNRELATED_PRESENT), or for those without it."""
     attribute, scale = GRADE_MEASURES[measure]
@@ -176,7 +180,7 @@ def _unrelated_heatmap(unrelated: str, cells: Sequence[GradeCell], measure: str)
         '<p class="eh-small eh-under">This score mixes items with different numbers of options N. '
         "The table below shows each N separately.</p>"
     )
-    head = fill('<p class="eh-still-title">{}</p>', inline_markup(title))
+    head = fill('<p class="eh-still-title">{}</p>', bold_and_code_html(title))
     return wrap(head, drawn, mixed if len(sizes) > 1 else EMPTY)
 
 
@@ -205,7 +209,7 @@ def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeC
     return tables.value_table(["Judge, prompt", *by_size], lines, label=label)
 
 
-def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
+def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table, and a sentence below it, for judges and prompts with items that lack a choice in
     a rotation: number of these items, Grade Score without them, and Grade Score, entropy and choice
     share of all items by the authors' code. Empty if there are no such items."""

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from metrics.estimation.intervals import student_t_quantile, wilson_bounds
-from metrics.protocols.creation_levels import LEVEL_POINTS, LEVELS, reward_from_counts
+from metrics.protocols.creation_levels import LEVEL_POINTS, LEVELS, reward_and_win_rate_from_counts
 from studies.domain import Estimate
 
 PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "published"
@@ -173,7 +173,7 @@ def read_creation_levels() -> tuple[PublishedLevels, ...]:
 
 def _parse_levels_row(row: Mapping[str, str]) -> PublishedLevels:
     counts = {level: int(row[level]) for level in LEVELS}
-    reward, rate = reward_from_counts(counts)
+    reward, rate = reward_and_win_rate_from_counts(counts)
     readable = sum(counts.values())
     items = readable // ORDERS_PER_ITEM
     mean, wins = reward or 0.0, (rate or 0.0) / 100

@@ -13,7 +13,7 @@ from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.level_stacks import LevelRow, level_legend, level_table
 from components.html.templates import macros
 from components.results.protocol import paper_tables
-from components.results.protocol.creation_panels import alignment_heads, order_dumbbell
+from components.results.protocol.creation_panels import distance_from_people_heads, order_dumbbell
 from components.results.protocol.grade_panel import short_prompt_name
 from components.results.protocol.paper_tables import PublishedAlignment, model_name_without_date
 from studies.domain import Estimate
@@ -183,7 +183,9 @@ def _published_alignment_table() -> Markup:
         f"images. In Table 7, {worse} of {cells} values of MAE and Consistency are no better with "
         "images than with descriptions."
     )
-    return tables.value_table(alignment_heads(axis), lines, label="Table 7") + paragraph(note)
+    return tables.value_table(distance_from_people_heads(axis), lines, label="Table 7") + paragraph(
+        note
+    )
 
 
 def _alignment_sort_key(runs: dict[bool, PublishedAlignment]) -> float:

@@ -165,7 +165,7 @@ def reading_sentence(
 # -- prompt 4: its grades ------------------------------------------------------------------------
 
 
-def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
+def rows_with_option_grades(filtered: FilteredStudy) -> pd.DataFrame:
     """The usable choices whose reply contains a grade for every option."""
     rows = row_selection.select_picks(load_choice_rows(filtered))
     columns = score_columns(rows)
@@ -177,7 +177,7 @@ def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return complete
 
 
-def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
+def mean_option_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Model -> its mean grade (0 to 5) over all positions; empty without rows."""
     if rows.empty:
         return {}
@@ -196,7 +196,7 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
 def show_option_grades(filtered: FilteredStudy) -> Markup:
     """HTML table by judge and prompt: mean grade of each model's answers, and share of replies
     whose selection contradicts the grades in the same reply; a message if no reply has grades."""
-    rows = graded_rows(filtered)
+    rows = rows_with_option_grades(filtered)
     if rows.empty:
         return empty_state(
             "No reply contains grades of the options.",
@@ -207,7 +207,7 @@ def show_option_grades(filtered: FilteredStudy) -> Markup:
     lines = []
     for judge, prompt, mine in rows_by_rater(rows):
         select = {"judge": judge, "prompt": prompt}
-        grades, who = mean_grades(mine), f"{judge}, {prompt}"
+        grades, who = mean_option_grades(mine), f"{judge}, {prompt}"
         share_of = grade_table.contradiction_share(mine)
         line = [
             tables.name_cell(judge, select, short_prompt_name(prompt)),

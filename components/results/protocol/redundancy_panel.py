@@ -13,7 +13,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import count, number
 from components.html.heatmap import scale_html
-from components.html.markup import Markup, fill, inline_markup
+from components.html.markup import Markup, bold_and_code_html, fill
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables.value_table import SCORE
@@ -40,7 +40,7 @@ class InvalidScores(ValueError):
     """Raised for an invalid table of uploaded scores; the message gives the reason."""
 
 
-def read_scores(path: Path) -> dict[str, dict[str, float]]:
+def read_benchmark_scores(path: Path) -> dict[str, dict[str, float]]:
     """Read scores by benchmark, then by model, from an uploaded CSV file of at most MAX_BYTES;
     InvalidScores, with the reason, if it cannot be read."""
     if path.stat().st_size > MAX_BYTES:
@@ -61,7 +61,7 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
         raise InvalidScores(f"{path.name}: {error}") from None
 
 
-def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
+def study_scores_by_model(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
     """Name of the study's score ("Reward", "rating" or "mean rating"), and each model's score; ("",
     {}) if the prompts give models no score. If several prompts ask for ratings, the one that rated
     the most models counts, and the name includes it."""
@@ -82,12 +82,12 @@ def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
     return "", {}
 
 
-def study_redundancy(
+def correlate_with_benchmarks(
     filtered: FilteredStudy, scores: BenchmarkScores
 ) -> benchmarks.BenchmarkCorrelations | None:
     """Correlations between the study's scores and the uploaded benchmarks; None if the study has no
     scores."""
-    kind, own = own_scores(filtered)
+    kind, own = study_scores_by_model(filtered)
     if not own:
         return None
     whole = benchmarks.add_study_scores(own, scores, f"this study ({kind})")
@@ -105,7 +105,7 @@ def show_correlations(
             "benchmark rank the models "
             "alike.",
         )
-    found = study_redundancy(filtered, scores)
+    found = correlate_with_benchmarks(filtered, scores)
     if found is None:
         return empty_state(
             "This study has no scores of its models.",
@@ -121,10 +121,10 @@ def show_correlations(
             cells[one, two] = StaticCell.from_estimate(got, scale, *lines)
     names = [(name, "") for name in found.benchmarks]
     drawn = static_matrix(found.benchmarks, names, cells, scale, small=False, label_width=168)
-    return wrap(_unmatched_models(found), drawn, scale_html(scale))
+    return wrap(_unmatched_models_html(found), drawn, scale_html(scale))
 
 
-def _unmatched_models(found: benchmarks.BenchmarkCorrelations) -> Markup:
+def _unmatched_models_html(found: benchmarks.BenchmarkCorrelations) -> Markup:
     """HTML: number of models named equally in study and benchmarks, and up to six names without a
     match; a warning if no name matches."""
     own = set(found.scores[found.benchmarks[0]])
@@ -136,13 +136,15 @@ def _unmatched_models(found: benchmarks.BenchmarkCorrelations) -> Markup:
         return notice_html("warn", "No model name matches.", text)
     of = f"{count(len(common))} of {count(len(own), 'model')} of this study"
     end = f"; missing: {missing}." if missing else "."
-    return fill('<p class="eh-small">{}</p>', inline_markup(f"{of} are in the uploaded table{end}"))
+    return fill(
+        '<p class="eh-small">{}</p>', bold_and_code_html(f"{of} are in the uploaded table{end}")
+    )
 
 
 def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:
     """Scatter plots of the study's scores against each benchmark, one point per model; None without
     uploaded scores or scores of the study."""
-    found = study_redundancy(filtered, scores) if scores else None
+    found = correlate_with_benchmarks(filtered, scores) if scores else None
     if found is None:
         return None
     own = found.benchmarks[0]

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import combine_rule_text, machine_rows
+from components.filtering.filters import combine_rule_text, judge_rows_or_people_rows
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html.markup import Markup, escape, fill, inline_markup
+from components.html.markup import Markup, bold_and_code_html, escape, fill
 from components.html.tables import value_table as tables
 from judges.rendering.prompt import load_prompt, parse_prompt
 from metrics.estimation import row_selection
@@ -71,10 +71,10 @@ def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
     return row_selection.select_rows(frame, mask)
 
 
-def judged_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
+def judge_rows_or_votes(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
     """Judgements with a prompt of one of these protocols: those of judges, or people's votes if no
     judge has any."""
-    return machine_rows(protocol_rows(filtered, *protocols))
+    return judge_rows_or_people_rows(protocol_rows(filtered, *protocols))
 
 
 def rows_by_rater(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -87,7 +87,7 @@ def rows_by_rater(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]
 def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
     """Protocol of a prompt; for an unknown prompt of imported data, inferred from judgements."""
     try:
-        text = filtered.store.prompt_of(filtered.name, name)
+        text = filtered.store.planned_prompt_yaml(filtered.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol
     except EvenhandError:
         return _infer_protocol(
@@ -258,8 +258,8 @@ def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
     rows = [
         [
             escape(rule.what),
-            fill("<b>{}</b>", inline_markup(rule.on)),
-            fill('<span class="eh-mute">{}</span>', inline_markup(rule.other)),
+            fill("<b>{}</b>", bold_and_code_html(rule.on)),
+            fill('<span class="eh-mute">{}</span>', bold_and_code_html(rule.other)),
             Markup('<span class="eh-badge s-ok">as published</span>')
             if rule.published
             else Markup('<span class="eh-badge s-unreadable">not as published</span>'),

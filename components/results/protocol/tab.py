@@ -16,7 +16,7 @@ from components.results.protocol import (
     sections,
     visit_panels,
 )
-from components.results.view.address_choices import pick_choice
+from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
     Body,
     Control,
@@ -37,7 +37,7 @@ def beside_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlSta
     NO_OTHER_STUDY, else the first; the menu is hidden if there are none."""
     beside = [NO_OTHER_STUDY, *blocks.comparable_studies(filtered)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
-    return ControlState(pick_choice(wanted, beside, default), beside, len(beside) > 1)
+    return ControlState(choice_or_default(wanted, beside, default), beside, len(beside) > 1)
 
 
 HOW_COMPUTED: Final = {
@@ -141,7 +141,7 @@ def _protocol_panel(
 
 def _panels_of_section(name: str, section: str, *panels: Panel | PanelGroup) -> PanelGroup:
     """Panels below each other that are shown if the study has the section `section`."""
-    visible = blocks.shows_any_section(section)
+    visible = blocks.make_any_section_test(section)
     return PanelGroup(panels, row=False, css="eh-block", name=name, visible=visible)
 
 
@@ -182,7 +182,7 @@ VISIT: Final = _panels_of_section(
     PanelGroup((COST, EXTRACTION)),
     _protocol_panel(
         "skills",
-        visit_panels.show_skills,
+        visit_panels.show_win_rates_by_skill,
         "Win rate by skill",
         f"% of outcomes won, ties count half; the counting rule combines the orders; {CI_TEXT}",
         "--by category: by.*.win_rate.*",
@@ -255,7 +255,7 @@ LABELS: Final = _panels_of_section(
     sections.LEVELS_SECTION,
     _protocol_panel(
         "five_labels",
-        game_panels.show_label_counts,
+        game_panels.show_arena_verdict_counts,
         "Five labels as given",
         "A = the answer shown first; without position bias, A and B are chosen equally often "
         "at each margin",
@@ -268,7 +268,7 @@ PEOPLE: Final = _panels_of_section(
     sections.ALIGNMENT_SECTION,
     _protocol_panel(
         "alignment",
-        blocks.draw_judge_alignment,
+        blocks.draw_distance_from_people,
         "Five levels: agreement with people",
         "MAE: mean absolute error on levels −2 to 2; “Consistency” in the paper: % of "
         f"scores within one level of people; {CI_TEXT}",
@@ -316,7 +316,7 @@ RATINGS: Final = _panels_of_section(
 )
 REDUNDANCY: Final = _protocol_panel(
     "others",
-    blocks.draw_redundancy,
+    blocks.draw_benchmark_correlations,
     "Redundancy: correlation with other benchmarks",
     "correlation of scores over the models that both this study and the benchmark contain; "
     f"{CI_TEXT} over models",
@@ -341,7 +341,7 @@ VIEW: Final = View(
         "Upload scores (CSV)",
         "eh-scores",
         (".csv",),
-        redundancy_panel.read_scores,
+        redundancy_panel.read_benchmark_scores,
     ),
     json_keys=("elo.*", "grade.*.*.grade", "reward.*", "win_rate.*", "ratings.*"),
 )

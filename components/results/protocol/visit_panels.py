@@ -14,7 +14,7 @@ from components.html.markup import EMPTY, Markup, escape, fill
 from components.html.panel import empty_state, paragraph
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import Axis, fit_axis, tick_steps_from
-from components.results.protocol.sections import judged_rows
+from components.results.protocol.sections import judge_rows_or_votes
 from metrics.estimation import row_selection
 from metrics.protocols.visit_leaderboard import VisitLeaderboardRow, visit_leaderboard_rows
 from metrics.win_rates.win_rates import win_rate, win_rates_by_cell
@@ -29,7 +29,7 @@ MAX_SKILLS: Final = 14
 
 def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
     """The judges' verdicts on pairs that pass the filters."""
-    return row_selection.select_pairs(judged_rows(filtered, "pairwise"))
+    return row_selection.select_pairs(judge_rows_or_votes(filtered, "pairwise"))
 
 
 # -- the leaderboard -----------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
         return []
     kinds = item_image_kinds(filtered)
     by = "images" if len(set(kinds.values())) > 1 else None
-    frame = row_selection.add_item_column(rows, "images", kinds, IMAGE_KINDS[0])
+    frame = row_selection.add_column_by_item(rows, "images", kinds, IMAGE_KINDS[0])
     combine, unreadable = filtered.rule
     rng = np.random.default_rng(SEED)
     return visit_leaderboard_rows(frame, rng=rng, combine=combine, unreadable=unreadable, by=by)
@@ -134,7 +134,7 @@ def _leaderboard_row(row: VisitLeaderboardRow, axis: Axis, kind: str, played: bo
     return line
 
 
-def show_skills(filtered: FilteredStudy) -> Markup:
+def show_win_rates_by_skill(filtered: FilteredStudy) -> Markup:
     """HTML matrix of win rates by skill (most items first) and model, by the counting rule of the
     study or filter; a message without pairs or skills."""
     rows = load_pair_rows(filtered)

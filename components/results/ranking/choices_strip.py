@@ -51,11 +51,11 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
     if not analyses:
         needs = f"Needs comparisons of three models or more, at most {MAX_MODELS}."
         return paragraph(needs, "eh-small")
-    shown = single_choices(analyses)[:MAX_CHOICES]
-    names = [_choice_name(one, analyses[0]) for one in shown]
+    shown = analyses_with_one_change(analyses)[:MAX_CHOICES]
+    names = [_analysis_name(one, analyses[0]) for one in shown]
     heads = [TableCell("Model", "nm"), TableCell("Place")]
     heads += [
-        TableCell(_choice_link(one, name, filtered.filter), _column_css_class(one))
+        TableCell(_analysis_column_head(one, name, filtered.filter), _column_css_class(one))
         for one, name in zip(shown, names, strict=True)
     ]
     heads.append(TableCell("Range", tip=f"best and worst place of {len(analyses)} combinations"))
@@ -74,7 +74,7 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
     return table + first_place_and_cycles_text(filtered)
 
 
-def single_choices(analyses: Sequence[Analysis]) -> list[Analysis]:
+def analyses_with_one_change(analyses: Sequence[Analysis]) -> list[Analysis]:
     """The analyses that differ from the default in one choice: order first, then the tie rule, a
     prompt, a baseline."""
     found = [(one, _flag_changed_choices(one, analyses[0])) for one in analyses]
@@ -88,7 +88,7 @@ def _flag_changed_choices(analysis: Analysis, default: Analysis) -> list[bool]:
     return [getattr(analysis, name) != getattr(default, name) for name in names]
 
 
-def _choice_name(analysis: Analysis, default: Analysis) -> str:
+def _analysis_name(analysis: Analysis, default: Analysis) -> str:
     if analysis.ties != default.ties:
         return "ties left out"
     if analysis.order != default.order:
@@ -96,7 +96,7 @@ def _choice_name(analysis: Analysis, default: Analysis) -> str:
     return analysis.prompt if analysis.prompt != EVERY else f"against {analysis.baseline}"
 
 
-def _choice_link(analysis: Analysis, name: str, chosen: Filter) -> str | Markup:
+def _analysis_column_head(analysis: Analysis, name: str, chosen: Filter) -> str | Markup:
     """Head of a column. A choice that is a filter of the page (a prompt, one opponent, or flips as
     ties) is a button that sets it, beside the filters in use; one order alone opens the ratings by
     order. Ties left out are no setting of the page: plain text."""
@@ -130,7 +130,7 @@ def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) ->
     """Cell with the place of the model `name` in an analysis: a dot if it is the `usual` one, that
     of the analysis `default`."""
     place = analysis.places[name]
-    head, kind = _choice_name(analysis, default), _column_css_class(analysis)
+    head, kind = _analysis_name(analysis, default), _column_css_class(analysis)
     if place == usual:
         return TableCell("·", kind, f"{name}: place {place}, as with all verdicts", head)
     moved = min(4 + 4 * abs(place - usual), 20)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, machine_rows
+from components.filtering.filters import ALL_CHOICE, judge_rows_or_people_rows
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
 from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
@@ -59,13 +59,13 @@ class Ranking:
         return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.elo_shuffles)
 
     @property
-    def board(self) -> Leaderboard | None:
+    def main_leaderboard(self) -> Leaderboard | None:
         """Leaderboard of the largest group of models connected by battles; None if no two models
         are connected."""
         return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
 
     @property
-    def colours(self) -> dict[str, int]:
+    def colour_indices(self) -> dict[str, int]:
         """Colour index of each model, in alphabetical order of the names."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
@@ -105,7 +105,7 @@ def _are_all_replies_unusable(verdicts: pd.DataFrame) -> bool:
 
 
 def select_pair_rows_of_model_judges(frame: pd.DataFrame) -> pd.DataFrame:
-    return row_selection.select_pairs(machine_rows(frame))
+    return row_selection.select_pairs(judge_rows_or_people_rows(frame))
 
 
 @memoise_by_study

@@ -61,10 +61,11 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
             gaps.get(name),
             int(board.matches[place]),
             people.get(name),
-            colour=ranking.colours.get(name, 0),
+            colour=ranking.colour_indices.get(name, 0),
             select={"contestant": name},
             battles_needed=battles_to_separate(gaps[name]) if name in gaps else None,
-            is_ahead=place + 1 == len(names) or board.is_above(name, names[place + 1]),
+            is_ahead=place + 1 == len(names)
+            or board.is_significantly_better(name, names[place + 1]),
         )
         for place, name in enumerate(names)
     ]
@@ -95,9 +96,9 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
     """HTML sentence on the evidence (e-value) that each of the top models and the next one on the
     leaderboard do not win equally often; empty without a leaderboard, and with more than
     MAX_EVIDENCE_ROWS judgements."""
-    if ranking.board is None or len(rows) > MAX_EVIDENCE_ROWS:
+    if ranking.main_leaderboard is None or len(rows) > MAX_EVIDENCE_ROWS:
         return EMPTY
-    found = neighbour_evidence(rows, ranking.board.names, MAX_EVIDENCE)
+    found = neighbour_evidence(rows, ranking.main_leaderboard.names, MAX_EVIDENCE)
     if not found:
         return EMPTY
     parts = []
@@ -117,7 +118,7 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
 def order_comparison_html(ranking: Ranking) -> Markup:
     """HTML table of ranks and ratings from the first order of the answers, the second, and both; a
     message without pairs, or with one order only."""
-    both, one, two = ranking.board, ranking.first_order, ranking.second_order
+    both, one, two = ranking.main_leaderboard, ranking.first_order, ranking.second_order
     if both is None:
         return NO_PAIRS_HTML
     if one is None or two is None:
@@ -147,7 +148,7 @@ def _order_row(
     ]
     return {
         "name": name,
-        "swatch": panel.contestant_swatch(ranking.colours.get(name, 0)),
+        "swatch": panel.contestant_swatch(ranking.colour_indices.get(name, 0)),
         "ranks": [str(board.ranks[name]) if name in board.names else "–" for board in boards],
         "orders": ratings[:2],
         "both": ratings[2] or Estimate(None),
@@ -174,13 +175,13 @@ def elo_figure(ranking: Ranking) -> Figure | None:
         curve.battles.tolist(),
         curves,
         band=band,
-        limits=rating_limits(ranking),
+        limits=elo_limit_by_model(ranking),
         height=230,
         replay=True,
     )
 
 
-def rating_limits(ranking: Ranking) -> dict[str, float]:
+def elo_limit_by_model(ranking: Ranking) -> dict[str, float]:
     """Model -> Bradley–Terry rating, the limit of its Elo curve. A group of models is
     left out if some of them never lost to the others, because its ratings are then not finite."""
     return {
@@ -196,7 +197,7 @@ def convergence_badge(ranking: Ranking) -> Markup:
     """HTML badge on whether Elo has converged: it has if each model's Bradley–Terry rating lies in
     the Elo band, the range of the model's final Elo over shuffled orders of the items. Empty
     without pairs or finite ratings."""
-    limits, curve = rating_limits(ranking), ranking.elo_curve
+    limits, curve = elo_limit_by_model(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY
     away = {
@@ -259,7 +260,7 @@ def head_to_head_html(ranking: Ranking) -> Markup:
     )
 
 
-def battles_per_cell(ranking: Ranking) -> str:
+def battles_per_cell_text(ranking: Ranking) -> str:
     """Text such as "82 to 160 battles a cell"; empty without head-to-heads."""
     sizes = {one.n for row in ranking.head_to_heads.values() for one in row.values()}
     if not sizes:

@@ -97,7 +97,7 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     warnings = {
         REVERSED if one.basis == "true pass rate" else UNCORRECTED
         for _, one in shown
-        if one.may_reverse
+        if one.may_reverse_ranking
     }
     tables_html += join(notice_html("warn", text) for text in sorted(warnings))
     left = len(several) - len(shown)

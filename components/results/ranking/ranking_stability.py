@@ -36,7 +36,7 @@ class RankingStability:
 
 def compare_orders(ranking: Ranking) -> RankingStability:
     """Compare the rankings from the first and from the second order of the answers."""
-    one, two, both = ranking.first_order, ranking.second_order, ranking.board
+    one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
     if both is None and ranking.has_unusable_pairs:
         return RankingStability("Not known", "no comparison has a usable verdict.")
     if both is None:
@@ -55,7 +55,7 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     reversed_pairs = [
         (above, below)
         for above, below in changed
-        if one.is_above(above, below) and two.is_above(below, above)
+        if one.is_significantly_better(above, below) and two.is_significantly_better(below, above)
     ]
     if reversed_pairs:
         return RankingStability("No", _reversal_text(reversed_pairs))
@@ -66,13 +66,14 @@ def compare_orders(ranking: Ranking) -> RankingStability:
         )  # fmt: skip
     if not changed:
         order = [name for name in both.names if name in here]
-        settled = any(both.is_above(*pair) for pair in pairwise(order))
+        settled = any(both.is_significantly_better(*pair) for pair in pairwise(order))
         told = f"both orders give the same ranking{_adjacent_ties_clause(both, here)}."
         return RankingStability("Yes" if settled else "Not known", told)
     significant = any(
-        one.is_above(above, below) or two.is_above(below, above) for above, below in changed
+        one.is_significantly_better(above, below) or two.is_significantly_better(below, above)
+        for above, below in changed
     )
-    return _describe_changed_places(here, there, changed, significant)
+    return _stability_of_changed_places(here, there, changed, significant)
 
 
 def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
@@ -95,7 +96,7 @@ def _adjacent_ties_clause(both: Leaderboard, names: Sequence[str]) -> str:
     """Clause on those of the models `names` that are neighbours in the ranking by both orders
     without a significant difference, or that there are none."""
     order = [name for name in both.names if name in names]
-    unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
+    unclear = [pair for pair in pairwise(order) if not both.is_significantly_better(*pair)]
     if not unclear:
         return "; with both orders together, each model is significantly above the next"
     if len(unclear) == 1:
@@ -107,7 +108,7 @@ def _adjacent_ties_clause(both: Leaderboard, names: Sequence[str]) -> str:
     )
 
 
-def _describe_changed_places(
+def _stability_of_changed_places(
     here: Sequence[str], there: Sequence[str], changed: Sequence[tuple[str, str]], significant: bool
 ) -> RankingStability:
     """The result if models change places, but no two of them differ significantly in both orders.

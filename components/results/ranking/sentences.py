@@ -12,7 +12,7 @@ from studies.domain import Estimate
 def ranking_finding(ranking: Ranking) -> tuple[str, str]:
     """Headline and the sentence below: the leading model, and whether its lead is significant; a
     message without pairs."""
-    board = ranking.board
+    board = ranking.main_leaderboard
     if board is None:
         return "No ranking here.", "Ratings need pairwise comparisons."
     return (
@@ -29,7 +29,9 @@ def is_significantly_above(gap: Estimate) -> bool:
 def _is_ahead(board: Leaderboard, above: str, below: str) -> bool:
     """Whether the model `above` is significantly above `below`, both by the interval of the two
     and, as the ranks are, after adjustment for all pairs of models."""
-    return is_significantly_above(board.gap(above, below)) and board.is_above(above, below)
+    return is_significantly_above(board.gap(above, below)) and board.is_significantly_better(
+        above, below
+    )
 
 
 def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
@@ -137,7 +139,7 @@ def _ordinal_word(place: int) -> str:
 def _order_sentence(ranking: Ranking) -> str:
     """Sentence that by the verdicts of one order alone another model would lead; empty unless that
     model is significantly above the overall leader in this order."""
-    one, two, both = ranking.first_order, ranking.second_order, ranking.board
+    one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
     if one is None or two is None or both is None:
         return ""
     first = both.names[0]

@@ -54,7 +54,7 @@ def report_headline(filtered: FilteredStudy) -> Markup:
     return finding_html(*ranking_finding(load_ranking(filtered))) if shown else EMPTY
 
 
-def ranking_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
+def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     """Table for a paper: Bradley–Terry ratings on the Elo scale, rank ranges and win rates; None
     without pairs."""
     pairs = filtered.outcomes[filtered.outcomes["options"] == 2]
@@ -98,7 +98,7 @@ def draw_leaderboard(filtered: FilteredStudy) -> Drawn:
     return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 
-def draw_evidence(filtered: FilteredStudy) -> Markup | None:
+def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
     """Draw the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
     None if neither is known."""
     ranking = load_ranking(filtered)
@@ -115,13 +115,13 @@ def draw_elo_curves(filtered: FilteredStudy) -> Any:
 
 def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered)
-    sizes = panels.battles_per_cell(ranking)
+    sizes = panels.battles_per_cell_text(ranking)
     subtitle = f"% of battles that the row wins, ties half; {sizes}" if sizes else ""
     heads = panels.head_to_head_html(ranking)
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
 
-def draw_orders(filtered: FilteredStudy) -> Markup:
+def draw_ranking_by_order(filtered: FilteredStudy) -> Markup:
     """Draw the sentence on whether the ranking holds in both orders, and the table of orders."""
     ranking = load_ranking(filtered)
     text = f"**Does the ranking hold?** {compare_orders(ranking).sentence}"
@@ -129,15 +129,15 @@ def draw_orders(filtered: FilteredStudy) -> Markup:
 
 
 def leaderboard_heading(ranking: Ranking, rule: str = "") -> Markup:
-    if not ranking.board:
+    if not ranking.main_leaderboard:
         return panel_heading("Leaderboard")
-    items = ranking.board.items
+    items = ranking.main_leaderboard.items
     subtitle = f"Bradley–Terry, Elo scale, ties half; 95{NARROW_SPACE}% CI over "
     keys: list[tuple[LegendMark, str]] = []
-    if ranking.board and panels.people_ratings(ranking.board, ranking):
+    if ranking.main_leaderboard and panels.people_ratings(ranking.main_leaderboard, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
-    fought = set(ranking.board.matches)
+    fought = set(ranking.main_leaderboard.matches)
     each = f"; {count(int(fought.pop()), 'battle')} each" if len(fought) == 1 else ""
     return panel_heading("Leaderboard", subtitle + count(items, "item") + each + rule, keys)
 
@@ -153,7 +153,7 @@ BOARD: Final = Panel(
     "Leaderboard",
     how=HOW_RANKING,
     in_report=has_pairs,
-    table=ranking_table,
+    table=ranking_paper_table,
     json_keys=(
         "bradley_terry.*",
         "ranks.*.place",
@@ -165,7 +165,7 @@ BOARD: Final = Panel(
 )
 EVIDENCE: Final = Panel(
     "evidence",
-    draw_evidence,
+    draw_evidence_and_convergence,
     (Body("evidence", "eh-evidence"),),
     "Evidence and convergence",
     json_keys=("planning.*.e_value",),
@@ -200,7 +200,7 @@ HEAD_TO_HEAD: Final = Panel(
 )
 ORDERS: Final = Panel(
     "orders",
-    draw_orders,
+    draw_ranking_by_order,
     (Body("orders", "eh-orders"),),
     "Does the ranking depend on the order of the answers?",
     "ratings from each order alone and from both orders together; line: "

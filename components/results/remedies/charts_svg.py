@@ -17,7 +17,7 @@ from components.charts import svg_pieces
 from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, RIGHT, Canvas, Point, Scale
 from components.html.format import count, number
 from components.html.markup import Markup
-from components.results.remedies.computed import RemedyResults, line_dollars
+from components.results.remedies.computed import RemedyResults, dollars_per_thousand_comparisons
 from components.results.remedies.panels import html
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.risk_coverage import CoveragePoint
@@ -99,7 +99,7 @@ def _place_text(
     covers no box in `taken`, and add the text's box to `taken`; None if there is no room."""
     for left, line in places:
         box = Box(left, line - TEXT_HEIGHT + 3, left + width, line + 3)
-        inside = box.top >= 0 and box.bottom <= canvas.floor
+        inside = box.top >= 0 and box.bottom <= canvas.axis_y
         if inside and not any(box.overlaps(other) for other in taken):
             taken.append(box)
             return left, line
@@ -115,7 +115,7 @@ class NamePlace:
     anchor: str
 
 
-def place_name(
+def reserve_room_for_name(
     text: str, mark: Point, ends: tuple[float, float], taken: list[Box], canvas: Canvas
 ) -> NamePlace | None:
     """Find room for the name of a mark above or below its interval; None if there is no room.
@@ -139,7 +139,7 @@ def _svg_points_text(points: Iterable[Point]) -> str:
 def _list_interval_ends(estimates: Iterable[Estimate]) -> list[tuple[float, float]]:
     """Lower and upper bound of each estimate; its value if a bound is unknown, and 0.5 without a
     value."""
-    known = svg_pieces.known_value_or_half
+    known = svg_pieces.first_known_value_or_half
     return [(known(one.low, one.value), known(one.high, one.value)) for one in estimates]
 
 
@@ -201,7 +201,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
         f"Agreement of each rule with {what}, by the price of the rule in {price}",
     )
     reason = ""
-    if not results.priced:
+    if not results.can_compare_in_dollars:
         step = " Set the price in Study, step Judges." if results.unpriced_judges else ""
         reason = f"No dollars: {results.no_dollars_reason}.{step}"
     return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
@@ -211,11 +211,15 @@ def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_Rule
     """Marks of the rules on all comparisons that use no votes of people, then of the rules of
     pilots; on a dollar axis, only pilots' rules of known price."""
     best = results.frontier(by_dollars)
-    for place, line in enumerate(results.table, start=1):
+    for place, line in enumerate(results.rule_estimates, start=1):
         if line.complete and not line.rule.votes:
             yield _RuleMark(str(place), line, results.cost(line, by_dollars), line in best)
     for place, one in enumerate(results.pilot_lines, start=1):
-        cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
+        cost = (
+            dollars_per_thousand_comparisons(one.line, one.inputs)
+            if by_dollars
+            else one.line.rule.calls_per_comparison
+        )
         if cost is not None:
             yield _RuleMark(f"P{place}", one.line, cost, pilot=one.kind)
 
@@ -227,7 +231,7 @@ def _frontier_svg(
     rules on the Pareto frontier. A click on a mark opens the comparisons that the rule decides
     differently from a single call, if there are any; marks of pilots' rules cannot be clicked."""
     lows, highs = zip(*_list_interval_ends(spot.line.agreement for spot in spots), strict=True)
-    rows = svg_pieces.round_shares(min(lows), max(highs))
+    rows = svg_pieces.round_share_ticks(min(lows), max(highs))
     y = canvas.vertical_scale(rows[0], rows[-1])
     x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
     wanted = [(x(spot.cost), y(spot.agreement)) for spot in spots]
@@ -279,11 +283,11 @@ def _place_rule_names(
         text, ends = f"{spot.value} {spot.title}", spot.ends(y)
         # A name crosses an interval only if there is no place beside all of them.
         free = [*taken, *(one.interval_box(at[0], y) for one, at in drawn if one is not spot)]
-        place = place_name(text, mark, ends, free, canvas)
+        place = reserve_room_for_name(text, mark, ends, free, canvas)
         if place is not None:
             taken.append(free[-1])
         else:
-            place = place_name(text, mark, ends, taken, canvas)
+            place = reserve_room_for_name(text, mark, ends, taken, canvas)
         if place is not None:
             yield place, spot.value, spot.title
 
@@ -306,12 +310,12 @@ def _risk_curve_svg(
 ) -> Markup:
     """SVG of the curve with its interval, and diamonds of three fixed rules: one call, orders added
     up, orders must agree."""
-    alone = [line for line in results.table if line.rule.id in SHORT_NAMES]
+    alone = [line for line in results.rule_estimates if line.rule.id in SHORT_NAMES]
     bounds = _list_interval_ends(one.right_when_decided for one in points)
     own = [line.right_when_decided.value for line in alone]
     ends = [value for value in own if value is not None]
     ends += [end for pair in bounds for end in pair]
-    rows = svg_pieces.round_shares(min(ends), max(ends))
+    rows = svg_pieces.round_share_ticks(min(ends), max(ends))
     x, y = canvas.horizontal_scale(0, 1), canvas.vertical_scale(rows[0], rows[-1])
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
 

@@ -60,17 +60,18 @@ class RemedyResults:
         return self.study.grid.source != "known answers"
 
     @cached_property
-    def table(self) -> list[RuleEstimate]:
+    def rule_estimates(self) -> list[RuleEstimate]:
         """Estimates of all rules: first the rules computed on all comparisons, then those on fewer
         comparisons; in each of the two groups, rules that use people's votes come last."""
-        lines = self.study.judge_table(self.rater) if self.rater is not None else []
+        lines = self.study.estimate_rules_of_rater(self.rater) if self.rater is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
     def pilot_lines(self) -> list[PilotLine]:
-        """Rules measured with this judge in pilots of the study, without those that `table` has on
-        all comparisons. Not cached, because verdicts of a pilot may arrive later."""
-        known = {line.rule.id for line in self.table if line.complete}
+        """Rules measured with this judge in pilots of the study, without those that
+        `rule_estimates` has on all comparisons. Not cached, because verdicts of a pilot may arrive
+        later."""
+        known = {line.rule.id for line in self.rule_estimates if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
         for name in pilot_names(self.filtered.store, self.filtered.name):
@@ -83,7 +84,9 @@ class RemedyResults:
 
     @cached_property
     def advice(self) -> Recommendation | None:
-        return self.study.advice(self.rater, self.table) if self.rater is not None else None
+        return (
+            self.study.advice(self.rater, self.rule_estimates) if self.rater is not None else None
+        )
 
     @cached_property
     def next_costlier_rule(self) -> PriceGain | None:
@@ -107,7 +110,7 @@ class RemedyResults:
         return self.study.grid.size + sum(self.study.left_out.values())
 
     @cached_property
-    def one_call_by_judge(self) -> list[RuleEstimate]:
+    def one_call_estimates(self) -> list[RuleEstimate]:
         """Estimates of the rule "one call", for this judge and then for every other judge with the
         same prompt."""
         return self.study.one_call_of_each_judge(self.rater) if self.rater is not None else []
@@ -129,7 +132,7 @@ class RemedyResults:
                 "a comparison is decided if the mean score of both orders exceeds a margin; the "
                 "margin grows along the curve from right to left"
             )
-        panel = self.study.curve_jury(self.rater)
+        panel = self.study.jury_of_risk_curve(self.rater)
         if len(panel) < 2:
             caption = (
                 "at the right end of the curve, a win in one order and a tie in the other count as "
@@ -147,7 +150,10 @@ class RemedyResults:
     def missing_rules(self) -> dict[str, str]:
         """Title of a rule, or of a group of rules, that cannot be computed from the stored replies
         -> reason."""
-        grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
+        grid, known = (
+            self.study.grid,
+            {line.rule.id.partition("(")[0] for line in self.rule_estimates},
+        )
         found: dict[str, str] = {}
         if "graded" not in known:
             found["Rules that need graded replies, such as “One call, calibrated”"] = (
@@ -161,18 +167,18 @@ class RemedyResults:
                 if grid.votes is None
                 else "too few comparisons have votes; collect more on the Vote tab"
             )
-        if len(self.one_call_by_judge) < 2:
+        if len(self.one_call_estimates) < 2:
             found["Juries"] = "no other judge compared the answers with this prompt"
-        elif not any(len(line.rule.members) > 1 for line in self.table):
+        elif not any(len(line.rule.members) > 1 for line in self.rule_estimates):
             found["Juries"] = (
                 "the other judges agree significantly more often with the known better answers "
                 "than this judge; use one of them instead"
             )
         return found
 
-    def dollars(self, line: RuleEstimate) -> float | None:
+    def rule_dollars_per_thousand(self, line: RuleEstimate) -> float | None:
         """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""
-        return line_dollars(line, self.inputs)
+        return dollars_per_thousand_comparisons(line, self.inputs)
 
     def tokens(self, line: RuleEstimate) -> float | None:
         """Tokens per comparison under a rule; None if a judge reported no token counts."""
@@ -180,12 +186,14 @@ class RemedyResults:
 
     @property
     def _called_raters(self) -> list[tuple[str, str]]:
-        """Each (judge, prompt) whose calls a rule in `table` needs."""
-        return list(dict.fromkeys(rater for line in self.table for rater in line.rule.calls))
+        """Each (judge, prompt) whose calls a rule in `rule_estimates` needs."""
+        return list(
+            dict.fromkeys(rater for line in self.rule_estimates for rater in line.rule.calls)
+        )
 
     @property
     def unpriced_judges(self) -> list[str]:
-        """Judges that a rule in `table` calls and whose price is unknown."""
+        """Judges that a rule in `rule_estimates` calls and whose price is unknown."""
         called = dict.fromkeys(judge for judge, _ in self._called_raters)
         return [judge for judge in called if not self._has_price(judge)]
 
@@ -203,15 +211,15 @@ class RemedyResults:
         return all(rater in self.inputs.prices for rater in self.study.raters if rater[0] == judge)
 
     @property
-    def priced(self) -> bool:
+    def can_compare_in_dollars(self) -> bool:
         """Whether rules can be compared in dollars."""
-        return bool(self.table) and not self.no_dollars_reason
+        return bool(self.rule_estimates) and not self.no_dollars_reason
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
         every other rule that costs the same or less, in dollars (`by_dollars`) or calls. Rules on
         fewer comparisons and rules with people's votes are left out."""
-        lines = [line for line in self.table if line.complete and not line.rule.votes]
+        lines = [line for line in self.rule_estimates if line.complete and not line.rule.votes]
         best: list[RuleEstimate] = []
         for line in sorted(
             lines, key=lambda one: (self.cost(one, by_dollars), -_agreement_value(one))
@@ -223,10 +231,14 @@ class RemedyResults:
     def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
         """Price of a rule: with `by_dollars`, dollars per 1,000 comparisons (0 if unknown), else
         calls per comparison."""
-        return (self.dollars(line) or 0.0) if by_dollars else line.rule.price
+        return (
+            (self.rule_dollars_per_thousand(line) or 0.0)
+            if by_dollars
+            else line.rule.calls_per_comparison
+        )
 
 
-def line_dollars(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
+def dollars_per_thousand_comparisons(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
     """Dollars per 1,000 comparisons of a rule; None if a price is unknown."""
     one = rule_cost(line, inputs.prices)
     return None if one is None else 1000 * one
@@ -260,7 +272,7 @@ def _choose_shown_rater(study: RemedyStudy, judge: str, prompt: str) -> int | No
         for k, (name, words) in enumerate(study.raters)
         if judge in (ALL_CHOICE, name) and prompt in (ALL_CHOICE, words)
     ]
-    best = study.best_judge()
+    best = study.best_rater_index()
     return best if best in fitting else fitting[0] if fitting else None
 
 
@@ -274,7 +286,7 @@ def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], 
     """Judge -> estimates of the rules in a pilot, with the first prompt of its study file (another
     prompt if the judge has no verdicts with that one); and the pilot's prices and token counts."""
     inputs = read_remedy_inputs(pilot.store, pilot.name)
-    study = build_remedy_study(pilot.stored_frame, inputs.judges, inputs.source)
+    study = build_remedy_study(pilot.whole_frame_by_person, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.raters) if study.grid.size else {}
     used = "".join(pilot.study.prompts[:1])
     raters = {
@@ -282,7 +294,9 @@ def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], 
         for judge in judges
     }
     tables = {
-        judge: study.judge_table(rater) for judge, rater in raters.items() if rater is not None
+        judge: study.estimate_rules_of_rater(rater)
+        for judge, rater in raters.items()
+        if rater is not None
     }
     return tables, inputs
 

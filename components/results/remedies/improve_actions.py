@@ -11,7 +11,7 @@ from components.results.remedies.point_remedies_panel import load_point_remedies
 from judges.operations import align_prompt
 from judges.operations.align_command import adopt_asked_candidate, undo_adopted_candidate
 from judges.operations.prompt_candidates import read_rules
-from judges.planning.plan import assign_owner, load_stored_plan, save_plan
+from judges.planning.plan import load_stored_plan, plan_for_current_visitor, save_plan
 from judges.rendering.prompt_library import prompts_folder
 from studies.errors import StudyError
 from studies.people.label_split import Look, record_look, stored_split
@@ -45,7 +45,7 @@ def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tup
     """Return the rules that the judge wrote when it was asked for some, and the problem of its
     reply ("" if it has none); ((), "") if it was not asked or has not replied."""
     study = writer_study_name(name, prompt, judge)
-    if study not in store.study_files():
+    if study not in store.study_file_texts():
         return (), ""
     cases = store.items(study)["mistakes"].instruction
     for reply in store.judgements(study):
@@ -67,7 +67,7 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
     rater = judge_and_prompt_of_card(filtered)
     if rater is None:
         raise StudyError(f"{name!r} has no labels to improve a prompt from")
-    task = align_prompt.prepare_task(load_stored_plan(store, name), store, *rater)
+    task = align_prompt.split_and_find_mistakes(load_stored_plan(store, name), store, *rater)
     asked = str(send.get("improve", ""))
     if asked in ("adopt", "undo"):
         change = adopt_asked_candidate if asked == "adopt" else undo_adopted_candidate
@@ -75,16 +75,20 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
         return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
     if asked == "write":
         plan = align_prompt.writer_plan(task, task.judge, task.plan.study.budget_usd)
-        plan = assign_owner(plan, store)
+        plan = plan_for_current_visitor(plan, store)
         save_plan(plan, store)
         return plan.study.name, ""
     if asked == "try":
         fields = send.get("fields")
-        return _save_candidates(store, task, fields if isinstance(fields, Mapping) else {}), ""
+        return _save_candidates_and_record_look(
+            store, task, fields if isinstance(fields, Mapping) else {}
+        ), ""
     return "", ""
 
 
-def _save_candidates(store: Store, task: align_prompt.AlignTask, fields: Mapping[str, Any]) -> str:
+def _save_candidates_and_record_look(
+    store: Store, task: align_prompt.AlignTask, fields: Mapping[str, Any]
+) -> str:
     """Save the study of the candidates, made from the typed `fields` "rules" and "criteria", whose
     calls then wait in Run; return its name. Record that the hold-out items are used once more (a
     "look"), since differences are adjusted for all looks; nothing is recorded if the latest look
@@ -97,7 +101,9 @@ def _save_candidates(store: Store, task: align_prompt.AlignTask, fields: Mapping
     written = written_rules(store, name, task.judge.name, task.prompt.name)[0]
     writer = task.judge.name if written and tuple(rules) == written else ""
     made = align_prompt.build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
-    plan = assign_owner(align_prompt.candidate_plan(task, made, task.plan.study.budget_usd), store)
+    plan = plan_for_current_visitor(
+        align_prompt.candidate_plan(task, made, task.plan.study.budget_usd), store
+    )
     unseen = _no_candidate_has_reply(store, name, task)
     save_plan(plan, store)
     look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in made))
@@ -114,6 +120,6 @@ def _no_candidate_has_reply(store: Store, name: str, task: align_prompt.AlignTas
         return False
     names = {one.name for one in last.candidates}
     study = candidate_study_name(name, task.judge.name, task.prompt.name)
-    if study not in store.study_files():
+    if study not in store.study_file_texts():
         return True
     return not any(one.ask.prompt in names for one in store.judgements(study))

@@ -103,7 +103,7 @@ class ImproveCard:
         return len(self.labels.cases)
 
     @property
-    def noun(self) -> str:
+    def case_noun(self) -> str:
         return "comparison" if self.compares_pairs else "answer"
 
     @property
@@ -160,7 +160,7 @@ class ImproveCard:
         return {1: "once", 2: "twice"}.get(self.look_count, f"{self.look_count} times")
 
     @property
-    def missing_items(self) -> int:
+    def missing_hold_out_items(self) -> int:
         """Number of labelled items that the hold-out lacks for a recommendation."""
         return self.split.missing_hold_out
 
@@ -193,7 +193,7 @@ def load_labels_and_split(
     return found
 
 
-def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
+def build_improve_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     """Build the card "Improve the prompt" of the judge and prompt shown, and the HTML table of
     their latest candidates (empty if none were compared); None without labels, or with more
     labelled cases than MAX_CASES of improve_actions.py."""
@@ -201,7 +201,7 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     if rater is None:
         return None
     judge, prompt = rater
-    frame = filtered.stored_frame
+    frame = filtered.whole_frame_by_person
     own = row_selection.select_rows(frame, (frame["judge"] == judge) & (frame["prompt"] == prompt))
     labels, split = load_labels_and_split(store, name, verdict_kind_of(own))
     found = judge_mistakes(own, judge, prompt, labels.select_items(split.learn))
@@ -233,7 +233,7 @@ def build_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
         rules="\n".join(written[0]),
         writer=judge if written[0] else "",
         problem=written[1],
-        criteria=_own_criteria(filtered, prompt),
+        criteria=_study_criteria_unless_in_prompt(filtered, prompt),
         **more,
     )
     return card, shown
@@ -250,7 +250,7 @@ def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
     return [*rows, *found.by_category.items()]
 
 
-def _own_criteria(filtered: FilteredStudy, prompt: str) -> str:
+def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> str:
     """Criteria of the study for the form; empty if the prompt shows them already."""
     plain = prompt.partition("@")[0]
     texts = filtered.store.planned_prompts(filtered.name)
@@ -347,10 +347,10 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
     return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
 
-def draw_improve(filtered: FilteredStudy) -> Markup | None:
+def draw_improve_card(filtered: FilteredStudy) -> Markup | None:
     """Draw the card "Improve the prompt", and above it the result of the latest look (trial of
     candidates on the hold-out), if there was one; None without labels, or with over MAX_CASES."""
-    found = build_card(filtered)
+    found = build_improve_card(filtered)
     if found is None:
         return None
     card, table = found

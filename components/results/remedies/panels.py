@@ -9,7 +9,7 @@ from typing import Final
 from components.html.format import count, dollars
 from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
-from components.results.remedies.computed import RemedyResults, line_dollars
+from components.results.remedies.computed import RemedyResults, dollars_per_thousand_comparisons
 from components.results.remedies.pilots import offered_pilots
 from metrics.remedies import recommendation, rule_names
 from metrics.remedies.budget_plan import BudgetPlan, PlanStep
@@ -68,8 +68,8 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
         if advice.coin
         else "no rule agrees with the known better answers significantly more often than one call"
     )
-    power = recommendation.power_text(results.table)
-    price, once = results.dollars(results.table[0]), ""
+    power = recommendation.power_text(results.rule_estimates)
+    price, once = results.rule_dollars_per_thousand(results.rule_estimates[0]), ""
     if price:
         paid = count(int(1000 * DEFAULT_BUDGET / price))
         once = f"With one call each, ${DEFAULT_BUDGET:g} pays for {paid} comparisons."
@@ -100,7 +100,9 @@ def _usual_rule_text(results: RemedyResults) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
     call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
     excludes zero."""
-    change = next((line.adjusted for line in results.table if line.rule.id == "agree"), None)
+    change = next(
+        (line.adjusted for line in results.rule_estimates if line.rule.id == "agree"), None
+    )
     if change is None:
         return ""
     found = "shows no difference"
@@ -159,7 +161,7 @@ def recommendation_panel(results: RemedyResults) -> Markup:
         if one is not None
     ]
     owned = results.filtered.store.owns(results.filtered.name)
-    single = results.table[0].agreement
+    single = results.rule_estimates[0].agreement
     return html.recommendation(offers, single, owned, used, words.title)
 
 
@@ -234,7 +236,11 @@ def best_rule_sentence(
     affordable = [step for step in plan.steps if step.affordable_comparisons(budget) >= needed]
     step = affordable[-1] if affordable else plan.steps[0]
     rule, size = rule_names.rule_instruction(step.rule), count(needed, "comparison")
-    price = recommended.price * needed if recommended and plan.currency == "calls" else 0.0
+    price = (
+        recommended.calls_per_comparison * needed
+        if recommended and plan.currency == "calls"
+        else 0.0
+    )
     rest = f" The recommended rule needs {format_amount(price)}." if price > budget else ""
     if not affordable:
         pays = count(int(step.affordable_comparisons(budget)))
@@ -303,7 +309,7 @@ class RuleRow:
 
     @property
     def dollars(self) -> float | None:
-        return line_dollars(self.line, self.inputs)
+        return dollars_per_thousand_comparisons(self.line, self.inputs)
 
     @property
     def tokens(self) -> float | None:
@@ -318,7 +324,7 @@ def rules_table(results: RemedyResults) -> Markup:
     best = results.frontier(by_dollars=False)
     chosen = results.advice.chosen if results.advice else None
     key = rule_key(chosen.rule) if chosen else None
-    for place, line in enumerate(results.table, start=1):
+    for place, line in enumerate(results.rule_estimates, start=1):
         part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
         picked = rule_key(line.rule) == key
         row = RuleRow(str(place), line, results.inputs, best=line in best, picked=picked)
@@ -327,7 +333,7 @@ def rules_table(results: RemedyResults) -> Markup:
         RuleRow(f"P{place}", one.line, one.inputs, one.kind)
         for place, one in enumerate(results.pilot_lines, start=1)
     ]
-    known = [line.adjusted for line in results.table if line.adjusted is not None]
+    known = [line.adjusted for line in results.rule_estimates if line.adjusted is not None]
     lows = [one.low for one in known if one.low is not None]
     highs = [one.high for one in known if one.high is not None]
     axis = min([-0.02, *lows]) - 0.005, max([0.02, *highs]) + 0.005
@@ -345,7 +351,7 @@ def best_rules_table(results: RemedyResults) -> Markup:
         RuleRow(
             str(place), line, results.inputs, best=line in best, picked=rule_key(line.rule) == key
         )
-        for place, line in enumerate(results.table, start=1)
+        for place, line in enumerate(results.rule_estimates, start=1)
     ]
     kept = [
         row
@@ -381,9 +387,9 @@ def patterns_panel(results: RemedyResults) -> Markup:
 def other_judges_panel(results: RemedyResults) -> Markup:
     """HTML comparison of all judges with the prompt shown, by the agreement of one call; empty with
     one judge."""
-    if len(results.one_call_by_judge) < 2:
+    if len(results.one_call_estimates) < 2:
         return EMPTY
-    ranked = sorted(results.one_call_by_judge, key=lambda line: -(line.agreement.value or 0))
+    ranked = sorted(results.one_call_estimates, key=lambda line: -(line.agreement.value or 0))
     found = [line.agreement for line in ranked]
     axis = (
         min([0.45, *(one.low for one in found if one.low is not None)]),

@@ -46,7 +46,7 @@ class Pilot:
     study: Study
 
     @property
-    def price(self) -> str:
+    def price_text(self) -> str:
         """Text with the number of calls and the dollars, shown before any call is made."""
         if self.local:
             return f"{count(self.calls, 'call')}, free (local)"
@@ -67,7 +67,7 @@ def offered_pilots(results: RemedyResults) -> list[Pilot]:
     return [pilot for pilot in found if pilot.kind not in done]
 
 
-def pilot_file(filtered: FilteredStudy, kind: str) -> str:
+def pilot_study_text(filtered: FilteredStudy, kind: str) -> str:
     """Text of the study file of the pilot for the remedy `kind`, such as "repeats"; "" if no such
     pilot is offered."""
     found = offered_pilots(load_remedies(filtered)) if kind else []
@@ -77,7 +77,7 @@ def pilot_file(filtered: FilteredStudy, kind: str) -> str:
 def _make_pilots(results: RemedyResults) -> Iterator[Pilot]:
     study, judge = results.filtered.study, _judge_spec(results)
     grid, rater = results.study.grid, results.rater
-    graded = any(line.rule.id == "graded" for line in results.table)
+    graded = any(line.rule.id == "graded" for line in results.rule_estimates)
     if not graded and judge.read != "probabilities":
         spec = replace(judge, read="probabilities")
         prompt = PROBABILITY_PROMPT
@@ -90,7 +90,9 @@ def _make_pilots(results: RemedyResults) -> Iterator[Pilot]:
     if (
         grid.repeats is None
         or rater is None
-        or not any(line.rule.id.startswith("repeats") and line.complete for line in results.table)
+        or not any(
+            line.rule.id.startswith("repeats") and line.complete for line in results.rule_estimates
+        )
     ):
         spec = replace(judge, temperature=judge.temperature or 1.0)
         changed = replace(study, judges=(spec,), prompts=_choose_pilot_prompt(results))
@@ -206,7 +208,7 @@ def _judge_spec(results: RemedyResults) -> JudgeSpec:
 def _most_compared_pair(results: RemedyResults) -> tuple[str, ...]:
     """The pair of models compared most often, so that the pilot has one comparison per item."""
     chosen = replace(results.filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    frame = chosen.apply(results.filtered.stored_frame)  # the frame of the compared rules
+    frame = chosen.apply(results.filtered.whole_frame_by_person)  # the frame of the compared rules
     pairs = frame["comparison"].iloc[results.study.grid.row]
     (most, _), *_ = Counter(map(str, pairs)).most_common(1)
     return tuple(most.split(SEP))

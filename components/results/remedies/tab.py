@@ -10,7 +10,7 @@ from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.remedies import charts_svg, improve_panel, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
 from components.results.view import paper_table
-from components.results.view.address_choices import pick_choice
+from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
     Body,
     Control,
@@ -68,10 +68,10 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return panels.remedy_finding(load_remedies(filtered))
 
 
-def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the budget menu: the amount `wanted` in the page address, else the default."""
     amounts = [amount for _, amount in panels.BUDGETS]
-    return ControlState(pick_choice(wanted, amounts), list(panels.BUDGETS))
+    return ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
 
 
 def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
@@ -90,7 +90,7 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
     results = load_remedies(filtered)
     if results.rater is None:
         return None
-    chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.priced)
+    chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.can_compare_in_dollars)
     heading = pieces.panel_heading(FRONTIER_TITLE, _frontier_subtitle(results))
     return Drawn({"frontier": pieces.wrap(chart)}, heading)
 
@@ -206,14 +206,14 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     )
 
 
-def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
+def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     """Table for a paper: rules computed on all comparisons, for the judge shown on the page; None
     without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
     rows = []
-    for line in results.table:
+    for line in results.rule_estimates:
         gain = (paper_table.EMPTY_CELL, paper_table.EMPTY_CELL)
         if line.adjusted is not None:
             bounds = paper_table.bounds_cell(line.adjusted, 100, 1)
@@ -221,7 +221,7 @@ def remedies_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
         shares = (line.decided, line.right_when_decided)
         row = (
             rule_words(line.rule).title,
-            f"{line.rule.price:g}",
+            f"{line.rule.calls_per_comparison:g}",
             *paper_table.percent_cells(line.agreement),
             *gain,
             *(paper_table.percent_cells(one)[0] for one in shares),
@@ -263,7 +263,7 @@ BUDGET: Final = Panel(
     "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
     controls=(
-        Control("budget", "Budget", panels.BUDGETS, "menu", "eh-budget", state=budget_state),
+        Control("budget", "Budget", panels.BUDGETS, "menu", "eh-budget", state=budget_menu_state),
     ),
     how="Candidates are (1) for each price, one call of the judge with the highest agreement among "
     "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
@@ -318,7 +318,7 @@ RULES: Final = Panel(
     (Body("rules", "eh-rules", clickable=True),),
     "All rules",
     how=HOW_RULES,
-    table=remedies_table,
+    table=remedies_paper_table,
     json_keys=(
         "remedies.rules.*.*.*.agreement",
         "remedies.rules.*.*.*.adjusted",
@@ -335,7 +335,7 @@ LOWER: Final = Panel(
 )
 IMPROVE: Final = Panel(
     "improve",
-    improve_panel.draw_improve,
+    improve_panel.draw_improve_card,
     (Body("improve", "eh-improve-body"),),
     css="eh-kind",
     how=improve_panel.HOW,

@@ -49,7 +49,9 @@ FORMER_FAMILIES: Final[Mapping[str, str]] = {"Quality": "Agreement", "Win rates"
 """Family of measures in a former address of two sides -> view that compares them; else Position."""
 
 
-def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
+def choice_or_default(
+    wanted: str | None, known: Sequence[str], default: str | None = None
+) -> str | None:
     """The choice `wanted`, usually from the page address, if it is one of `known` (also under a
     former text); else the default, else the first of `known`; None if there is none."""
     for _ in RENAMED_CHOICES:  # a choice may have been renamed several times

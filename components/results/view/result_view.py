@@ -18,7 +18,7 @@ from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import EMPTY, Markup
 from components.html.panel import LegendMark
-from components.results.view.address_choices import pick_choice
+from components.results.view.address_choices import choice_or_default
 from components.results.view.paper_table import PaperTable
 
 
@@ -48,7 +48,7 @@ class Control:
     this function, the choices are the same for every study."""
 
     @property
-    def first_value(self) -> Any:
+    def value_without_study(self) -> Any:
         """Value of the control on a new page, before a study is shown."""
         first = self.choices[0] if self.choices else None
         return first[1] if isinstance(first, tuple) else first
@@ -60,7 +60,7 @@ class Control:
             return self.state(filtered, wanted)
         if self.kind == "session":
             return None
-        return ControlState(pick_choice(wanted, list(self.choices)))
+        return ControlState(choice_or_default(wanted, list(self.choices)))
 
 
 @dataclass(frozen=True)
@@ -149,26 +149,27 @@ class Panel:
         return f"{self.name}_heading"
 
     @property
-    def panel_output(self) -> str:
+    def visibility_output(self) -> str:
         """Name of the output of `render` that states whether the panel is shown."""
         return f"{self.name}_panel"
 
     @cached_property
-    def parameters(self) -> tuple[str, ...]:
+    def control_names(self) -> tuple[str, ...]:
         """Names of the controls that `draw` takes."""
         _, *names = inspect.signature(self.draw).parameters
         return tuple(names)
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
         """Draw the panel with these control values (by name); return output name -> content. The
-        output `panel_output` is True, or False for a hidden panel, which has no other output."""
-        drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
+        output `visibility_output` is True, or False for a hidden panel, which has no other
+        output."""
+        drawn = self.draw(filtered, **{name: controls[name] for name in self.control_names})
         if drawn is None:
-            return {self.panel_output: False}
+            return {self.visibility_output: False}
         if not isinstance(drawn, Drawn):
             (body,) = self.bodies
             drawn = Drawn({body.name: drawn})
-        made = {self.panel_output: True, **drawn.bodies}
+        made = {self.visibility_output: True, **drawn.bodies}
         if drawn.heading is not None:
             made[self.heading_output] = drawn.heading
         return made
@@ -220,7 +221,7 @@ class View:
     @property
     def values_without_study(self) -> dict[str, Any]:
         """Values of the controls on a new page."""
-        return {name: control.first_value for name, control in self.controls.items()}
+        return {name: control.value_without_study for name, control in self.controls.items()}
 
     def initial_values(self, filtered: FilteredStudy) -> dict[str, Any]:
         """Values of the controls for a study, if the page address names none; None for a value that
@@ -251,7 +252,7 @@ class View:
     def missing_panels(self, drawn: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Title and needed data of the panels that have no content and name the data they need;
         `drawn` as returned by `render`."""
-        absent = [panel for panel in self.panels if drawn.get(panel.panel_output) is False]
+        absent = [panel for panel in self.panels if drawn.get(panel.visibility_output) is False]
         return [(p.title or p.name.capitalize(), p.needs) for p in absent if p.needs]
 
 

@@ -17,6 +17,6 @@ class NextStep(NamedTuple):
     opens: Mapping[str, object]
 
 
-def step_rows(steps: Iterable[NextStep]) -> Any:
+def next_step_rows_html(steps: Iterable[NextStep]) -> Any:
     """HTML rows of next steps, each with its button."""
     return _VIEW.steps(list(steps))

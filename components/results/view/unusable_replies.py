@@ -11,7 +11,7 @@ from components.html.format import count, dollars
 from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.load_comparison import stored_prompt
 from components.results.view.steps_and_menus import NextStep
-from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, retry_statuses
+from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
 from judges.rendering.messages import verdict_instruction
 from metrics.estimation.row_selection import people_mask
 from studies.domain import STATUSES, Judgement
@@ -52,7 +52,7 @@ class UnusableReplies:
         return f"None of the {count(self.total)} {noun} {verb} a usable verdict: {kinds}."
 
 
-def find_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
+def find_if_all_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
     """The unusable replies of a study; None if a reply is usable or if there are no replies."""
     replies = len(filtered.measured_judge_rows)
     if not replies or filtered.unusable_count < replies:
@@ -133,5 +133,5 @@ def repair_steps(
 def _quote_retry(filtered: FilteredStudy) -> CostQuote:
     """Number and cost of the calls that the button Retry would make."""
     store, name = filtered.store, filtered.name
-    again = retry_statuses(store.counts(name))
+    again = statuses_to_retry(store.counts(name))
     return quote_cost_if_possible(store, name, again, pending=False)

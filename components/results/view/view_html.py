@@ -41,7 +41,9 @@ def _panel_html(
     view: View, panel: Panel, drawn: Mapping[str, Any], states: Mapping[str, ControlState | None]
 ) -> Markup:
     """HTML of a panel; empty if it is hidden or none of its bodies was drawn."""
-    if drawn.get(panel.panel_output) is False or not any(one.name in drawn for one in panel.bodies):
+    if drawn.get(panel.visibility_output) is False or not any(
+        one.name in drawn for one in panel.bodies
+    ):
         return EMPTY
     usual = panel_heading(panel.title, panel.subtitle, panel.keys) if panel.title else EMPTY
     controls = [

@@ -92,7 +92,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
             line.append(fill('<span class="eh-ci">{}</span>', ends))
         lines.append(line)
     table = tables.value_table(heads, lines, label="Win rates")
-    return _missing_notice(filtered, rates, spans[next(iter(rates))]) + table
+    return _missing_verdicts_notice(filtered, rates, spans[next(iter(rates))]) + table
 
 
 def _possible_range(bound: Estimate | None) -> tuple[float, float] | None:
@@ -102,7 +102,7 @@ def _possible_range(bound: Estimate | None) -> tuple[float, float] | None:
     return bound.low, bound.high
 
 
-def _missing_notice(
+def _missing_verdicts_notice(
     filtered: FilteredStudy, rates: Mapping[str, Estimate], span: tuple[float, float] | None
 ) -> Markup:
     """HTML notice on missing verdicts: their number, and the win rate of the leading model (the
@@ -141,7 +141,7 @@ def _missing_notice(
 # -- by category, judge, prompt ------------------------------------------------------------------
 
 
-def default_split(filtered: FilteredStudy) -> str:
+def default_matrix_columns(filtered: FilteredStudy) -> str:
     """Default columns of the matrix: "Category" if there are several; else "Judge", or "Prompt" if
     there are more prompts than judges."""
     frame = filtered.measured_judge_rows

@@ -6,7 +6,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count
 from components.html.panel import panel_heading
-from components.results.view.address_choices import pick_choice
+from components.results.view.address_choices import choice_or_default
 from components.results.view.paper_table import (
     PaperTable,
     describe_items_and_filters,
@@ -31,7 +31,7 @@ HOW_MATRIX: Final = (
 
 def split_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     names = list(panels.SPLIT_COLUMNS)
-    return ControlState(pick_choice(wanted, names, panels.default_split(filtered)))
+    return ControlState(choice_or_default(wanted, names, panels.default_matrix_columns(filtered)))
 
 
 def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
@@ -56,7 +56,7 @@ def draw_jury_and_tie_models(filtered: FilteredStudy) -> Drawn | None:
     return Drawn({"jury": jury, "tie_models": ties}) if jury or ties else None
 
 
-def wins_table(filtered: FilteredStudy) -> PaperTable | None:
+def win_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the models' win rates, from pairs and from choices among several options; None
     without verdicts."""
     if filtered.measured_judge_rows.empty:
@@ -79,7 +79,7 @@ RATES: Final = Panel(
     f"% of verdicts that a model wins, ties count half; 95{NARROW_SPACE}% CI by items; grey: "
     "range if all missing verdicts were lost, or all won",
     how=HOW_WINS,
-    table=wins_table,
+    table=win_rates_paper_table,
     json_keys=("win_rate.*", "bounds.*", "protocol.win_rate.*"),
 )
 MATRIX: Final = Panel(

@@ -59,7 +59,7 @@ class AddressRate:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Address -> requests that it had left, and the time of its last one."""
 
-    def count_request(self, address: str) -> bool:
+    def count_request_if_allowed(self, address: str) -> bool:
         """Count a request; return False if the address has none left."""
         now = self._clock()
         left, last = self._left.pop(address, (self._burst, now))
@@ -102,7 +102,7 @@ class RequestLimits:
         elif (
             self._quota
             and path in PAGE_PATHS
-            and not self._page_rate.count_request(_client_address(scope))
+            and not self._page_rate.count_request_if_allowed(_client_address(scope))
         ):
             await _error_response(429, _TOO_OFTEN)(scope, receive, send)
         elif scope["method"] in ("GET", "HEAD"):

@@ -54,7 +54,7 @@ def list_temp_files(folder: Path) -> list[TempFile]:
     return sorted(found, key=lambda one: one.modified)
 
 
-def delete_old_files(folder: Path, max_bytes: int, now: float) -> int:
+def delete_old_and_sum_files(folder: Path, max_bytes: int, now: float) -> int:
     """Delete expired files and then, while more than `max_bytes` bytes (or MAX_FILES files) are
     left, the oldest ones; files younger than IN_USE_SECONDS stay. Return the number of bytes
     left."""
@@ -88,7 +88,7 @@ class TempFileQuota:
         self._own_folder = ""
         if not settings.TEMP_FOLDER.read():
             self._own_folder = tempfile.mkdtemp(prefix="evenhand-")
-            settings.set_value(settings.TEMP_FOLDER, self._own_folder)
+            settings.set_environment_value(settings.TEMP_FOLDER, self._own_folder)
         self._folder, self._max_bytes, self._every = temp_folder(), max_bytes, every
         self._free_bytes, self._has_room, self._has_room_now = max_bytes, has_room, True
         self.clean_up()
@@ -108,7 +108,7 @@ class TempFileQuota:
         self._stop.set()
         self._thread.join(10)
         if self._own_folder:
-            settings.set_value(settings.TEMP_FOLDER, None)
+            settings.set_environment_value(settings.TEMP_FOLDER, None)
             shutil.rmtree(self._own_folder, ignore_errors=True)
 
     def clean_up(self) -> None:
@@ -116,7 +116,7 @@ class TempFileQuota:
         MAX_FILES, the oldest files; count the free bytes anew."""
         try:
             self._has_room_now = self._has_room()
-            self._free_bytes = self._max_bytes - delete_old_files(
+            self._free_bytes = self._max_bytes - delete_old_and_sum_files(
                 self._folder, self._max_bytes // 2, time.time()
             )
         except (OSError, EvenhandError) as error:

@@ -158,17 +158,17 @@ def verify_board(board: Path, manifest: str = "") -> str:
             yield records
 
     found, verdicts = compute_board(checked(), str(stored.get("title", "")))
-    compare_boards(stored, json.loads(json.dumps(found)), BOARD_FILE)
-    _compare_text(board / BOARD_FILE, json_text(stored), board)
+    require_equal_boards(stored, json.loads(json.dumps(found)), BOARD_FILE)
+    _require_equal_text(board / BOARD_FILE, json_text(stored), board)
     for row in found["rows"]:
-        compare_verdicts(board, row, verdicts[row["id"]])
+        require_equal_verdicts(board, row, verdicts[row["id"]])
         files.append(f"{VERDICTS_FOLDER}/{row['id']}.js")
     _check_files(board, files)
-    _compare_text(board / README_FILE, readme_text(found), board)
+    _require_equal_text(board / README_FILE, readme_text(found), board)
     if (board / WORKFLOW_FILE).exists():  # a copy may lack hidden folders
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
-        _compare_text(board / WORKFLOW_FILE, workflow, board)
-    _compare_page(board, stored)
+        _require_equal_text(board / WORKFLOW_FILE, workflow, board)
+    _require_equal_page(board, stored)
     return f"{all_equal_text(found)}; {count(sum(counts), 'reply')} read again"
 
 
@@ -182,7 +182,7 @@ def _check_manifest(board: Path) -> None:
             raise BoardError(f"{name}: not listed in {MANIFEST_FILE}")
         if listed[name] != found[name]:
             raise BoardError(f"{name}: its SHA-256 differs from the one in {MANIFEST_FILE}")
-    _compare_text(board / MANIFEST_FILE, json_text({"sha256": found}), board)
+    _require_equal_text(board / MANIFEST_FILE, json_text({"sha256": found}), board)
 
 
 def _check_files(board: Path, expected: Iterable[str]) -> None:
@@ -195,7 +195,7 @@ def _check_files(board: Path, expected: Iterable[str]) -> None:
         raise BoardError(f"{min(linked)}: not a file of this folder")
 
 
-def compare_boards(stored: Json, found: Json, file: str) -> None:
+def require_equal_boards(stored: Json, found: Json, file: str) -> None:
     """Raise BoardError at the first value of the board `stored` that differs from the board
     `found`, apart from rounding; the error names `file`, row and value."""
     if len(stored["rows"]) != len(found["rows"]):
@@ -206,7 +206,7 @@ def compare_boards(stored: Json, found: Json, file: str) -> None:
         row = f"{file}, row {mine.get('judge')}, {mine.get('prompt')}"
         for key in {**theirs, **mine}:
             if key == "numbers":
-                _compare_numbers(mine[key], theirs[key], row)
+                _require_equal_numbers(mine[key], theirs[key], row)
             elif not _is_equal_up_to_rounding(mine.get(key), theirs.get(key)):
                 _raise_difference(f"{row}, {key}", mine.get(key), theirs.get(key))
     for key in {**found, **stored}:
@@ -214,7 +214,7 @@ def compare_boards(stored: Json, found: Json, file: str) -> None:
             _raise_difference(f"{file}, {key}", stored.get(key), found.get(key))
 
 
-def _compare_numbers(stored: Json, found: Json, row: str) -> None:
+def _require_equal_numbers(stored: Json, found: Json, row: str) -> None:
     for key in {**found, **stored}:
         mine, theirs = stored.get(key, {}), found.get(key, {})
         for part in {**theirs, **mine}:
@@ -233,7 +233,7 @@ def _raise_difference(where: str, stored: object, found: object) -> None:
     raise BoardError(f"{where}: the board says {stored}, its records give {found}")
 
 
-def compare_verdicts(board: Path, row: Json, verdicts: str) -> None:
+def require_equal_verdicts(board: Path, row: Json, verdicts: str) -> None:
     """Raise BoardError if the verdicts of a row, as the page lists them, are not exactly
     `verdicts`, those of the records; the error names the first that differs."""
     path = board / VERDICTS_FOLDER / f"{row['id']}.js"
@@ -247,10 +247,10 @@ def compare_verdicts(board: Path, row: Json, verdicts: str) -> None:
             if mine != theirs:
                 name = f"{VERDICTS_FOLDER}/{path.name}, row {row['judge']}, {row['prompt']}"
                 _raise_difference(f"{name}, line {theirs[0]} of {row['study']}", mine, theirs)
-    _compare_text(path, expected, board)
+    _require_equal_text(path, expected, board)
 
 
-def _compare_page(board: Path, stored: Json) -> None:
+def _require_equal_page(board: Path, stored: Json) -> None:
     page, path = board_page(stored, manifest_hash(board)), board / PAGE_FILE
     if path.is_file() and path.read_text(encoding="utf-8") != page:
         text = path.read_text(encoding="utf-8")
@@ -258,8 +258,8 @@ def _compare_page(board: Path, stored: Json) -> None:
         end = _DATA_END.search(text, tag.end()) if tag else None
         data = _parse_json_object_or_empty(text[tag.end() : end.start()]) if tag and end else {}
         if "rows" in data:
-            compare_boards(data, stored, PAGE_FILE)
-    _compare_text(path, page, board)
+            require_equal_boards(data, stored, PAGE_FILE)
+    _require_equal_text(path, page, board)
 
 
 def _parse_json_object_or_empty(text: str) -> Json:
@@ -270,7 +270,7 @@ def _parse_json_object_or_empty(text: str) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def _compare_text(path: Path, expected: str, board: Path) -> None:
+def _require_equal_text(path: Path, expected: str, board: Path) -> None:
     name = path.relative_to(board).as_posix()
     if not path.is_file():
         raise BoardError(f"{name}: missing")

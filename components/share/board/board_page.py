@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from components.html.fonts import page_fonts
 from components.html.format import count, join_names
-from components.html.markup import ASSETS, Markup, json_script, program_file
+from components.html.markup import ASSETS, Markup, json_script, read_program_file
 from components.html.pieces import logo_html
 from components.html.templates import macros
 
@@ -19,9 +19,9 @@ Json = dict[str, Any]
 def board_page(board: Json, manifest: str) -> Markup:
     """HTML of a board; `manifest` is the SHA-256 of its manifest."""
     files = {
-        "tokens": program_file(ASSETS / "style.css").split(_TOKENS_END)[0],
-        "style": program_file(ASSETS / "board" / "board.css"),
-        "script": program_file(ASSETS / "board" / "board.js"),
+        "tokens": read_program_file(ASSETS / "style.css").split(_TOKENS_END)[0],
+        "style": read_program_file(ASSETS / "board" / "board.css"),
+        "script": read_program_file(ASSETS / "board" / "board.js"),
     }
     data = json_script("board-data", board)
     return macros(TEMPLATE).page(

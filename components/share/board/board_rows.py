@@ -22,7 +22,7 @@ from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import unknown_estimate
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.twins.twin_sentence import irrelevant_effects_by_size, points_with_interval
+from metrics.twins.twin_sentence import difference_with_interval_text, irrelevant_effects_by_size
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
@@ -57,7 +57,7 @@ def compute_board(all_records: Iterable[StudyRecords], title: str) -> tuple[Json
     rows: list[tuple[Json, str]] = []
     sets: dict[str, Json] = {}
     for records in all_records:
-        for row, verdicts, judged in study_rows(records):
+        for row, verdicts, judged in rows_with_verdicts_and_sets(records):
             sets.setdefault(row["set"], judged)
             text = json.dumps(verdicts, ensure_ascii=False, separators=(",", ":"))
             rows.append((row, text))
@@ -87,7 +87,7 @@ def describe_column(key: str) -> Json:
     return {
         "key": key,
         "name": one.name,
-        "head": one.head,
+        "head": one.column_head,
         "about": f"{one.description}. {one.how}".strip(),
         "style": one.style,
         "better": one.better,
@@ -98,7 +98,7 @@ def describe_column(key: str) -> Json:
 # ---- one study -----------------------------------------------------------------------------------
 
 
-def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
+def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
     """Yield (row, its verdicts, its set of items) for each judge and prompt that compares answers;
     people get no rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
@@ -109,8 +109,8 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
     found = estimate_all(measures, compared, by)
     estimates = {key: found[one.name] for key, one in zip(TALLIED, measures, strict=True)}
     content = {item.id: _item_hash(dump_item(replace(item, twins={}))) for item in records.items}
-    right = _right_verdicts(frame)
-    groups = _group_judgements(records.judgements)
+    right = _rightness_of_verdicts(frame)
+    groups = _comparison_indices_by_rater(records.judgements)
     study, effects = RankedStudy.from_frame(own), twin_effects(twins, own)
     for judge, prompt in sorted(groups):
         if judge.startswith(HUMAN_PREFIX):
@@ -137,7 +137,7 @@ def study_rows(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
         yield row, _verdict_rows(mine, places, right), judged
 
 
-def _right_verdicts(frame: pd.DataFrame) -> np.ndarray:
+def _rightness_of_verdicts(frame: pd.DataFrame) -> np.ndarray:
     """For each row 1 if its verdict is right, 0 if it is wrong, −1 if that is unknown or there is
     no verdict; as the accuracy counts it."""
     pick, answer = frame["pick"].to_numpy(), frame["known_answer"].to_numpy()
@@ -147,7 +147,9 @@ def _right_verdicts(frame: pd.DataFrame) -> np.ndarray:
     return np.where(pick == NO_PICK, -1, found)
 
 
-def _group_judgements(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[int]]:
+def _comparison_indices_by_rater(
+    judgements: Sequence[Judgement],
+) -> dict[tuple[str, str], list[int]]:
     """Indices of the judgements that compare answers, by judge and prompt."""
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, one in enumerate(judgements):
@@ -169,9 +171,8 @@ def largest_twin_effect(effects: Sequence[TwinEffect]) -> Json:
     if not moving:
         return _estimate_to_json(unknown_estimate("no verdicts on twins and their floor"))
     top = moving[0]
-    note = (
-        f"{top.family}, {top.finding}; floor {top.floor_family} {points_with_interval(top.floor)}"
-    )
+    floor = f"floor {top.floor_family} {difference_with_interval_text(top.floor)}"
+    note = f"{top.family}, {top.finding}; {floor}"
     return {**_estimate_to_json(top.adjusted), "note": note}
 
 

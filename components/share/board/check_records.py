@@ -23,7 +23,7 @@ from components.share.board.record_tree import (
     BoardError,
     StudyRecords,
     folder_name,
-    prompt_paths,
+    prompt_names_or_paths,
 )
 from judges.operations.check_judge import REREADABLE_STATUSES, StoredRequest
 from judges.planning.plan import PlannedAsk, asks_of
@@ -164,7 +164,7 @@ def _check_sources(records: StudyRecords) -> None:
     folder, data = f"{RECORDS}/{records.name}", records.study.data
     if folder_name(records.study.name) != records.name:
         raise BoardError(f"{folder}/{STUDY_FILE}: has the name of another study")
-    present = prompt_paths(records.prompts)
+    present = prompt_names_or_paths(records.prompts)
     for named, path in zip_longest(records.study.prompts, present) if present else ():
         if named != path:
             file = path if path and path.startswith("prompts/") else STUDY_FILE
@@ -176,14 +176,14 @@ def _check_sources(records: StudyRecords) -> None:
         )
     if data.source == PROBE_SOURCE:
         own = add_twins(records.study, load_items(data, records.study.folder)).items
-        _compare_items(
+        _require_equal_items(
             {one.id: dump_item(one) for one in records.items},
             {one.id: dump_item(one) for one in own},
             f"{folder}/{ITEMS_FILE}",
         )
 
 
-def _compare_items(
+def _require_equal_items(
     stored: Mapping[str, Mapping[str, object]],
     expected: Mapping[str, Mapping[str, object]],
     where: str,

@@ -190,7 +190,9 @@ def _make_study_records(
     name = PureWindowsPath(source).name.split(".")[0] if is_file else source
     data = DataSpec(ITEMS_FILE, seed=study.data.seed) if is_file else study.data
     judges = tuple(replace(one, weights=_weights_file_name(one.weights)) for one in study.judges)
-    shown = replace(study, data=data, judges=judges, prompts=prompt_paths(prompts) or study.prompts)
+    shown = replace(
+        study, data=data, judges=judges, prompts=prompt_names_or_paths(prompts) or study.prompts
+    )
     found = tuple(judgements)
     if not any(not one.ask.judge.startswith(HUMAN_PREFIX) for one in found):
         raise BoardError(f"{study.name}: the study has no verdict of a judge")
@@ -199,14 +201,14 @@ def _make_study_records(
     )
 
 
-def prompt_paths(prompts: Iterable[prompt_files.Prompt]) -> tuple[str, ...]:
+def prompt_names_or_paths(prompts: Iterable[prompt_files.Prompt]) -> tuple[str, ...]:
     """Prompts as the study file in the tree names them: by a built-in name, or a file of the
     tree."""
     listed = tuple(prompts)
-    return tuple(dict.fromkeys(map(_prompt_path, listed, _prompt_files(listed))))
+    return tuple(dict.fromkeys(map(_prompt_name_or_path, listed, _prompt_files(listed))))
 
 
-def _prompt_path(prompt: prompt_files.Prompt, file: str) -> str:
+def _prompt_name_or_path(prompt: prompt_files.Prompt, file: str) -> str:
     built_in = prompt_files.built_in_prompts().get(prompt.name)
     same = built_in is not None and prompt_files.load_prompt(prompt.name).sha == prompt.sha
     return prompt.name if same else file

@@ -61,7 +61,9 @@ def _build_item(tab: CollectTab) -> None:
         label="Instruction", lines=2, max_lines=8, elem_id="eh-new-instruction",
         placeholder="Question or task about the image",
     )  # fmt: skip
-    tab.length = ClickableHTML(length_html(MAX_INSTRUCTION_CHARS), elem_classes="eh-length")
+    tab.length = ClickableHTML(
+        character_count_html(MAX_INSTRUCTION_CHARS), elem_classes="eh-length"
+    )
     with gr.Row():
         with gr.Column():
             tab.images = gr.File(
@@ -75,7 +77,7 @@ def _build_item(tab: CollectTab) -> None:
             tab.category = _make_dropdown("Category", allow_custom_value=True)
             tab.reference = gr.Textbox(label="Expected output", lines=3, max_lines=12)
             tab.context = gr.Textbox(label="Dense caption (optional)", lines=2, max_lines=12)
-    tab.answers = ClickableHTML(answers_html([]), elem_id="eh-new-answers")
+    tab.answers = ClickableHTML(answer_fields_html([]), elem_id="eh-new-answers")
     tab.typed = HiddenText("answers typed")
     with gr.Row(elem_classes="eh-collect-end"):
         tab.fresh = gr.Checkbox(label="Start a new data file with this item")
@@ -91,13 +93,15 @@ def _build_caption(tab: CollectTab) -> None:
     tab.image = _make_dropdown("Caption for", visible=False)
     wanted = "Caption: detailed enough to answer the instruction without the image"
     tab.caption = gr.Textbox(label=wanted, lines=6, max_lines=20, elem_id="eh-caption")
-    tab.caption_length = ClickableHTML(length_html(MAX_CAPTION_CHARS), elem_classes="eh-length")
+    tab.caption_length = ClickableHTML(
+        character_count_html(MAX_CAPTION_CHARS), elem_classes="eh-length"
+    )
     tab.save_caption = gr.Button(
         "Save the caption", variant="primary", elem_classes="eh-fit", elem_id="eh-save-caption"
     )
 
 
-def answers_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = ()) -> Markup:
+def answer_fields_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = ()) -> Markup:
     """HTML of the ANSWER_BOXES fields for answers: first the pairs (model, answer) `typed` so far,
     then empty answers of the other models `names` of the data."""
     known = [name for name, _ in typed if name]
@@ -106,15 +110,15 @@ def answers_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = ()) ->
     return wrap(_HTML.answer_fields([*rows, *[("", "")] * ANSWER_BOXES][:ANSWER_BOXES]))
 
 
-def length_html(max_chars: int) -> Markup:
+def character_count_html(max_chars: int) -> Markup:
     """HTML of the character count of an empty text field with at most `max_chars` characters;
-    `length_script` updates it in the browser."""
+    `character_count_script` updates it in the browser."""
     return fill(
         '<div class="eh"><span class="eh-mute">0 of {:,} characters</span></div>', max_chars
     )
 
 
-def length_script(max_chars: int) -> str:
+def character_count_script(max_chars: int) -> str:
     """JavaScript that counts the characters of a text field with at most `max_chars` in the
     browser, so that typing sends nothing."""
     return f"text => evenhand.length(text, {max_chars})"

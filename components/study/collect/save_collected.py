@@ -12,7 +12,7 @@ from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
 from components.results.protocol.paper_tables import visit_bench_skills
 from components.study.file.lenient_study import read_lenient_study
-from components.study.file.yaml_edit import change_source, put_value
+from components.study.file.yaml_edit import put_value, replace_source
 from components.study.jobs import JobResult
 from components.study.plan.study_preview import load_records, read_data_spec
 from studies.domain import Item
@@ -80,7 +80,7 @@ def _normalise_category(category: str) -> str:
     return category.casefold().replace("_", " ")
 
 
-def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
+def caption_item_choices(target: CollectTarget) -> list[tuple[str, str]]:
     """Items as (label, id), at most MAX_LISTED_ITEMS: first those with images but no caption, then
     with both, then without images."""
 
@@ -104,7 +104,7 @@ def set_data_version(text: str, folder: Path, source: str) -> str:
     """Text of the study file with the version `source` of its data; unchanged if there is no such
     version."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
-    return _with_data_source(text, source) if source in known else text
+    return _with_data_version(text, source) if source in known else text
 
 
 def image_choices(item: Item | None) -> list[str]:
@@ -159,7 +159,7 @@ def save_item(
         saved = add_item(target.items, new, target.source, folder, target.image_folder)
     except EvenhandError as error:
         return JobResult(text, notice_html("bad", "Nothing was saved.", str(error)))
-    made = change_source(text, saved.source) if fresh else _with_data_source(text, saved.source)
+    made = replace_source(text, saved.source) if fresh else _with_data_version(text, saved.source)
     return JobResult(made, _saved_notice(saved, target.source))
 
 
@@ -187,10 +187,10 @@ def save_caption(
         )
     except EvenhandError as error:
         return JobResult(text, notice_html("bad", "Nothing was saved.", str(error)))
-    return JobResult(_with_data_source(text, saved.source), _saved_notice(saved, target.source))
+    return JobResult(_with_data_version(text, saved.source), _saved_notice(saved, target.source))
 
 
-def _with_data_source(text: str, source: str) -> str:
+def _with_data_version(text: str, source: str) -> str:
     """Text of the study file with the version `source` of its data. The settings that describe the
     former file (format, files, join, mapping, split) are removed; those of the slice stay."""
     for key in _FILE_KEYS:

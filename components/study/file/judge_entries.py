@@ -38,7 +38,7 @@ def judge_name(judge: Mapping[str, Any]) -> str:
     return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
 
 
-def check_key(judge: Mapping[str, Any]) -> str:
+def judge_test_entry_name(judge: Mapping[str, Any]) -> str:
     """Key under which the form keeps the result of a judge's test call. It contains the entry: a
     changed judge has not been tested."""
     return f"@test {json.dumps(judge, sort_keys=True, default=str)}"
@@ -72,7 +72,7 @@ def is_named_after_model(judge: Mapping[str, Any]) -> bool:
     return (judge.get(_NAME) or "") in ("", judge.get(_MODEL))
 
 
-def judge_variable(judge: Mapping[str, Any]) -> str:
+def judge_key_variable(judge: Mapping[str, Any]) -> str:
     """Environment variable with the judge's API key: as written in the study file, else that of the
     provider written there, else ""."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
@@ -92,7 +92,7 @@ def needs_typed_key(judge: Mapping[str, Any]) -> bool:
     considered."""
     if judge_kind(judge) != ENDPOINT:
         return False
-    url, variable = judge_address(judge), judge_variable(judge)
+    url, variable = judge_address(judge), judge_key_variable(judge)
     paid = any(preset.serves(url) and preset.api_key_env for preset in provider_presets().values())
     if is_public():
         return paid and not variable
@@ -153,14 +153,14 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     if key == _MODEL and value and is_named_after_model(made):
         made = {_NAME: value} | made | {_NAME: value}  # the name comes first in the file
     if found == JUDGE.base_url:
-        made = _without_foreign_price(made, str(value or ""))
+        made = _without_price_of_other_host(made, str(value or ""))
     if value is None or value == _default_value(made, found):
         made.pop(key, None)
         return made
     return {**made, key: value}
 
 
-def _without_foreign_price(judge: dict[str, Any], url: str) -> dict[str, Any]:
+def _without_price_of_other_host(judge: dict[str, Any], url: str) -> dict[str, Any]:
     """The judge without its price if `url` is at another host than its present address; else
     unchanged."""
     before = origin_of(judge_address(judge))

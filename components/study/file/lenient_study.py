@@ -82,7 +82,7 @@ class LenientStudy:
     values: Mapping[str, Any] = field(default_factory=dict)
     parse_error: str = ""
 
-    def raw(self, *path: str) -> Any:
+    def value_in_file(self, *path: str) -> Any:
         """The value written in the file, without preset and defaults; None if it is missing."""
         return get_value(self.values, path)
 
@@ -96,25 +96,27 @@ class LenientStudy:
 
     def value(self, *path: str) -> Any:
         """The value written in the file, else `default_value`."""
-        own = self.raw(*path)
+        own = self.value_in_file(*path)
         return self.default_value(*path) if own is None else own
 
     @property
     def source(self) -> str:
-        return str(self.raw(*DATA.source) or DATA.source.default)
+        return str(self.value_in_file(*DATA.source) or DATA.source.default)
 
     @property
     def preset(self) -> Preset | None:
-        return PRESETS.get(str(self.raw(*STUDY.preset) or ""))
+        return PRESETS.get(str(self.value_in_file(*STUDY.preset) or ""))
 
     @property
     def judges(self) -> list[dict[str, Any]]:
-        return [dict(j) for j in as_list(self.raw(*STUDY.judges)) if isinstance(j, Mapping)]
+        return [
+            dict(j) for j in as_list(self.value_in_file(*STUDY.judges)) if isinstance(j, Mapping)
+        ]
 
     def editable_judges(self) -> list[dict[str, Any]]:
         """The judges as mappings. Raises ValueError if an entry of the file is not a mapping,
         because an edit would delete the entry."""
-        if len(self.judges) < len(as_list(self.raw(*STUDY.judges))):
+        if len(self.judges) < len(as_list(self.value_in_file(*STUDY.judges))):
             raise ValueError(
                 f"{STUDY.judges}: an entry does not consist of “key: value” lines; correct it in "
                 "study.yaml first"
@@ -134,13 +136,13 @@ class LenientStudy:
         value = self.value(*path)
         return float(value) if isinstance(value, (int, float)) else 0.0
 
-    def preset_text(self, *path: str) -> str | None:
+    def differing_preset_value(self, *path: str) -> str | None:
         """The value of the preset (or the default, if the preset has none) as text, if the file has
         another value; else None. None also without a preset."""
-        if self.preset is None or self.raw(*path) is None:
+        if self.preset is None or self.value_in_file(*path) is None:
             return None
         base = self.default_value(*path)
-        same = normalise_value(self.raw(*path)) == normalise_value(base)
+        same = normalise_value(self.value_in_file(*path)) == normalise_value(base)
         return None if same else value_text(base)
 
 
@@ -207,4 +209,4 @@ def _list_prompts_cached(own: Path, stamp: int) -> tuple[LibraryPrompt, ...]:
 def find_prompt(name: str, offered: Sequence[LibraryPrompt], folder: Path) -> LibraryPrompt | None:
     """The prompt among `offered` that study files in `folder` name `name`; None if there is
     none."""
-    return next((one for one in offered if one.reference_from(folder) == name), None)
+    return next((one for one in offered if one.name_in_study_file(folder) == name), None)

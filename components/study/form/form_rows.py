@@ -15,8 +15,8 @@ from components.study.file.judge_entries import (
     SIMULATED,
     is_named_after_model,
     judge_address,
+    judge_key_variable,
     judge_kind,
-    judge_variable,
     provider_of,
     simulation_default,
 )
@@ -60,7 +60,7 @@ def setting_row(
     """HTML row of a setting: label, control and hint. `field`: the judge to which the key belongs,
     "judge." with its index or "extraction"; empty for a key of the study. `options`: value -> text,
     instead of those of the key. `hint`: text below the control; None: that of the key. `preset`:
-    see `LenientStudy.preset_text`. `mono`: monospace text."""
+    see `LenientStudy.differing_preset_value`. `mono`: monospace text."""
     rule, to = key.rule, f"{field}.{key}" if field else str(key)
     offered = list((options or rule.options).items())
     text = "" if value is None else f"{value:g}" if isinstance(value, float) else value
@@ -105,17 +105,19 @@ def _list_text(values: Any) -> str:
     return ", ".join(f"{one:g}" if isinstance(one, int | float) else str(one) for one in values)
 
 
-def study_row(study: LenientStudy, key: StudyKey, hint: str | None = None, **more: Any) -> Markup:
+def study_setting_row(
+    study: LenientStudy, key: StudyKey, hint: str | None = None, **more: Any
+) -> Markup:
     """HTML row of a setting of the study; `more`: further arguments of `setting_row`, and `value`
     to show another value than that of the study."""
     value = more.pop("value", study.text_value(*key))
-    preset = study.preset_text(*key) if key.rule.protocol else None
+    preset = study.differing_preset_value(*key) if key.rule.protocol else None
     return setting_row(key, value, hint=hint, preset=preset, **more)
 
 
 def preset_differences(study: LenientStudy) -> list[StudyKey]:
     """Settings whose value in the study file differs from the preset's."""
-    return [key for key in PROTOCOL_KEYS if study.preset_text(*key) is not None]
+    return [key for key in PROTOCOL_KEYS if study.differing_preset_value(*key) is not None]
 
 
 def preset_status_text(study: LenientStudy) -> str:
@@ -137,24 +139,24 @@ def protocol_form(
     made = [html.presets(study.preset, [*cards, ("", "Custom", "no preset")])]
     if pairs:  # else all options are shown at once and ratings one by one
         pairing = study.text_value(*STUDY.pairing)
-        made.append(study_row(study, STUDY.pairing))
+        made.append(study_setting_row(study, STUDY.pairing))
         if pairing != "all":
             players = {"": "choose one", **models, REFERENCE: REFERENCE}
-            made.append(study_row(study, STUDY.baseline, options=players))
+            made.append(study_setting_row(study, STUDY.baseline, options=players))
         if pairing == "new":
-            made.append(study_row(study, STUDY.new, options={"": "choose one", **models}))
-            made.append(study_row(study, STUDY.reference_games))
+            made.append(study_setting_row(study, STUDY.new, options={"": "choose one", **models}))
+            made.append(study_setting_row(study, STUDY.reference_games))
     if words := ("both",) * pairs + ("rotations", "williams", "all") * choice:
         offered = {word: STUDY.orders.rule.options[word] for word in (*words, "one")}
         order = study.text_value(*STUDY.orders)
         order = order if order in offered else words[0]
-        made.append(study_row(study, STUDY.orders, options=offered, value=order))
-        made.append(study_row(study, STUDY.labels))
+        made.append(study_setting_row(study, STUDY.orders, options=offered, value=order))
+        made.append(study_setting_row(study, STUDY.labels))
     if "single" in protocols:
         shown = (STUDY.options, STUDY.criteria_order, STUDY.criteria)
-        made += [study_row(study, key) for key in shown]
+        made += [study_setting_row(study, key) for key in shown]
     if choice:
-        made.append(study_row(study, STUDY.unrelated))
+        made.append(study_setting_row(study, STUDY.unrelated))
     repeats, noise = study.text_value(*STUDY.repeats), study.number_or_zero(*STUDY.noise_floor)
     times = f"{repeats} times the calls" if repeats not in ("", "1") else "each call once"
     noise_hint = (
@@ -166,12 +168,16 @@ def protocol_form(
     blind = study.text_value(*STUDY.judge_sees) == "images" and not sees
     no_vision = "no judge of this study can see images, so all judges get the image description"
     made += [
-        study_row(study, STUDY.repeats, times),
-        study_row(study, STUDY.noise_floor, noise_hint, value=noise),
+        study_setting_row(study, STUDY.repeats, times),
+        study_setting_row(study, STUDY.noise_floor, noise_hint, value=noise),
         _twins_row(study),
-        study_row(study, STUDY.judge_sees, no_vision if blind else ""),
-        *([study_row(study, STUDY.combine, options=_combine_choices(study))] if pairs else []),
-        study_row(study, STUDY.unreadable),
+        study_setting_row(study, STUDY.judge_sees, no_vision if blind else ""),
+        *(
+            [study_setting_row(study, STUDY.combine, options=_combine_choices(study))]
+            if pairs
+            else []
+        ),
+        study_setting_row(study, STUDY.unreadable),
         _budget_parsing_and_families_html(study, protocols, contestants),
     ]
     if changed := preset_differences(study):
@@ -188,7 +194,7 @@ def _twins_row(study: LenientStudy) -> Markup:
         offered, value = {"block": "as in the study file", **offered}, "block"
     else:
         value = study.text_value(*STUDY.twins)
-    return study_row(study, STUDY.twins, options=offered, value=value)
+    return study_setting_row(study, STUDY.twins, options=offered, value=value)
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
@@ -207,14 +213,14 @@ def _budget_parsing_and_families_html(
 ) -> Markup:
     only = STUDY.protocol.rule.options
     choices = {"": "all prompts"} | {name: only.get(name, name) for name in sorted(protocols)}
-    known = study.raw(*STUDY.families)
+    known = study.value_in_file(*STUDY.families)
     known = known if isinstance(known, Mapping) else {}
     families = {name: known.get(name, "") for name in [*contestants[:30], *map(str, known)]}
     parts = [
-        study_row(study, STUDY.budget_usd, value=study.value(*STUDY.budget_usd)),
-        study_row(study, STUDY.concurrency),
-        study_row(study, STUDY.reading),
-        study_row(study, STUDY.protocol, options=choices),
+        study_setting_row(study, STUDY.budget_usd, value=study.value(*STUDY.budget_usd)),
+        study_setting_row(study, STUDY.concurrency),
+        study_setting_row(study, STUDY.reading),
+        study_setting_row(study, STUDY.protocol, options=choices),
         html.families(families, STUDY.families),
     ]
     return controls.fold("protocol more", "Budget, parsing, families", join(parts))
@@ -226,7 +232,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
     kind, drawer = judge_kind(judge), field.startswith("judge.")
     url, other = judge_address(judge), provider_of(judge) == OTHER_ADDRESS
 
-    def judge_row(key: StudyKey, **more: Any) -> Markup:
+    def judge_setting_row(key: StudyKey, **more: Any) -> Markup:
         default = "" if key.default is None else key.default
         return setting_row(
             key, more.pop("value", judge.get(key.name, default)), field=field, **more
@@ -237,9 +243,12 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         "writes a whole reply, which is slower"
     )
     chosen = str(judge.get(JUDGE.read.name) or default_reading_method(kind))
-    read = judge_row(JUDGE.read, value=chosen, hint=embedded_hint if kind == EMBEDDED else None)
+    read = judge_setting_row(
+        JUDGE.read, value=chosen, hint=embedded_hint if kind == EMBEDDED else None
+    )
     sampling = [
-        judge_row(key) for key in (JUDGE.temperature, JUDGE.max_tokens, JUDGE.top_p, JUDGE.seed)
+        judge_setting_row(key)
+        for key in (JUDGE.temperature, JUDGE.max_tokens, JUDGE.top_p, JUDGE.seed)
     ]
     parts = [html.judge_head(judge.get(JUDGE.name.name, ""), field, name, JUDGE_KINDS, kind)]
     if kind == EMBEDDED:
@@ -249,14 +258,16 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
             if key.rule.label and key != SIMULATION.slot_weights:
                 given = judge.get(key.name)
                 parts.append(
-                    judge_row(key, value=simulation_default(key) if given is None else given)
+                    judge_setting_row(
+                        key, value=simulation_default(key) if given is None else given
+                    )
                 )
         weights = _list_text(judge.get(SIMULATION.slot_weights.name))
         seed = controls.integer_input(f"{field}.{JUDGE.seed}", judge.get(JUDGE.seed.name, 0))
         parts += [
-            judge_row(SIMULATION.slot_weights, value=weights),
+            judge_setting_row(SIMULATION.slot_weights, value=weights),
             html.key_row(JUDGE.seed, seed, field),
-            judge_row(JUDGE.family),
+            judge_setting_row(JUDGE.family),
         ]
     else:
         if not (drawer and other):  # the drawer shows these rows below the tile of another address
@@ -267,17 +278,17 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         written = json.dumps(extra, ensure_ascii=False) if extra else ""
         area = controls.text_area(f"{field}.{JUDGE.extra_body}", written, rows=2)
         sampling += [
-            judge_row(JUDGE.reasoning_effort, options=_EFFORTS),
+            judge_setting_row(JUDGE.reasoning_effort, options=_EFFORTS),
             html.key_row(JUDGE.extra_body, area, field),
         ]
         parts += [
-            _host_key_row(judge, field)
+            _space_key_row(judge, field)
             if is_public()
-            else judge_row(JUDGE.api_key_env, value=judge_variable(judge), mono=True),
+            else judge_setting_row(JUDGE.api_key_env, value=judge_key_variable(judge), mono=True),
             _price_row(judge, field),
             read,
-            judge_row(JUDGE.vision),
-            judge_row(JUDGE.family),
+            judge_setting_row(JUDGE.vision),
+            judge_setting_row(JUDGE.family),
             controls.fold(f"{field} sampling", "Sampling", join(sampling)),
         ]
     return html.judge_form(join(parts), int(field[6:]) if drawer else None)
@@ -314,7 +325,7 @@ def typed_key_row(field: str, name: str, url: str) -> Markup:
     return controls.form_row("Key", box, hint, to=to)
 
 
-def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
+def _space_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     """HTML row for using this Space's key, with its models and spending limits; empty if the Space
     has no key."""
     host = load_host_key()

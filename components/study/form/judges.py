@@ -47,14 +47,14 @@ _SIMULATED_LABELS: Final = {
 def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
     """HTML of the study's judges, one box each, and the button that adds a judge. `tested`: see
     `judge_drawer`."""
-    checks = [tested.get(entries.check_key(judge)) for judge in study.judges]
+    checks = [tested.get(entries.judge_test_entry_name(judge)) for judge in study.judges]
     cards = [
         {
             "name": judge_name(judge),
             "host": provider_title(judge),
             "text": _judge_text(judge),
             "url": judge_address(judge) if entries.judge_kind(judge) == entries.ENDPOINT else None,
-            "variable": entries.judge_variable(judge),
+            "variable": entries.judge_key_variable(judge),
             "cost": f"{_price_text(judge)}{' · sees images' * bool(judge.get(JUDGE.vision.name))}",
             "keyless": entries.needs_typed_key(judge),
             "result": test_result_html(check) if check else None,
@@ -125,7 +125,7 @@ def test_result_html(check: JudgeCheck) -> Markup:
 
 def extraction_settings(study: LenientStudy) -> Markup:
     """HTML of the choice of an extraction judge."""
-    entry = study.raw(*EXTRACTION.judge)
+    entry = study.value_in_file(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
     names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]
     options = [("", "none"), *((name, name) for name in names), ("@own", "another judge")]
@@ -148,14 +148,14 @@ def judge_drawer(
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
     """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
-    holds three kinds of results: of a judge's test call (under `check_key(judge)`), the models at
-    an address (`models_key(address)`), and this machine's model servers (LOCAL_SERVERS).
-    `numbers`: forecast of each judge's calls; None without a plan."""
+    holds three kinds of results: of a judge's test call (under `judge_test_entry_name(judge)`), the
+    models at an address (`model_list_entry_name(address)`), and this machine's model servers
+    (LOCAL_SERVERS). `numbers`: forecast of each judge's calls; None without a plan."""
     place = int(state.judge) if state.judge.isdigit() else -1
     if state.panel != "judge" or not 0 <= place < len(study.judges):
         return controls.form_part(seen=state.last_change)
     judge = study.judges[place]
-    name, check = judge_name(judge), tested.get(entries.check_key(judge))
+    name, check = judge_name(judge), tested.get(entries.judge_test_entry_name(judge))
     body = html.drawer(
         judge,
         place,
@@ -173,7 +173,7 @@ def judge_drawer(
     return controls.form_part(body, seen=state.last_change)
 
 
-def models_key(address: str) -> str:
+def model_list_entry_name(address: str) -> str:
     """Key under which `tested` (see `judge_drawer`) holds the list of models of an address."""
     return f"@models {address}"
 
@@ -210,7 +210,7 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
     rows: Sequence[Markup] = [typed_key_row(f"judge.{place}", name, address)]
     if entries.provider_of(judge) == OTHER_ADDRESS:
         rows = [*address_rows(judge, f"judge.{place}", name), *rows]
-    found: ModelList | None = tested.get(models_key(address)) if address else None
+    found: ModelList | None = tested.get(model_list_entry_name(address)) if address else None
     models = error = None
     if found and found.error:
         error = notice_html("bad", "No list of models.", found.error)

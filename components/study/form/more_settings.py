@@ -19,7 +19,7 @@ from components.study.form.prompts import prompt_protocols
 from components.study.plan.study_preview import StudyPreview
 from judges.judge_errors import PlanError
 from judges.operations.image_descriptions import build_describe_plan
-from judges.planning.forecast import make_forecast
+from judges.planning.forecast import forecast_plan
 from judges.rendering.prompt import load_prompt
 from judges.security.key_consents import Consents, KeyDestination, user_consents
 from studies.domain import JudgeSpec
@@ -61,7 +61,7 @@ def consent_notices(study: Study) -> Markup:
     return join(
         html.consent(notice_html("warn", f"This study wants to send ${pair.variable} to "
                                  f"{pair.origin}.", told), pair)
-        for pair in user_consents().missing_destinations(judges)
+        for pair in user_consents().destinations_without_consent(judges)
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def store_key_consent(consents: Consents, pair: KeyDestination) -> Markup:
     """Store the user's consent to send the key in an environment variable to a host; return an
     error notice if that fails, else empty HTML."""
     try:
-        consents.allow(pair)
+        consents.store_consent(pair)
     except (PlanError, OSError) as error:
         return notice_html("bad", "The consent could not be stored.", str(error))
     return EMPTY
@@ -78,7 +78,7 @@ def store_key_consent(consents: Consents, pair: KeyDestination) -> Markup:
 # ---------------------------------------------------------------------- image descriptions
 
 
-def describe_form(preview: StudyPreview, state: FormState) -> Markup:
+def image_description_form(preview: StudyPreview, state: FormState) -> Markup:
     """HTML form for having images described for judges without vision, with the estimated price on
     its button; empty if no item of the slice has an image."""
     with_images = [item for item in preview.items if item.images]
@@ -96,11 +96,11 @@ def describe_form(preview: StudyPreview, state: FormState) -> Markup:
         judge,
         DESCRIBE_PROMPTS,
         prompt,
-        _describe_price(preview, judge, prompt) if judge else "",
+        _image_description_price(preview, judge, prompt) if judge else "",
     )
 
 
-def _describe_price(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str:
+def _image_description_price(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str:
     assert preview.plan is not None  # `judge` comes from the plan
     try:
         describe_prompt = load_prompt(prompt, preview.lenient_study.folder)
@@ -110,7 +110,7 @@ def _describe_price(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str
         items = list(preview.items)
         plan = build_describe_plan(preview.plan.study, judge, describe_prompt, items, texts)
         sample = replace(plan, items=plan.items[:20])
-        forecast: Any = make_forecast(sample)
+        forecast: Any = forecast_plan(sample)
     except EvenhandError:
         return dollars(None)
     scale = len(plan.items) / max(1, len(sample.items)) * (2 if texts else 1)
@@ -128,11 +128,11 @@ def more_settings(preview: StudyPreview, state: FormState) -> Markup:
     protocols = prompt_protocols(study)
     body = html.more_settings(
         settings_text(study),
-        study.raw(*STUDY.name) or "",
+        study.value_in_file(*STUDY.name) or "",
         slice_form.slice_form(preview, state),
         form_rows.preset_status_text(study),
         form_rows.protocol_form(study, protocols, preview.contestants, sees),
-        extraction_settings(study) + describe_form(preview, state),
+        extraction_settings(study) + image_description_form(preview, state),
     )
     return controls.form_part(body, seen=state.last_change)
 

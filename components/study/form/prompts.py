@@ -55,7 +55,7 @@ NEW_PROMPT_YAML: Final = Path(__file__).with_name("new_prompt.yaml").read_text(e
 """Text with which the editor of "New prompt" starts: a valid prompt."""
 
 
-def verdict_ending(verdict: str) -> str:
+def verdict_format_clause(verdict: str) -> str:
     """Clause on how a reply in this verdict format states its verdict, such as "ends with [[A]],
     [[B]] or [[C]]"; for other formats, "has the format" and the format's name."""
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
@@ -66,7 +66,7 @@ def verdict_ending(verdict: str) -> str:
 
 def prompt_cards(study: LenientStudy) -> Markup:
     """HTML of the study's prompts, one box each; their editor opens in a drawer."""
-    named = _available_prompts_by_reference(study)
+    named = _prompts_by_name_in_study_file(study)
     cards = []
     for name in study.prompts:
         title, version, details = name, "", _NOT_FOUND
@@ -74,35 +74,35 @@ def prompt_cards(study: LenientStudy) -> Markup:
             prompt = one.prompt
             title, version = prompt.name, f"version {prompt.version}"
             details = _PROTOCOLS.get(prompt.protocol, prompt.protocol)
-            details += f"; the reply {verdict_ending(prompt.verdict)}"
+            details += f"; the reply {verdict_format_clause(prompt.verdict)}"
         cards.append((name, title, version, details))
     first = study.prompts[0] if study.prompts else ""
-    return html.cards(cards, len(_judging_names(named)), first if first in named else "")
+    return html.cards(cards, len(_judging_prompt_names(named)), first if first in named else "")
 
 
 def prompt_library(study: LenientStudy) -> Markup:
     """HTML list of all prompts, each with a checkbox: prompts of the study, prompts of the user,
     built-in prompts."""
-    named, chosen = _available_prompts_by_reference(study), study.prompts
+    named, chosen = _prompts_by_name_in_study_file(study), study.prompts
     rows = []
-    for name in [*chosen, *(name for name in _judging_names(named) if name not in chosen)]:
+    for name in [*chosen, *(name for name in _judging_prompt_names(named) if name not in chosen)]:
         title, details, one = name, _NOT_FOUND, named.get(name)
         if one:
             prompt = one.prompt
             own = "" if one.built_in else f"yours, sha {prompt.sha[:4]}; "
             title = prompt.name + ("" if one.built_in else f", version {prompt.version}")
             sent = count(len(prompt.messages), "message")
-            details = f"{own}{prompt.protocol}, {sent}, {verdict_ending(prompt.verdict)}"
+            details = f"{own}{prompt.protocol}, {sent}, {verdict_format_clause(prompt.verdict)}"
         rows.append((name, title, details, name in chosen, bool(one)))
     return html.library(rows)
 
 
-def _available_prompts_by_reference(study: LenientStudy) -> dict[str, LibraryPrompt]:
+def _prompts_by_name_in_study_file(study: LenientStudy) -> dict[str, LibraryPrompt]:
     offered = available_prompts(study.folder)
-    return {one.reference_from(study.folder): one for one in offered}
+    return {one.name_in_study_file(study.folder): one for one in offered}
 
 
-def _judging_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
+def _judging_prompt_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
     """Names, as in study files, of the judging prompts in `named`, those saved by users before the
     built-in ones; without prompts for image descriptions and extraction."""
     judging = [
@@ -166,7 +166,7 @@ def prompt_heading(preview: StudyPreview, state: FormState, prompt: Prompt | Non
     summary = _item_summary(item, sent, prompt) if item and prompt else ""
     navigation = controls.previous_next(at, n) if n > 1 and item is not None else ""
     names = (
-        [(name, name) for name in _available_prompts_by_reference(study)]
+        [(name, name) for name in _prompts_by_name_in_study_file(study)]
         if state.mode == "compare"
         else None
     )
@@ -230,11 +230,13 @@ def template_and_preview(
     templates = [(role, split_template(text)) for role, text in prompt.messages]
     checked = check_prompt(prompt.yaml, prompt.name)
     return html.side_by_side(
-        templates, preview_html(preview, state, prompt), check_result_html(checked, shown.built_in)
+        templates,
+        sent_messages_html(preview, state, prompt),
+        check_result_html(checked, shown.built_in),
     )
 
 
-def preview_html(preview: StudyPreview, state: FormState, prompt: Prompt) -> Markup:
+def sent_messages_html(preview: StudyPreview, state: FormState, prompt: Prompt) -> Markup:
     """HTML of the messages as sent to a judge: text of the template in grey, text inserted from the
     item in black. A notice if there is no item with answers, or if the prompt cannot be
     rendered."""
@@ -297,18 +299,18 @@ def check_result_html(checked: PromptCheck, ours: bool = False) -> Markup:
         for problem in checked.problems
     ]
     prompt = checked.prompt if checked.usable else None
-    ending = verdict_ending(prompt.verdict) if prompt else ""
+    ending = verdict_format_clause(prompt.verdict) if prompt else ""
     return html.check_result(prompt, ending, status_badge("ok"), problems)
 
 
 def editor_preview(preview: StudyPreview, state: FormState, text: str) -> Markup:
     """HTML of the edited prompt's problems, and of its messages as they would be sent."""
     checked = check_prompt(text)
-    box = preview_html(preview, state, checked.prompt) if checked.prompt else Markup()
+    box = sent_messages_html(preview, state, checked.prompt) if checked.prompt else Markup()
     return check_result_html(checked) + (html.well(box) if box else "")
 
 
-def compare_prompts(preview: StudyPreview, state: FormState) -> Markup:
+def prompt_differences_html(preview: StudyPreview, state: FormState) -> Markup:
     """HTML of two prompts message by message, with differing words marked; a notice until two
     prompts are chosen."""
     folder = preview.lenient_study.folder

@@ -81,7 +81,7 @@ class ForecastByJudge:
 # ------------------------------------------------------------------------------ the numbers
 
 
-def count_asks(plan: Plan) -> tuple[int, int]:
+def count_asks_and_noise_repeats(plan: Plan) -> tuple[int, int]:
     """Number of all calls of a plan, and number of noise-floor repeats among them."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
@@ -104,7 +104,7 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
     """Forecast calls, tokens, dollars and seconds of each judge's calls that have no reply in the
     store; without a store, of all calls."""
-    asks, noise = count_asks(plan)
+    asks, noise = count_asks_and_noise_repeats(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
     answered = store.answered_keys_among([one.ask.key for one in planned]) if store else set()
@@ -192,7 +192,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     )
 
 
-def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
+def detectable_first_share_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     """Key figure: the smallest first-position share of one judge with one prompt, above 50 %, that
     is detected with 80 % power, if verdicts on one item correlate by ASSUMED_CORRELATION; a dash if
     even 100 % is not detected."""

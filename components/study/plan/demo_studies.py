@@ -27,7 +27,7 @@ of a 1.5B judge."""
 LIVE_STUDY: Final = "Twenty items, live"
 
 
-def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
+def import_demo_studies(store: Store, folder: Path = DEMO_FOLDER) -> None:
     """Import the recorded demo studies, except those that the store has already; the Home tab shows
     the study of the embedded judge."""
     for log in sorted(folder.glob("*.jsonl.gz"), reverse=True):
@@ -38,12 +38,12 @@ def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
         save_recorded_once(store, study, list(items), log, texts)
 
 
-def live_plan(store: Store) -> Plan:
+def live_demo_plan(store: Store) -> Plan:
     """The plan that the demo's button on the Home tab runs."""
-    return make_plan(live_study(store))
+    return make_plan(live_demo_study(store))
 
 
-def live_study(store: Store) -> Study:
+def live_demo_study(store: Store) -> Study:
     """The demo as a study on 20 items: models `precise` and `flawed`, both orders, 40 calls."""
     recorded = store.study(PAIRS_STUDY)
     return replace(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
-from judges.planning.plan import find_free_name
+from judges.planning.plan import find_free_study_name
 from studies.errors import EvenhandError, StudyError
 from studies.spec.keys import STUDY
 from studies.spec.study import parse_study
@@ -24,7 +24,7 @@ def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
     the file is not valid, nothing is saved and the name is ""."""
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
-        free = find_free_name(store, store.name_saved_by_visitor(wanted))
+        free = find_free_study_name(store, store.name_saved_by_visitor(wanted))
         made = put_value(text, STUDY.name.path, free)
         store.save_study(parse_study(made, "study.yaml", store.folder), (), ())
     except (EvenhandError, ValueError):

@@ -9,9 +9,12 @@ from components.html.format import count
 from components.study.file import judge_entries as entries
 from components.study.file.judge_entries import judge_address, judge_name, needs_typed_key
 from components.study.file.lenient_study import LenientStudy
-from components.study.form.data_step.records_report import with_original_name
+from components.study.form.data_step.records_report import with_original_file_name
 from components.study.form.data_step.slice_form import filter_text
-from components.study.form.data_step.table_columns import missing_roles, table_needing_mapping
+from components.study.form.data_step.table_columns import (
+    missing_roles,
+    table_with_mapping,
+)
 from components.study.plan.study_preview import StudyPreview
 from studies.files.upload_names import original_name
 from studies.spec.keys import DATA, JUDGE
@@ -59,7 +62,7 @@ def find_blockers(preview: StudyPreview) -> list[Blocker]:
                 "questions and no answers.", "Open the verdicts", errand={"do": "recorded"})
         )  # fmt: skip
     if not found and preview.plan is None:
-        why = with_original_name(preview, preview.plan_error)
+        why = with_original_file_name(preview, preview.plan_error)
         found.append(Blocker(3, "see below", why, "More settings", press="#eh-more summary"))
     return found
 
@@ -76,7 +79,7 @@ def key_blockers(study: LenientStudy) -> list[Blocker]:
 
 def _has_only_verdicts(preview: StudyPreview) -> bool:
     found = preview.records
-    return found is not None and bool(found.verdicts) and not any(
+    return found is not None and bool(found.verdict_count) and not any(
         item.responses for item in found.items
     )  # fmt: skip
 
@@ -87,7 +90,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
         return []
     if preview.records is not None and not preview.items:
         return [_empty_slice_blocker(study, len(preview.records.items))]
-    table = table_needing_mapping(preview)
+    table = table_with_mapping(preview)
     if table is not None and not table.rows:
         name = original_name(study.source)
         return [
@@ -107,7 +110,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
                 "contains.",
                     "Name the columns", goto="#eh-columns, #eh-all-columns")
         ]  # fmt: skip
-    why = with_original_name(preview, preview.data_error)
+    why = with_original_file_name(preview, preview.data_error)
     return [
         Blocker(1, "the data cannot be read", why, "Choose another file", press="#eh-upload")
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.wins.precision_panel import plan_leader_precision
-from components.study.form.data_step.records_report import planned_orders
+from components.study.form.data_step.records_report import count_planned_orders
 from components.study.plan.cost_preview import (
     ASSUMED_CORRELATION,
     ForecastByJudge,
@@ -51,7 +51,7 @@ class PlannedStudy:
         return all(prompt.protocol in _PAIRED for prompt in self.plan.prompts)
 
     @property
-    def quantity(self) -> str:
+    def planned_share_name(self) -> str:
         """The share whose interval is planned, in words: "win rate", or "share near 50 %" if the
         study does not compare pairs."""
         return "win rate" if self.compares_pairs else "share near 50 %"
@@ -75,7 +75,7 @@ class PlannedStudy:
         )
 
     @cached_property
-    def components(self) -> VarianceComponents:
+    def verdict_variance_components(self) -> VarianceComponents:
         """Variance components of the verdicts: measured if possible, else assumed."""
         if self.measured is not None:
             return self.measured.components
@@ -84,7 +84,7 @@ class PlannedStudy:
     def width(self, **changes: Any) -> PlannedWidth:
         """Expected width of the interval, if `changes` (such as `items=200`) replace sizes of the
         plan."""
-        return planned_width(self.components, replace(self.size, **changes))
+        return planned_width(self.verdict_variance_components, replace(self.size, **changes))
 
     @cached_property
     def call_price(self) -> float | None:
@@ -135,5 +135,5 @@ def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1
     if plan.prompts[0].protocol == "choice":
-        orders = max(1, planned_orders(plan))  # N rotations of N options are one comparison
+        orders = max(1, count_planned_orders(plan))  # N rotations of N options are one comparison
     return max(asked / orders / max(1, plan.study.repeats), 1.0)

@@ -15,7 +15,11 @@ from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from components.study.file.controls import controls
 from components.study.file.lenient_study import FormState, LenientStudy
-from components.study.plan.cost_preview import ASSUMED_CORRELATION, ForecastByJudge, detectable_kpi
+from components.study.plan.cost_preview import (
+    ASSUMED_CORRELATION,
+    ForecastByJudge,
+    detectable_first_share_kpi,
+)
 from components.study.steps.planned_study import PlannedStudy, comparisons_per_question
 from components.study.steps.purchase_options import html, purchases_html
 from components.study.steps.width_curve import curve_html
@@ -55,9 +59,9 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
     flips = precision_text(planned.plan, planned.numbers)
     half = number(100 * planned.width().half)
     body = html.power(
-        f"{flips} · {planned.quantity} to ± {half} points",
+        f"{flips} · {planned.planned_share_name} to ± {half} points",
         _plan_basis_text(planned),
-        _list_question_numbers(planned),
+        _selectable_question_counts(planned),
         len(planned.plan.items),
         planned.available,
         kpi_strip(list(_power_kpis(planned))),
@@ -83,7 +87,7 @@ def _plan_basis_text(planned: PlannedStudy) -> str:
     return f"with {', '.join(parts)}; {source}"
 
 
-def _list_question_numbers(planned: PlannedStudy) -> list[int]:
+def _selectable_question_counts(planned: PlannedStudy) -> list[int]:
     """Numbers of questions to choose from; empty if no other number is possible."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
@@ -105,24 +109,24 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
             f"95{NARROW_SPACE}% interval of this share if it is 50{NARROW_SPACE}%; ± {tenth} "
             f"points if it is 10{NARROW_SPACE}%",
         )
-        yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
+        yield _detectable_preference_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     else:
-        yield detectable_kpi(plan, numbers)
+        yield detectable_first_share_kpi(plan, numbers)
     half = planned.width().half
     found = number(100 * detectable_win_rate(half))
     rate = "win rate" if planned.compares_pairs else "share"
     yield Kpi(
-        planned.quantity.capitalize(),
+        planned.planned_share_name.capitalize(),
         f"± {number(100 * half)}",
         "points",
-        f"95{NARROW_SPACE}% interval of the {planned.quantity}; with 80{NARROW_SPACE}% power, a "
-        f"true {rate} of {found}{NARROW_SPACE}% or more is detected as different from "
+        f"95{NARROW_SPACE}% interval of the {planned.planned_share_name}; with 80{NARROW_SPACE}% "
+        f"power, a true {rate} of {found}{NARROW_SPACE}% or more is detected as different from "
         f"50{NARROW_SPACE}%",
     )
     yield _agreement_with_people_kpi(planned)
 
 
-def _direction_kpi(comparisons: float) -> Kpi:
+def _detectable_preference_kpi(comparisons: float) -> Kpi:
     """Key figure: the smallest preference for one position, among the flips, that this number of
     comparisons can detect."""
     flips = ASSUMED_FLIPS * comparisons

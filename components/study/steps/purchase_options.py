@@ -14,7 +14,13 @@ from judges.planning.plan_checks import why_skipped
 from judges.rendering.prompt import Prompt
 from judges.rendering.prompt_library import LibraryPrompt
 from metrics.estimation.planning.variance_components import ITEM, REPEAT
-from metrics.win_rates.planned_width import JUDGE, ORDER, PROMPT, PlannedWidth, variance_sources
+from metrics.win_rates.planned_width import (
+    JUDGE,
+    ORDER,
+    PROMPT,
+    PlannedWidth,
+    variance_shares_by_source,
+)
 from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
@@ -70,7 +76,7 @@ def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[Purchas
         ),
     ]  # fmt: skip
     if (found := _further_prompt(plan.prompts, plan.items[:20], study)) is not None:
-        add = {"do": "prompt", "prompt": found.reference_from(study.folder), "on": True}
+        add = {"do": "prompt", "prompt": found.name_in_study_file(study.folder), "on": True}
         text = f"A {_ordinal(prompts + 1)} prompt, {found.prompt.name}"
         width = planned.width(prompts=prompts + 1)
         made.append(PurchaseOption(PROMPT, text, asks // prompts, width, add, assumed=assumed))
@@ -124,7 +130,11 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     options = purchase_options(planned, study)
     now = planned.width().half
     best = best_option(options, now)
-    parts = {} if planned.measured is None else variance_sources(planned.components, planned.size)
+    parts = (
+        {}
+        if planned.measured is None
+        else variance_shares_by_source(planned.verdict_variance_components, planned.size)
+    )
     shown = [
         (name, _SOURCES[name][0], parts[name]) for name in _SOURCES if (parts.get(name, 0) >= 0.005)
     ]
@@ -162,8 +172,8 @@ def _first_addition_and_reason(
     measured share of each source of variance."""
     if best is None:
         return "", (
-            f"None of these additions is certain to narrow the interval of the {planned.quantity}; "
-            "the changes above are the best case."
+            "None of these additions is certain to narrow the interval of the "
+            f"{planned.planned_share_name}; the changes above are the best case."
         )
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
     first = f"Add {noun[best.facet]} first."
@@ -174,4 +184,4 @@ def _first_addition_and_reason(
         )
     largest = max(parts, key=lambda name: parts[name])
     part, source = share(parts[largest], 0), _SOURCES[largest][1]
-    return first, f"{part} of the variance of the {planned.quantity} is due to {source}."
+    return first, f"{part} of the variance of the {planned.planned_share_name} is due to {source}."

@@ -9,9 +9,9 @@ from components.html.format import count, dollars, tokens
 from components.html.markup import Markup
 from components.html.templates import macros
 from components.study.file.controls import controls
-from components.study.file.judge_entries import check_key, judge_name
+from components.study.file.judge_entries import judge_name, judge_test_entry_name
 from components.study.file.lenient_study import LenientStudy
-from components.study.form.data_step.records_report import planned_orders
+from components.study.form.data_step.records_report import count_planned_orders
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
 from components.study.plan.study_preview import StudyPreview
 from components.study.steps.blockers import Blocker, MetCondition, key_blockers, met_conditions
@@ -71,7 +71,7 @@ def study_steps(
     ]
     faults = {blocker.step: blocker.text for blocker in reversed(blockers) if blocker.step < 3}
     for judge in study.judges:
-        check = tested.get(check_key(judge))
+        check = tested.get(judge_test_entry_name(judge))
         if check is not None and check.read.status == "error":
             faults.setdefault(2, f"the test of {judge_name(judge)} failed")
     return [
@@ -147,7 +147,7 @@ def _reasons_html(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> M
 
 def _call_factors_text(plan: Plan, numbers: ForecastByJudge) -> str:
     """Factors of the number of calls, such as "103 comparisons × 2 orders + 41 repeats"."""
-    asked, orders = numbers.asks - numbers.noise, planned_orders(plan)
+    asked, orders = numbers.asks - numbers.noise, count_planned_orders(plan)
     made = count(asked // max(1, orders), "comparison")
     if orders > 1:
         made += f" × {orders} orders"

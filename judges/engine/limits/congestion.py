@@ -116,7 +116,7 @@ class RefusalWindow:
         self._outcomes.clear()
 
     @property
-    def is_persistent(self) -> bool:
+    def shows_rate_limit(self) -> bool:
         """Whether there are so many refusals that they mean a rate limit."""
         return sum(self._outcomes) >= _refusals_that_show_a_limit(
             self._refusals_before / self._calls_before
@@ -161,7 +161,7 @@ class TrialCalls:
     def record_start(self, started: float) -> None:
         self._in_flight = started
 
-    def ends_with_call(self, started: float, *, accepted: bool) -> bool:
+    def record_trial_call_end(self, started: float, *, accepted: bool) -> bool:
         """If the call that started at `started` is the trial call in flight, record its end and
         return whether enough trial calls were accepted; else return False."""
         if not self.active or started != self._in_flight:

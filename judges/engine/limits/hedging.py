@@ -36,7 +36,7 @@ class HedgeableCall(Protocol):
     async def run(self) -> Any: ...
     async def run_hedge(self) -> Any: ...
     def abandon(self) -> None: ...
-    async def record_loss(self) -> None: ...
+    async def record_unused_attempt(self) -> None: ...
 
 
 C = TypeVar("C", bound=HedgeableCall)
@@ -72,7 +72,7 @@ async def race_with_hedge(
     if not two.done():
         _continue_in_background(second, two, background)
     elif second.attempt is not None:  # answered at the same moment
-        await second.record_loss()
+        await second.record_unused_attempt()
     return first, one.result()
 
 

@@ -38,7 +38,7 @@ class PaceSlot:
             raise
 
     @property
-    def changes(self) -> int:
+    def change_count(self) -> int:
         """Number of times the endpoint's values were stored; 0 if no process has stored any."""
         tag, changes = _HEAD.unpack_from(self._map, self._at)
         return int(changes) if tag == self._tag else 0
@@ -58,7 +58,7 @@ class PaceSlot:
 
     def write(self, values: Sequence[float]) -> None:
         padded = (*values, *(0.0,) * (VALUES - len(values)))
-        _SLOT.pack_into(self._map, self._at, self._tag, self.changes + 1, *padded)
+        _SLOT.pack_into(self._map, self._at, self._tag, self.change_count + 1, *padded)
 
     def is_free(self, unused_before: float) -> bool:
         """Whether the record's place in the file may be written: it belongs to this endpoint, was

@@ -33,9 +33,9 @@ class PacedStarts:
         self._slot = slot
         self._changes = 0
 
-    def refresh(self, now: float) -> None:
+    def load_changed_values(self, now: float) -> None:
         """Load the shared values if another process has changed them in the last STALE_SECONDS."""
-        if self._slot is not None and self._slot.changes != self._changes:
+        if self._slot is not None and self._slot.change_count != self._changes:
             with self._slot.lock() as locked:
                 if locked:
                     self._load_shared_values(now)
@@ -117,13 +117,13 @@ class PacedStarts:
             if locked and self._slot.is_free(now - STALE_SECONDS):
                 times = (now, self.cooldown_start, self.cooldown_end, self._next_start)
                 self._slot.write((*times, self._refusals, *self.estimate.values()))
-                self._changes = self._slot.changes
+                self._changes = self._slot.change_count
 
     def _load_shared_values(self, now: float) -> None:
         assert self._slot is not None
-        if self._slot.changes in (0, self._changes):
+        if self._slot.change_count in (0, self._changes):
             return
-        self._changes = self._slot.changes
+        self._changes = self._slot.change_count
         updated, start, end, next_start, refusals, *values = self._slot.read()
         if not now - STALE_SECONDS <= updated <= now + 1:  # old, or from before a restart
             return

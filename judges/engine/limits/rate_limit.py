@@ -123,7 +123,7 @@ class EndpointLimiter:
         self.ceiling = max(1, min(self.ceiling, ceiling))
         self.limit = min(self.limit, float(self.ceiling))
 
-    def stop_counting(self) -> bool:
+    def stop_counting_slow_call(self) -> bool:
         """Stop counting one slow call as in flight, so that another call may start. Returns False
         if too many open calls are uncounted already."""
         if self.uncounted >= self.ceiling - 1:
@@ -149,7 +149,7 @@ class EndpointLimiter:
         `neutral`: the call does not count as a success. `congested`: it failed, possibly because of
         the load. `limited`: the endpoint refused it by its rate limit (429). `wait`: seconds that
         the endpoint demands before the next call. `quota`: requests left, from the headers of the
-        reply. `uncounted`: `stop_counting` was called for this call.
+        reply. `uncounted`: `stop_counting_slow_call` was called for this call.
         """
         self.in_flight -= not uncounted
         self.uncounted -= uncounted
@@ -158,7 +158,7 @@ class EndpointLimiter:
         refused = limited or bool(wait)
         if refused or not neutral:
             self._refusals.record(refused)
-        if self._trials.ends_with_call(started, accepted=not (refused or neutral)):
+        if self._trials.record_trial_call_end(started, accepted=not (refused or neutral)):
             self._pace.cooldown_end = self._clock()
         if refused:
             self._record_refusal(started, limited, wait)
@@ -175,7 +175,7 @@ class EndpointLimiter:
 
     def _try_acquire(self) -> float | None:
         now = self._clock()
-        self._pace.refresh(now)
+        self._pace.load_changed_values(now)
         if self.in_flight >= int(self.limit) or now < self._reserve_earliest_start(now):
             return None
         self.in_flight += 1
@@ -226,7 +226,7 @@ class EndpointLimiter:
         if limited and estimate.probing:
             self._pace.record_refusal(now, self.limit)
         persistent = not estimate.probing and (
-            estimate.rate is not None or self._refusals.is_persistent
+            estimate.rate is not None or self._refusals.shows_rate_limit
         )
         first = now - self._last_refusal >= QUIET_SECONDS
         same_burst = started <= self._pace.cooldown_start

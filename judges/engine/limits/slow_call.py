@@ -30,11 +30,11 @@ class SlowCallWatch:
         """Start a timer for a call that is sent now. Once the call takes far longer than usual, it
         is no longer counted as in flight, so that another call can start."""
         self._timer = None
-        if (seconds := self.durations.slow_after(prompt_length)) is not None:
+        if (seconds := self.durations.slow_after_seconds(prompt_length)) is not None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(seconds, self._stop_counting, time.monotonic())
 
-    def end(self) -> bool:
+    def stop_timer(self) -> bool:
         """Cancel the timer; return whether the call had been excluded from the calls in flight."""
         if self._timer is not None:
             self._timer.cancel()
@@ -42,7 +42,7 @@ class SlowCallWatch:
 
     def _stop_counting(self, sent: float) -> None:
         self.slow_event.set()
-        if self.limiter.stop_counting():
+        if self.limiter.stop_counting_slow_call():
             self.slow_calls[self.name] = sent
             if self.replace_worker is not None and not self.replaced:
                 self.replaced = True

@@ -36,7 +36,7 @@ class CallDurations:
         """The median duration in seconds; 0 if no call was recorded."""
         return statistics.median(tuple(self._seconds)) if self._seconds else 0.0
 
-    def slow_after(self, length: int = 0) -> float | None:
+    def slow_after_seconds(self, length: int = 0) -> float | None:
         """Return the seconds after which a call of this prompt length counts as slow; None after
         too few calls. With few calls of this length, calls of all lengths are used."""
         seconds = self._by_length.get(_length_group(length), self._seconds)

@@ -46,9 +46,9 @@ class SimulatedModel:
             text = "Both answers have their merits, and I would rather not choose."
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
         if call.prompt.rubric and call.parameters.get("logprobs"):
-            return _write_level_probabilities(call, usage, rng)
+            return _write_rubric_reply(call, usage, rng)
         if call.prompt.options and call.parameters.get("logprobs"):
-            return _write_option_probabilities(call, usage, rng)
+            return _write_option_reply(call, usage, rng)
         if call.prompt.verdict in scores.SCORING_FORMATS:
             text = scores.write_scores(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
@@ -64,7 +64,7 @@ class SimulatedModel:
         self, call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
     ) -> int | Literal["tie"]:
         inputs, slots = call.inputs, range(len(call.inputs.shown))
-        if (biased := scores.draw_slot(settings, len(slots), rng)) is not None:
+        if (biased := scores.draw_slot_by_bias(settings, len(slots), rng)) is not None:
             return biased
         families = [self._families.get(name, "") for name in inputs.shown]
         own = [s for s in slots if call.judge.family and families[s] == call.judge.family]
@@ -121,7 +121,7 @@ def _write_reply(
     return JudgeReply(text, finish="stop", usage=usage, model="simulated")
 
 
-def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
+def _write_option_reply(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
     """Write a reply with a verdict on one answer: the drawn option's name, and the probabilities of
     all options."""
     names = list(scores.option_names_in_reply(call).values())
@@ -132,7 +132,7 @@ def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Rando
     )
 
 
-def _write_level_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
+def _write_rubric_reply(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
     """Write a reply to a rubric: for each criterion a line with the drawn level, and the
     probabilities of all levels."""
     names = list(scores.option_names_in_reply(call).values())

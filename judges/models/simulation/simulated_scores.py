@@ -38,7 +38,7 @@ def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) 
     return float(settings.get(name, default))
 
 
-def draw_slot(settings: Mapping[str, Any], slots: int, rng: random.Random) -> int | None:
+def draw_slot_by_bias(settings: Mapping[str, Any], slots: int, rng: random.Random) -> int | None:
     """With probability `first_bias`, return the first slot or, if the judge has `slot_weights`, a
     slot drawn with these weights; otherwise None. A slot without a weight is never drawn."""
     if rng.random() >= float_setting(settings, "first_bias"):
@@ -87,10 +87,10 @@ def draw_option_name(
     call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, criterion: int | None = None
 ) -> str:
     """Draw an option and return its name in a reply. With probability `first_bias` only its place
-    among the options decides (`draw_slot`), otherwise the answer's label or quality. `criterion` is
-    the index of the criterion in a rubric."""
+    among the options decides (`draw_slot_by_bias`), otherwise the answer's label or quality.
+    `criterion` is the index of the criterion in a rubric."""
     offered = parse_arrangement(call.inputs.labels).options
-    if (biased := draw_slot(settings, len(offered), rng)) is not None:
+    if (biased := draw_slot_by_bias(settings, len(offered), rng)) is not None:
         chosen = offered[biased]
     elif call.prompt.verdict == PASS_FAIL_FORMAT:
         chosen = _draw_pass_fail(call, settings, rng)

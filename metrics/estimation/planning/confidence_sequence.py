@@ -34,13 +34,21 @@ def confidence_sequence(wins: float, n: int) -> Estimate:
     share = wins / n
     mixture = float(betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5))
 
-    def excess(p: float) -> float:
+    def log_e_value_over_threshold(p: float) -> float:
         """Log of (e-value against p / its threshold); negative inside the bounds."""
         return mixture - _log_likelihood(p, wins, n) - math.log(E_VALUE_THRESHOLD)
 
     edge = 1e-12
-    low = float(brentq(excess, edge, share)) if wins > 0 and excess(edge) > 0 else 0.0
-    high = float(brentq(excess, share, 1 - edge)) if wins < n and excess(1 - edge) > 0 else 1.0
+    low = (
+        float(brentq(log_e_value_over_threshold, edge, share))
+        if wins > 0 and log_e_value_over_threshold(edge) > 0
+        else 0.0
+    )
+    high = (
+        float(brentq(log_e_value_over_threshold, share, 1 - edge))
+        if wins < n and log_e_value_over_threshold(1 - edge) > 0
+        else 1.0
+    )
     return Estimate(share, low, high, n, n, "share", 0.95, SEQUENCE_METHOD)
 
 

@@ -72,12 +72,16 @@ def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float
     probability `power`. The inverse of `battles_needed`; None if even a share of 1 needs more
     battles."""
 
-    def excess(share: float) -> float:
+    def battles_needed_minus_n(share: float) -> float:
         half = _normal_quantile(1 - alpha / 2) / 2
         half += _normal_quantile(power) * math.sqrt(share * (1 - share))
         return (half / (share - 0.5)) ** 2 - n
 
-    return float(brentq(excess, 0.5 + 1e-6, 1.0)) if excess(1.0) <= 0 else None
+    return (
+        float(brentq(battles_needed_minus_n, 0.5 + 1e-6, 1.0))
+        if battles_needed_minus_n(1.0) <= 0
+        else None
+    )
 
 
 def _round_up(n: float) -> int:

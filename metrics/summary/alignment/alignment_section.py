@@ -78,7 +78,7 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
     if split is None:
         return None
     last = {(one.judge, one.prompt): one for one in split.looks}
-    present = set(store.study_files())
+    present = set(store.study_file_texts())
     results = []
     for (judge, prompt), look in last.items():
         study = candidate_study_name(name, judge, prompt)

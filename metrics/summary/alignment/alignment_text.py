@@ -14,7 +14,7 @@ from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTa
 from metrics.summary.alignment.prompt_advice import PromptAdvice
 from metrics.summary.alignment.side_effects import SideEffect, effect_name
 from metrics.twins.twin_effects import SHOWN
-from metrics.twins.twin_sentence import points_with_interval as twin_points
+from metrics.twins.twin_sentence import difference_with_interval_text as twin_points
 from studies.domain import Estimate
 from studies.errors import StudyError
 from studies.store.store import Store

@@ -21,21 +21,21 @@ from metrics.estimation.measures import GroupedFrame
 from metrics.labels.compared_points import NEAR_LABEL, RIGHT_BY_LABEL
 from metrics.remedies.known_winners import DESIGN
 from metrics.remedies.remedy_study import build_remedy_study
-from metrics.remedies.rule_sets import single_rule
+from metrics.remedies.rule_sets import one_call_rule
 from metrics.remedies.rule_table import estimate_rules
 from metrics.summary.alignment.side_effects import (
     SEED,
     EffectChange,
     SideEffect,
     effect_changes,
-    labelled_answers,
     side_effect_estimates,
     side_effects,
     verdict_kind_of,
+    verdicts_on_labelled_answers,
     widen_for_looks,
 )
 from studies.domain import Estimate
-from studies.frames.point_columns import GOLD_COLUMN, pass_fail_rows
+from studies.frames.point_columns import GOLD_COLUMN, pass_fail_mask
 from studies.people.study_labels import PAIRS, PASS_FAIL, LabelKind
 
 NO_REPLIES: Final = "fewer than half of its comparisons have usable replies in both orders"
@@ -149,7 +149,7 @@ def _pair_agreements(
     if today not in raters or not study.grid.size:
         return None
     present = [today, *(name for name in candidates if name in raters)]
-    rules = [single_rule(study.grid, raters[name]) for name in present]
+    rules = [one_call_rule(study.grid, raters[name]) for name in present]
     lines = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
     table = dict(zip(present, lines, strict=True))
     differences = {name: one.adjusted for name, one in table.items() if one.adjusted is not None}
@@ -162,8 +162,8 @@ def _answer_agreements(
 ) -> _Agreements | None:
     """Estimate the agreement with labels on the answers that all prompts have a usable verdict on;
     prompts with too few usable verdicts (MIN_COMPLETE) are left out, None if today's is."""
-    measure = RIGHT_BY_LABEL if pass_fail_rows(own).any() else NEAR_LABEL
-    rows = labelled_answers(GroupedFrame(own))
+    measure = RIGHT_BY_LABEL if pass_fail_mask(own).any() else NEAR_LABEL
+    rows = verdicts_on_labelled_answers(GroupedFrame(own))
     answer, answers = row_selection.group_codes(rows, ("item", "first"))
     prompt = rows["prompt"].astype(str).to_numpy()
     read = {

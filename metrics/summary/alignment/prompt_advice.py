@@ -114,14 +114,14 @@ def _describe_worsening(key: str, line: CandidateLine, table: CandidateTable) ->
     """Words for a side effect that became worse: "it flips 37 % instead of 22 %"."""
     one = line.changes[key]
     if key.startswith(TWIN_KEY):
-        now, was = (_twin_text(value or 0.0, one.change) for value in (one.now, one.was))
+        now, was = (_twin_effect_text(value or 0.0, one.change) for value in (one.now, one.was))
         return f"the twin {key.removeprefix(TWIN_KEY)} moves it by {now} instead of {was}"
     effect = next(one for one in table.effects if one.key == key)
     values = (line.effects[key].value or 0.0, table.today.effects[key].value or 0.0)
-    return effect.worse.format(*map(effect.text, values))
+    return effect.worse.format(*map(effect.format_value, values))
 
 
-def _twin_text(value: float, change: Estimate) -> str:
+def _twin_effect_text(value: float, change: Estimate) -> str:
     return f"{format_points(value, 0)} points" if change.unit == "share" else f"{value:+.2f}"
 
 

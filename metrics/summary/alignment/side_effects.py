@@ -19,7 +19,7 @@ from metrics.position.position_measures import CONFLICT, FIRST_SHARE
 from metrics.remedies.recommendation import format_points
 from metrics.twins.twin_effects import compare_twins_of_sides
 from studies.domain import Estimate
-from studies.frames.point_columns import pass_fail_rows
+from studies.frames.point_columns import pass_fail_mask
 from studies.people.study_labels import PAIRS, PASS_FAIL, SCORES, LabelKind
 from studies.texts.twin_families import FAMILIES
 
@@ -49,7 +49,7 @@ def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
 def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
     """Sums for the mean verdict on answers longer than the median minus that on the others, at
     equal labels; if none is longer, those of the median length are the long ones."""
-    rows = labelled_answers(evidence)
+    rows = verdicts_on_labelled_answers(evidence)
     if "length_0" not in rows or not len(rows):
         return _length_tally(rows.iloc[:0], *[np.zeros(0)] * 3)
     rows = row_selection.select_rows(rows, rows["length_0"] >= 0)
@@ -61,7 +61,7 @@ def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
     return _length_tally(rows, value / span, label / span, long)
 
 
-def labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
+def verdicts_on_labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
     """Usable verdicts on single answers with a label: passes and fails or, if there are none,
     scores. Columns `value` (1 for a pass, 0 for a fail; the score) and `right` (label)."""
     parts = [single_answer_rows(evidence, passes) for passes in (True, False)]
@@ -91,7 +91,7 @@ def _long_minus_short(totals: Floats) -> Floats:
 
 
 def _distance_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = labelled_answers(evidence)
+    rows = verdicts_on_labelled_answers(evidence)
     return build_tally(rows, (rows["value"] - rows["right"]).abs(), 1)
 
 
@@ -115,7 +115,7 @@ UNUSABLE: Final = Measure("unusable", "share", _unusable_tally, empty="no calls"
 def _distance_measure(frame: pd.DataFrame) -> Measure:
     """Define the measure: mean distance of scores from their labels, bounded by the scale of the
     scores in the frame."""
-    rows = labelled_answers(GroupedFrame(frame))
+    rows = verdicts_on_labelled_answers(GroupedFrame(frame))
     values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
     span = frame_scale(frame).including(*values).span
     return Measure("distance", "score", _distance_tally, "mean", (0.0, span), empty="no labels")
@@ -136,7 +136,7 @@ class SideEffect:
     measure: Measure
     neutral: float | None = None
 
-    def text(self, value: float) -> str:
+    def format_value(self, value: float) -> str:
         """Format a value for a sentence: "37 %", "+12.0", or a score."""
         if self.measure.unit == "share":
             return f"{100 * value:.0f} %"
@@ -189,7 +189,7 @@ def verdict_kind_of(frame: pd.DataFrame) -> LabelKind:
     PASS_FAIL or SCORES."""
     if not len(frame) or (frame["options"] != 1).any():
         return PAIRS
-    return PASS_FAIL if pass_fail_rows(frame).any() else SCORES
+    return PASS_FAIL if pass_fail_mask(frame).any() else SCORES
 
 
 # ------------------------------------------------------------------------------ changes
@@ -240,18 +240,20 @@ def effect_changes(
         (name, one.key, totals)
         for one in effects
         for name, totals in zip(
-            present, paired.pair_totals(evidence, one.measure, pairs), strict=True
+            present, paired.item_totals_of_cell_pairs(evidence, one.measure, pairs), strict=True
         )
     ]
     for name in present:
         family += [(name, key, totals) for key, totals in _twin_totals(
             frame, twins, (judge, name), (judge, today)).items()]  # fmt: skip
     rng = np.random.default_rng(SEED)
-    contrasts = paired.adjust_contrast_family([totals for *_, totals in family], rng)
+    contrasts = paired.estimate_contrast_family([totals for *_, totals in family], rng)
     neutral = {one.key: one.neutral for one in effects}
     found: dict[str, dict[str, EffectChange]] = {name: {} for name in present}
     for (name, key, totals), one in zip(family, contrasts, strict=True):
-        adjusted = widen_for_looks(one.adjusted, looks, paired.largest_difference(totals.measure))
+        adjusted = widen_for_looks(
+            one.adjusted, looks, paired.largest_possible_difference(totals.measure)
+        )
         found[name][key] = _build_effect_change(key, one, adjusted, neutral)
     return found
 

@@ -102,18 +102,18 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
     return value
 
 
-def parse_json_cell(value: Any, brackets: str = "[{") -> Any:
+def parse_cell_if_json(value: Any, brackets: str = "[{") -> Any:
     """Parse a cell that starts with one of `brackets` as JSON; return any other cell, and a text
     that is no JSON, unchanged. SourceError if the JSON has too many values."""
     if not isinstance(value, str) or not value.lstrip().startswith(tuple(brackets)):
         return value
     try:
-        return decode_json_cell(value)
+        return parse_json_cell_or_raise(value)
     except (ValueError, RecursionError):
         return value
 
 
-def decode_json_cell(text: str) -> Any:
+def parse_json_cell_or_raise(text: str) -> Any:
     """Parse the JSON text of a cell, without the check for duplicate keys; SourceError if it has
     too many values, ValueError if it is no JSON."""
     count_values(text.encode("utf-8", "replace"), "JSON inside a cell", current_limits())

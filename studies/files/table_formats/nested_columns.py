@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.read_limits import current_limits
-from studies.files.table_formats.json_lines import parse_json_cell
+from studies.files.table_formats.json_lines import parse_cell_if_json
 from studies.files.tables import Row, SourceTable
 
 EACH: Final = "[]"
@@ -24,7 +24,7 @@ _MAX_LISTED: Final = 4
 longer list of objects, `models[].name` is suggested."""
 
 
-def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
+def expand_nested_paths(table: SourceTable, names: Iterable[str]) -> SourceTable:
     """Return the table with an additional column for each name that is a path into a cell; a path
     with `[]` also makes one row for each element of its list, and drops rows without elements."""
     paths = [
@@ -86,7 +86,7 @@ def is_nested_path(name: str, columns: Sequence[str]) -> bool:
 def value_at_path(value: Any, path: Sequence[str]) -> Any:
     """Return the value at a path inside a cell; None if the cell has no such path."""
     for key in path:
-        value = parse_json_cell(value)
+        value = parse_cell_if_json(value)
         if isinstance(value, dict):
             value = value.get(key)
         elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
@@ -107,7 +107,7 @@ def list_nested_paths(table: SourceTable) -> list[str]:
 
 def _paths_inside(column: str, value: Any) -> list[str]:
     """List the paths to the values inside one cell of a column; empty for a plain value."""
-    value = parse_json_cell(value)
+    value = parse_cell_if_json(value)
     if isinstance(value, dict):
         return [f"{column}.{key}" for key in value]
     if not isinstance(value, list) or not value:
@@ -157,7 +157,7 @@ def _explode_list_column(table: SourceTable, names: Sequence[str]) -> SourceTabl
     rows: list[Row] = []
     places: list[str] = []
     for index, row in enumerate(table.rows):
-        elements = parse_json_cell(row.get(column))
+        elements = parse_cell_if_json(row.get(column))
         for element in elements if isinstance(elements, list) else []:
             parts = {
                 name: value_at_path(element, [key for key in path[1:] if key])

@@ -73,13 +73,13 @@ def _no_format_message(table: SourceTable | None, path: Path) -> str:
     guess = guess_mapping(table.columns, table.rows)
     return (
         f"matches no known format. Its columns: {columns}. Map them to fields in "
-        f"{_example_mapping(guess)}; the fields are listed in docs/formats.md. "
+        f"{_mapping_example_text(guess)}; the fields are listed in docs/formats.md. "
         f"{_describe_example_rows(guess, table)}"
         f"Or set data.format ({known})"
     )
 
 
-def _example_mapping(mapping: dict[str, str]) -> str:
+def _mapping_example_text(mapping: dict[str, str]) -> str:
     """Return "data.mapping", with an example as in a study file if `mapping` is not empty."""
     if not mapping:
         return "data.mapping"
@@ -95,7 +95,7 @@ def _describe_example_rows(guess: dict[str, str], table: SourceTable) -> str:
     return f"This would read {describe_guess(guess, table.rows)}. "
 
 
-def name_options_in_message(message: str) -> str:
+def replace_keys_by_options(message: str) -> str:
     """Replace study-file keys in a message by the options of the import command."""
     message = _EXAMPLE.sub(lambda found: f"options: {_mapping_as_options(found[1])}", message)
     message = message.replace("data.source: ", "").replace("data.join", "data.join of a study file")

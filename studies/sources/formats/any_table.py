@@ -14,14 +14,14 @@ from typing import Any, Final
 
 from studies.domain import BY_DESIGN, HUMAN_PREFIX
 from studies.errors import SourceError, StudyError
-from studies.files.table_formats.nested_columns import expand_columns, list_nested_paths
+from studies.files.table_formats.nested_columns import expand_nested_paths, list_nested_paths
 from studies.files.tables import SourceTable, text_of
 from studies.frames.winner_words import WINNER_WORDS
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import FLAGS, MappedCells, cells_of, id_from_text
 from studies.sources.formats.visit_bench import split_list
-from studies.sources.join import join_answers, join_key
+from studies.sources.join import join_answers, join_key_of_row
 from studies.sources.source_format import OpenSource, reads
 from studies.spec.field_reader import suggest_word
 
@@ -90,7 +90,7 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     The page guesses the mapping; it applies a guess of questions and answers, a guess of verdicts
     only after confirmation.
     """
-    builder, table = SourceBuilder(), expand_columns(source.rows, source.spec.mapping)
+    builder, table = SourceBuilder(), expand_nested_paths(source.rows, source.spec.mapping)
     check_mapping(source.spec.mapping, table)
     fields = {field: column for column, field in source.spec.mapping.items()}
     rows = [MappedCells(line.row, line.where, line.index, fields) for line in cells_of(table)]
@@ -200,8 +200,8 @@ def _read_question_rows(
                 raise StudyError(
                     f"data.join: {table.name} has no column {column!r}; name one of its columns"
                 )
-        keys = [join_key(line.row, on) for line in rows]
-        answers, builder.join = join_answers(keys, on, source.other_files())
+        keys = [join_key_of_row(line.row, on) for line in rows]
+        answers, builder.join = join_answers(keys, on, source.read_other_files())
     own = MappedCells({}, fields=fields).columns_of_group("responses")
     if not own and builder.join is None:
         raise StudyError(
@@ -284,7 +284,7 @@ def _read_comparison_rows(
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
     unnamed, order = not {*sides} <= fields.keys(), "swap" in fields
-    models = _unnamed_models(rows)
+    models = _model_names_from_swap(rows)
     if unnamed:
         builder.notes.append(f"no column names the models; they are called {' and '.join(models)}")
     for line in rows:
@@ -330,7 +330,7 @@ def _model_named_in_order(text: str) -> str:
     return re.sub(r"[ _-]first$", "", text, flags=re.IGNORECASE)
 
 
-def _unnamed_models(rows: Sequence[MappedCells]) -> Sides:
+def _model_names_from_swap(rows: Sequence[MappedCells]) -> Sides:
     """Return the names of the models for a table without a column of models: the two that the cells
     of `swap` name, as in `plain_first` and `other_first`; UNNAMED if they do not name exactly
     two."""

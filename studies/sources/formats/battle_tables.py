@@ -188,7 +188,7 @@ def _read_answers(source: OpenSource) -> SourceBuilder:
     """Read the answers in this file (the name of the file is the model), and the answers to the
     same questions in the files of `data.files`."""
     builder = SourceBuilder()
-    files = {original_name(source.path).split(".")[0]: source.rows} | source.other_files()
+    files = {original_name(source.path).split(".")[0]: source.rows} | source.read_other_files()
     questions = list(dict.fromkeys(line.require_text("prompt") for line in source.cells()))
     keys = [(question.strip(),) for question in questions]
     answers, builder.join = join_answers(keys, ("prompt",), files, lambda _, __: "response")

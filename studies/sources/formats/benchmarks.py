@@ -79,7 +79,7 @@ def read_mt_bench(source: OpenSource) -> SourceBuilder:
     builder, questions = SourceBuilder(), dict[str, RowCells]()
     answers: Answers = {}
     verdicts: list[SourceTable] = []
-    named = source.other_files().values()
+    named = source.read_other_files().values()
     paths = [] if source.table else filter(_file_role, _list_fastchat_files(source.path))
     own = [source.table] if source.table else map(read_table, paths)
     for table in [*own, *named]:
@@ -184,18 +184,18 @@ def _add_pair_judgement(builder: SourceBuilder, line: RowCells, item: str) -> No
     for game, shown in ((1, names), (2, names[::-1])):
         winner = line.pick(f"g{game}_winner", _WINNERS)
         slot = 1 - winner if isinstance(winner, int) and game == 2 else winner
-        facts = _reply_facts(line, f"g{game}_judgment", slot is not None)
+        facts = _reply_time_and_status(line, f"g{game}_judgment", slot is not None)
         builder.add_verdict(item, *by, shown, slot, **facts)
 
 
 def _add_single_judgement(builder: SourceBuilder, line: RowCells, item: str) -> None:
     by, score = _judge_and_prompt(line), line.number("score")
     score = None if score is None or score < 0 else score
-    facts = _reply_facts(line, "judgment", score is not None)
+    facts = _reply_time_and_status(line, "judgment", score is not None)
     builder.add_rating(item, *by, line.require_text("model"), score, **facts)
 
 
-def _reply_facts(line: RowCells, column: str, usable: bool) -> dict[str, Any]:
+def _reply_time_and_status(line: RowCells, column: str, usable: bool) -> dict[str, Any]:
     """Return reply, time and status of a verdict. The status is None if the verdict is `usable`;
     else "unreadable" if the cell `column` has a reply, or "error"."""
     reply = line.text(column)
@@ -228,7 +228,7 @@ def read_arena_hard(source: OpenSource) -> SourceBuilder:
     """
     builder, questions = SourceBuilder(), dict[str, tuple[str, str]]()
     answers: dict[str, dict[str, str]] = {}
-    for table in source.other_files().values():
+    for table in source.read_other_files().values():
         for line in cells_of(table):
             _add_answer_or_question(line, questions, answers)
     unknown: list[str] = []
@@ -360,7 +360,7 @@ def read_vicuna(source: OpenSource) -> SourceBuilder:
     files = (
         [read_table(p) for p in _vicuna_files(source.path)]
         if source.table is None
-        else [source.rows, *source.other_files().values()]
+        else [source.rows, *source.read_other_files().values()]
     )
     answers = {line.text("answer_id"): line for line in _vicuna_rows(files, "answer")}
     if not answers:

@@ -12,7 +12,7 @@ from studies.errors import SourceError
 from studies.files.tables import SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells
-from studies.sources.join import answer_column, join_answers, join_key
+from studies.sources.join import answer_column, join_answers, join_key_of_row
 from studies.sources.source_format import OpenSource, reads
 
 MAX_LITERAL_CHARS: Final = 200_000
@@ -82,8 +82,8 @@ def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
     the models' answers are in `prediction` files or columns.
     """
     table, spec, builder = source.rows, source.spec, SourceBuilder()
-    files, on = source.other_files(), spec.join or ("index",)
-    keys = [join_key(row, on) for row in table.rows]
+    files, on = source.read_other_files(), spec.join or ("index",)
+    keys = [join_key_of_row(row, on) for row in table.rows]
     answers, report = join_answers(keys, on, files, _prediction_column)
     builder.join = report if files else None
     named = {model: name for name in table.columns if (model := _model_in_column_name(name))}
@@ -156,11 +156,11 @@ def build_instruction(line: RowCells, description: str) -> str:
             raise line.error(
                 "columns 'question' and 'instruction' are both empty; fill one of them"
             )
-        question = build_query(**parts)
+        question = fill_query_template(**parts)
     return f"{question}\n\n{description_note(description)}" if description else question
 
 
-def build_query(role: str, background: str, instruction: str, requirement: str) -> str:
+def fill_query_template(role: str, background: str, instruction: str, requirement: str) -> str:
     """Build the question from its parts by Creation-MMBench's query template; empty parts are left
     out."""
     task = instruction

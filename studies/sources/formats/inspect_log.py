@@ -102,7 +102,7 @@ def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Sample
     check_file_size(path)
     with open_archive(path, current_limits()) as archive:
 
-        def parse(entry: str) -> Mapping[str, Any]:
+        def parse_entry(entry: str) -> Mapping[str, Any]:
             return _parse_log_object(archive.read(entry), f"{path.name}, {entry}")
 
         name = next((name for name in _HEADERS if name in archive.entries), "")
@@ -112,8 +112,8 @@ def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Sample
                 "run the evaluation again, or leave the file out"
             )
         inside = (entry for entry in archive.entries if entry.startswith("samples/"))
-        samples = (parse(entry) for entry in inside if entry.endswith(".json"))
-        yield RowCells(parse(name).get("eval") or {}), samples
+        samples = (parse_entry(entry) for entry in inside if entry.endswith(".json"))
+        yield RowCells(parse_entry(name).get("eval") or {}), samples
 
 
 def _parse_log_object(content: bytes, where: str) -> Mapping[str, Any]:

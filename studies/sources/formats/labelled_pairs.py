@@ -130,7 +130,7 @@ def read_auto_j(source: OpenSource) -> SourceBuilder:
     belongs to pair n; a file with `exchange` or `swap` in its name has the swapped order. Labels
     and outputs are 0 (first), 1 (second) or 2 (tie), an output in the order shown; any other output
     is an unusable reply."""
-    builder, outputs = SourceBuilder(), source.other_files()
+    builder, outputs = SourceBuilder(), source.read_other_files()
     table = source.table
     if table is None:
         path, others = _auto_j_files(source.path)
@@ -183,19 +183,19 @@ _LLMBAR_SIGNS: Final = {
 
 
 def _why_matches_llmbar_folder(folder: Path) -> str:
-    results, matches = _result_files(folder), make_column_matcher(_LLMBAR_SIGNS)
-    data = [path for path in _dataset_files(folder) if matches(read_table(path))]
+    results, matches = _find_llmbar_result_files(folder), make_column_matcher(_LLMBAR_SIGNS)
+    data = [path for path in _find_llmbar_dataset_files(folder) if matches(read_table(path))]
     if not results and not data:
         return ""
     return f"dataset.json ({len(data)} of them) and result.json ({len(results)}) are LLMBar's"
 
 
-def _dataset_files(folder: Path) -> list[Path]:
+def _find_llmbar_dataset_files(folder: Path) -> list[Path]:
     """Find LLMBar's files dataset.json in a folder and its subfolders, two levels deep."""
     return sorted(path for above in _SET_FOLDERS for path in folder.glob(f"{above}dataset.json"))
 
 
-def _result_files(folder: Path) -> list[Path]:
+def _find_llmbar_result_files(folder: Path) -> list[Path]:
     """Find the files result.json: in the folder itself, in <judge>/<prompt>/, in
     <subset>/<judge>/<prompt>/, and in …/evaluators/<judge>/<prompt>/ (the authors' layout)."""
     patterns = ["", "*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
@@ -218,20 +218,20 @@ def read_llmbar(source: OpenSource) -> SourceBuilder:
     """
     builder = SourceBuilder()
     if source.table is not None:
-        _add_llmbar(builder, source.table, *_names_from_path(source.path))
+        _add_llmbar(builder, source.table, *_judge_prompt_subset_from_path(source.path))
         return builder
-    for path in _dataset_files(source.path):
+    for path in _find_llmbar_dataset_files(source.path):
         # the name of a subset is that of its folder; uploaded files have none
         subset = "" if path.parents[1].name == UPLOADS_FOLDER else path.parent.name
         _add_llmbar(builder, read_table(path), "", "", subset)
-    for path in _result_files(source.path):
+    for path in _find_llmbar_result_files(source.path):
         beside = path.parent == source.path  # no folder names its judge
-        names = (UNNAMED_JUDGE, "llmbar", "") if beside else _names_from_path(path)
+        names = (UNNAMED_JUDGE, "llmbar", "") if beside else _judge_prompt_subset_from_path(path)
         _add_llmbar(builder, read_table(path), *names)
     return builder
 
 
-def _names_from_path(path: Path) -> tuple[str, str, str]:
+def _judge_prompt_subset_from_path(path: Path) -> tuple[str, str, str]:
     """Return judge, prompt and subset from <subset>/<judge>/<prompt>/result.json. For any other
     file, the judge is the file's name (UNNAMED_JUDGE for "result"), the prompt "llmbar", the subset
     ""."""
@@ -313,11 +313,11 @@ def read_judgebench(source: OpenSource) -> SourceBuilder:
         games = line.row.get("judgments") or []
         for game, shown in zip(games, (_RESPONSES, _RESPONSES[::-1]), strict=False):
             held = RowCells(game if isinstance(game, dict) else {}, line.where)
-            _add_game(builder, line, held, item, shown)
+            _add_judgebench_decision(builder, line, held, item, shown)
     return builder
 
 
-def _add_game(
+def _add_judgebench_decision(
     builder: SourceBuilder, line: RowCells, game: RowCells, item: str, shown: tuple[str, ...]
 ) -> None:
     """Add a judge's decision on the answers `shown`; `game` has the cells of the decision, `line`

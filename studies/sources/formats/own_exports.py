@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import SourceError
-from studies.files.items import drop_nulls, parse_items
+from studies.files.items import normalise_parquet_value, parse_items
 from studies.files.suspect_flags import FLAG_FIELDS
-from studies.files.table_formats.json_lines import decode_json_cell
+from studies.files.table_formats.json_lines import parse_json_cell_or_raise
 from studies.files.table_formats.spreadsheet_guard import FLAT_HEADERS, unguard_formula
 from studies.files.tables import Row, SourceTable, read_table, text_of
 from studies.frames.frame_codes import SUSPECT_COLUMN
@@ -61,13 +61,13 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
 
     Lossless; their questions and answers are those of an items file that `--files` names.
     """
-    return _build_with_items(source, parse_judgements(source.rows))
+    return _builder_of_judgements_and_items(source, parse_judgements(source.rows))
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
     """Parse the rows of an export of judgements; SourceError for a row that is not a judgement."""
     if table.kind == "parquet":
-        table = replace(table, rows=[drop_nulls(row) for row in table.rows])
+        table = replace(table, rows=[normalise_parquet_value(row) for row in table.rows])
     return _parse_rows(table, "judgement", "; export it again", _parse_judgement)
 
 
@@ -87,7 +87,9 @@ def _parse_rows(
     return found
 
 
-def _build_with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -> SourceBuilder:
+def _builder_of_judgements_and_items(
+    source: OpenSource, all_judgements: Sequence[Judgement]
+) -> SourceBuilder:
     """Return a builder with exported judgements, each once, and their items; notes state missing
     texts and skipped duplicates. An item that no file describes has no texts. SourceError if
     `data.files` has another key than ITEMS_KEY."""
@@ -98,7 +100,7 @@ def _build_with_items(source: OpenSource, all_judgements: Sequence[Judgement]) -
             f"{ITEMS_KEY}: items.jsonl"
         )
     judgements = keep_first_per_ask(all_judgements)
-    tables = source.other_files().values()
+    tables = source.read_other_files().values()
     items = [item for table in tables for item in parse_items(table, texts_required=False)]
     missing = _make_missing_items([j.ask.item for j in judgements], items)
     builder = SourceBuilder([*items, *missing], judgements)
@@ -167,7 +169,7 @@ def _parse_judgement(values: Mapping[str, Any]) -> Judgement:
 
 def _decode_json(value: Any) -> Any:
     """Parse a value that is a JSON text; return any other value unchanged."""
-    return decode_json_cell(value) if isinstance(value, str) else value
+    return parse_json_cell_or_raise(value) if isinstance(value, str) else value
 
 
 def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
@@ -211,7 +213,7 @@ def read_flat_table(source: OpenSource) -> SourceBuilder:
     """
     table = source.rows
     found = _parse_rows(table, "judgement", "; export it again", _parse_flat_row)
-    return _build_with_items(
+    return _builder_of_judgements_and_items(
         source, found if "orders" in table.columns else _set_order_counts(found)
     )
 
@@ -253,7 +255,7 @@ def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
         raise ValueError(f"status is {cell['status']!r}, but there is no verdict")
     if isinstance(slot, int) and not 0 <= slot < shown:
         raise ValueError(f"slot is {slot}, but only {shown} answers were shown")
-    likely = tuple(decode_json_cell(cell.get("probabilities") or "[]"))
+    likely = tuple(parse_json_cell_or_raise(cell.get("probabilities") or "[]"))
     mass = float(cell["label_mass"]) if cell.get("label_mass") else None
     margin = int(cell["margin"]) if cell["margin"] else 1
     return Verdict(None if slot == "" else slot, margin, scores, likely, mass)
@@ -332,9 +334,13 @@ def unguarded_text(value: object) -> str:
 def _parse_vote(row: Row) -> Judgement:
     cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS} | {"rule": "vote"}
     cell |= {"status": cell["status"] or "ok", "prompt": cell["prompt"] or "vote"}
-    shown = tuple(str(name) for name in decode_json_cell(cell["shown"]))
+    shown = tuple(str(name) for name in parse_json_cell_or_raise(cell["shown"]))
     usable = _check_status(cell["status"]) in USABLE_STATUSES
-    labels = tuple(decode_json_cell(cell["labels"])) if cell["labels"] else slot_labels(len(shown))
+    labels = (
+        tuple(parse_json_cell_or_raise(cell["labels"]))
+        if cell["labels"]
+        else slot_labels(len(shown))
+    )
     verdict = _vote_verdict(cell, shown)
     if verdict is None and usable:
         raise ValueError(f"status is {cell['status']!r}, but nothing is picked")
@@ -344,7 +350,7 @@ def _parse_vote(row: Row) -> Judgement:
 def _vote_verdict(cell: Mapping[str, str], shown: tuple[str, ...]) -> Verdict | None:
     """Return the verdict of a row of votes, None if it has neither a pick nor scores; ValueError if
     the pick is not among the contestants `shown`."""
-    picked, scores = cell["picked"], tuple(decode_json_cell(cell["scores"] or "[]"))
+    picked, scores = cell["picked"], tuple(parse_json_cell_or_raise(cell["scores"] or "[]"))
     if not picked and not scores:
         return None
     if picked not in ("", "tie", *shown):

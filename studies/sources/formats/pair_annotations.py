@@ -53,7 +53,7 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
         if builder.note_self_comparison(names, line.where):
             continue
         texts = dict(zip(names, (line.text("output_1"), line.text("output_2")), strict=True))
-        item = _add_instruction(builder, line, texts)
+        item = _add_instruction_item(builder, line, texts)
         judge, reply = line.text("annotator"), line.row.get("raw_completion")
         if "annotator_index" in line.row and not judge:
             judge = f"human:{line.text('annotator_index')}"  # a person, in cross-annotations
@@ -73,7 +73,7 @@ def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _add_instruction(builder: SourceBuilder, line: RowCells, texts: Mapping[str, str]) -> str:
+def _add_instruction_item(builder: SourceBuilder, line: RowCells, texts: Mapping[str, str]) -> str:
     """Add the item of a row with the answers `texts` (contestant -> text); return its id."""
     parts = (line.require_text("instruction"), line.text("input"))
     question = "\n\n".join(part for part in parts if part.strip())
@@ -98,12 +98,12 @@ def _pick_from_preference(preference: float | None, where: str) -> Pick:
 
 def _read_outputs(source: OpenSource) -> SourceBuilder:
     """Read one model's outputs, and for the same instructions those of models in `data.files`."""
-    builder, files = SourceBuilder(), source.other_files()
+    builder, files = SourceBuilder(), source.read_other_files()
     keys = [(line.require_text("instruction").strip(),) for line in source.cells()]
     answers, report = join_answers(keys, ("instruction",), files, lambda _, __: "output")
     builder.join = report if files else None
     for line, others in zip(source.cells(), answers, strict=True):
-        _add_instruction(
+        _add_instruction_item(
             builder, line, {line.require_text("generator"): line.text("output"), **others}
         )
     return builder
@@ -232,12 +232,12 @@ def read_prd(source: OpenSource) -> SourceBuilder:
     Verdicts in both orders; one with an empty reply counts as recorded, and a note counts them.
     """
     builder, empty = SourceBuilder(), 0
-    named = [*source.other_files().values()]
+    named = [*source.read_other_files().values()]
     own = [source.table] if source.table else _prd_tables(source.path)
     for table in sorted([*own, *named], key=lambda table: not table.has_columns("responses")):
         for line in cells_of(table):
             if "responses" in line.row:
-                _add_prompt(builder, line)
+                _add_prd_item(builder, line)
             else:
                 empty += _add_prd_verdict(builder, line)
     if empty:
@@ -254,7 +254,7 @@ def _prd_tables(folder: Path) -> list[SourceTable]:
     ]
 
 
-def _add_prompt(builder: SourceBuilder, line: RowCells) -> None:
+def _add_prd_item(builder: SourceBuilder, line: RowCells) -> None:
     """Add a row of PRD's prompts as an item: its question, and the answers by model; SourceError if
     the answers are not an object."""
     responses = line.row["responses"]

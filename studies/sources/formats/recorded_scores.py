@@ -28,15 +28,15 @@ MODEL: Final = "model"
 """Contestant name for scores whose export does not name the model."""
 
 
-def score_rows(table: SourceTable) -> Sequence[Row]:
+def rows_of_export(table: SourceTable) -> Sequence[Row]:
     """Return the rows of an export: those in its list `data`, else the rows of the file itself."""
     data = (table.json_object or {}).get("data")
     return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
 
 
-def score_cells(table: SourceTable) -> Iterator[RowCells]:
+def cells_of_export(table: SourceTable) -> Iterator[RowCells]:
     """Yield the cells of each row of an export."""
-    return map(RowCells, score_rows(table))
+    return map(RowCells, rows_of_export(table))
 
 
 def score_of(value: Any) -> float | None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from studies.files.table_formats.json_lines import parse_json_cell
+from studies.files.table_formats.json_lines import parse_cell_if_json
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
@@ -33,12 +33,12 @@ RED_TEAM: Final = "promptfoo:redteam:"
 def _why_matches_promptfoo(table: SourceTable) -> str:
     if table.has_columns("gradingResult", "testCase", "provider"):
         return "gradingResult, testCase and provider are promptfoo's results"
-    if any("gradingResult" in row for row in _result_rows(table)[:50]):
+    if any("gradingResult" in row for row in _promptfoo_results(table)[:50]):
         return "results with gradingResult are promptfoo's"
     return ""
 
 
-def _result_rows(table: SourceTable) -> Sequence[Row]:
+def _promptfoo_results(table: SourceTable) -> Sequence[Row]:
     """Return the results of a promptfoo file: its rows or, for one JSON object, the list in its key
     `results`; an empty list if the object has no such list."""
     if table.json_object is None:
@@ -57,7 +57,7 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
     Model-graded assertions; `select-best` is a choice among all answers of a test, in the order of
     the file, for each criterion.
     """
-    log, rules, rows = ScoreLog(), 0, _result_rows(source.rows)
+    log, rules, rows = ScoreLog(), 0, _promptfoo_results(source.rows)
     config = RowCells(source.rows.json_object or {}).cells_of_object("config")
     options = config.cells_of_object("defaultTest").cells_of_object("options")
     judge = _provider_name(options.row.get("provider")) or "default grader"
@@ -90,11 +90,11 @@ def read_promptfoo(source: OpenSource) -> SourceBuilder:
     for (item, by, _), answers in compared.items():
         assertion = answers[0][1].cells_of_object("assertion")
         criterion = assertion.text("metric", "value")[:60] if several else ""
-        _add_choice(log.builder, (item, by, criterion or SELECT_BEST), answers)
+        _add_select_best_verdict(log.builder, (item, by, criterion or SELECT_BEST), answers)
     return log.finish(rules, "assertions")
 
 
-def _add_choice(
+def _add_select_best_verdict(
     builder: SourceBuilder, at: tuple[str, str, str], answers: Sequence[tuple[str, RowCells]]
 ) -> None:
     """Add the verdict of `select-best` on a test's answers; it is unusable unless exactly one
@@ -205,7 +205,7 @@ def read_deepeval(source: OpenSource) -> SourceBuilder:
 
 
 def _why_matches_langfuse(table: SourceTable) -> str:
-    for row in recorded_scores.score_rows(table)[:1]:
+    for row in recorded_scores.rows_of_export(table)[:1]:
         if {"name", "value", "source"} <= row.keys():
             if {"traceId", "trace_id"} & row.keys():
                 return "traceId, name, value and source are scores of Langfuse"
@@ -222,7 +222,7 @@ def read_langfuse(source: OpenSource) -> SourceBuilder:
     Source ANNOTATION is a person.
     """
     log = ScoreLog()
-    for line in recorded_scores.score_cells(source.rows):
+    for line in recorded_scores.cells_of_export(source.rows):
         trace, subject = line.cells_of_object("trace"), line.cells_of_object("subject")
         above, inner = subject.text("traceId", "trace_id"), subject.text("id")
         id = f"{above}/{inner}" if above else inner
@@ -266,7 +266,7 @@ def _why_matches_phoenix(table: SourceTable) -> str:
         return "example_id and annotation_<name>_score are runs of a Phoenix experiment"
     if table.has_columns("context.span_id") and _list_evaluation_names(table, _SPAN_COLUMN):
         return "context.span_id and eval.<name>.score are spans of Phoenix"
-    first = recorded_scores.score_rows(table)[:1]
+    first = recorded_scores.rows_of_export(table)[:1]
     if any({"span_id", "annotator_kind", "result"} <= row.keys() for row in first):
         return "span_id, annotator_kind and result are annotations of Phoenix"
     return ""
@@ -284,26 +284,30 @@ def read_phoenix(source: OpenSource) -> SourceBuilder:
         _list_evaluation_names(table, _RUN_COLUMN),
         _list_evaluation_names(table, _SPAN_COLUMN),
     )
-    for line in recorded_scores.score_cells(table):
+    for line in recorded_scores.cells_of_export(table):
         if "annotations" in line.row:
             found = line.row.get("annotations") or ()
-            _add_run(log, line, [one for one in found if isinstance(one, dict)])
+            _add_phoenix_run(log, line, [one for one in found if isinstance(one, dict)])
         elif names:
-            _add_run(log, line, [_annotation_of(line, name) for name in names])
+            _add_phoenix_run(
+                log, line, [_phoenix_annotation_from_csv(line, name) for name in names]
+            )
         elif "result" in line.row:
-            _add_annotation(log, line)
+            _add_phoenix_annotation(log, line)
         else:
             _add_span(log, line, spans)
     return log.finish()
 
 
-def _annotation_of(line: RowCells, name: str) -> Mapping[str, Any]:
+def _phoenix_annotation_from_csv(line: RowCells, name: str) -> Mapping[str, Any]:
     """Return an annotation in a CSV row as a mapping, with the keys of the JSON download."""
     parts = {part: line.row.get(f"annotation_{name}_{part}") for part in _PARTS}
     return {"name": name, **parts}
 
 
-def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, Any]]) -> None:
+def _add_phoenix_run(
+    log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, Any]]
+) -> None:
     """Add one experiment run of Phoenix: one answer to one example, with its evaluations by models
     and people (not those by code).
 
@@ -311,7 +315,7 @@ def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, A
     different answer is a separate item with the same question.
     """
     question, answer, reference = (
-        plain_text(parse_json_cell(line.row.get(name), "{"))
+        plain_text(parse_cell_if_json(line.row.get(name), "{"))
         for name in ("input", "output", "reference_output")
     )
     item = log.add_item(line.text("example_id"), question, {MODEL: answer}, ground_truth=reference)
@@ -324,7 +328,7 @@ def _add_run(log: ScoreLog, line: RowCells, annotations: Sequence[Mapping[str, A
         log.add_score(item, MODEL, name, name, value, reply=reply, error=error, person=person)
 
 
-def _add_annotation(log: ScoreLog, line: RowCells) -> None:
+def _add_phoenix_annotation(log: ScoreLog, line: RowCells) -> None:
     """Add one annotation of a span, unless code made it; the file does not contain the text of the
     span."""
     kind, name = line.text("annotator_kind").upper(), line.text("name")
@@ -390,27 +394,31 @@ def read_langsmith(source: OpenSource) -> SourceBuilder:
             item = log.add_item(line.text("run_id"), "", {})
             log.add_score(item, MODEL, judge, key, value, reply=line.text("comment"), person=person)
     for group, members in groups.items():
-        _add_preference(log.builder, group, members)
+        _add_langsmith_comparison(log.builder, group, members)
     return log.finish()
 
 
 def _add_experiment_row(log: ScoreLog, line: RowCells, keys: Sequence[str]) -> None:
     """Add a row of a LangSmith experiment as an item, with the scores in the columns `keys`."""
 
-    def joined(part: str) -> str:
+    def text_of_part(part: str) -> str:
         names = [name for name in line.row if name.startswith(f"{part}.")]
         found = {name.removeprefix(f"{part}."): line.row[name] for name in names}
         return plain_text(found or line.row.get(part))
 
     model = line.text("model", "experiment", "session_name") or MODEL
-    answers, reference = {model: joined("outputs")}, joined("reference")
-    item = log.add_item(line.text("example_id"), joined("inputs"), answers, ground_truth=reference)
+    answers, reference = {model: text_of_part("outputs")}, text_of_part("reference")
+    item = log.add_item(
+        line.text("example_id"), text_of_part("inputs"), answers, ground_truth=reference
+    )
     for key in keys:
         name = key.removeprefix(_FEEDBACK)
         log.add_score(item, model, name, name, line.row.get(key))
 
 
-def _add_preference(builder: SourceBuilder, group: str, members: Sequence[RowCells]) -> None:
+def _add_langsmith_comparison(
+    builder: SourceBuilder, group: str, members: Sequence[RowCells]
+) -> None:
     """Add the verdict on the two answers (LangSmith's runs) of a feedback group: the higher score
     wins; without both scores it is unusable. Nothing is added for a group of another size, or if
     one model gave both answers."""

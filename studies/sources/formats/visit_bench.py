@@ -13,7 +13,7 @@ from studies.errors import SourceError
 from studies.files.tables import SourceTable, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import FLAGS, RowCells, cells_of
-from studies.sources.join import join_answers, join_key
+from studies.sources.join import join_answers, join_key_of_row
 from studies.sources.source_format import OpenSource, reads, table_files_in
 
 CHECK_JUDGE: Final = "visit-bench"
@@ -70,7 +70,7 @@ def read_visit_bench(source: OpenSource) -> SourceBuilder:
     correct; `reference_output` is used only in the Hub's table, which has no `gpt4_prediction`.
     Images are URLs, which are not downloaded.
     """
-    files, base, builder = source.other_files(), source.table, SourceBuilder()
+    files, base, builder = source.read_other_files(), source.table, SourceBuilder()
     if base is None:
         path = _question_file(source.path)
         if path is None:
@@ -82,8 +82,8 @@ def read_visit_bench(source: OpenSource) -> SourceBuilder:
         files = files or {n: read_table(one) for n, one in _answer_files(source.path).items()}
     on, lines = source.spec.join or JOIN_COLUMNS, list(cells_of(base))
     # the Hub's column `image_url` is joined as `image`
-    named = [{"image": _first_cell(line, _IMAGES), **line.row} for line in lines]
-    answers, report = join_answers([join_key(row, on) for row in named], on, files)
+    named = [{"image": _first_non_empty_text(line, _IMAGES), **line.row} for line in lines]
+    answers, report = join_answers([join_key_of_row(row, on) for row in named], on, files)
     builder.join = report
     for line, given in zip(lines, answers, strict=True):
         _add_item(builder, line, given)
@@ -103,7 +103,10 @@ def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]
     that correct, and with their check of the reference, if there is one."""
     instruction, category = line.require_text("instruction"), line.text("instruction_category")
     correct = _parse_flag(line, "human_ratings_gpt4_correct")
-    images, caption = split_list(_first_cell(line, _IMAGES)), _first_cell(line, _CAPTIONS)
+    images, caption = (
+        split_list(_first_non_empty_text(line, _IMAGES)),
+        _first_non_empty_text(line, _CAPTIONS),
+    )
     captions = split_list(caption) if len(images) > 1 else [caption]
     _check_images(images, line.where)
     # the reference is `gpt4_prediction`, or in the Hub's table `reference_output`
@@ -145,7 +148,7 @@ def _parse_flag(line: RowCells, column: str) -> bool | None:
     return FLAGS[text]
 
 
-def _first_cell(line: RowCells, columns: tuple[str, ...]) -> str:
+def _first_non_empty_text(line: RowCells, columns: tuple[str, ...]) -> str:
     """Return the text of the first of these columns that is not empty (of a list, the text in
     Python notation); "" if all are empty."""
     for value in map(line.row.get, columns):

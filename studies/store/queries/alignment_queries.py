@@ -21,14 +21,14 @@ def write_label_split_text(store: StoreFile, name: str, text: str) -> None:
     `read_label_split_text`) in place of an
     earlier one."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def write_split(connection: sqlite3.Connection) -> None:
         connection.execute(
             f"INSERT INTO alignments(study, json) SELECT {STUDY_ID}, ? "
             "ON CONFLICT(study) DO UPDATE SET json=excluded.json",
             (name, text),
         )
 
-    store.writer.run(work)
+    store.writer.run(write_split)
 
 
 def derived_studies(store: StoreFile, name: str) -> list[str]:

@@ -70,10 +70,12 @@ def mean_call_tokens(store: StoreFile, study: str) -> dict[tuple[str, str], floa
 
     A judge and prompt without such replies, or with 0 tokens in all of them, is left out.
     """
-    return {cell: sum(parts) for cell, parts in mean_token_parts(store, study).items()}
+    return {cell: sum(parts) for cell, parts in mean_prompt_and_reply_tokens(store, study).items()}
 
 
-def mean_token_parts(store: StoreFile, study: str) -> dict[tuple[str, str], tuple[float, float]]:
+def mean_prompt_and_reply_tokens(
+    store: StoreFile, study: str
+) -> dict[tuple[str, str], tuple[float, float]]:
     """Return (judge, prompt) -> mean tokens of the prompt and mean tokens of the reply, over the
     replies that report both; left out without such replies, or with 0 tokens in all of them."""
     rows = store.read(

@@ -162,7 +162,7 @@ class JudgementQueries(StoreFile):
         ).fetchone()
         return int(row[0]), int(row[1])
 
-    def endpoint_rate(self, endpoint: str) -> tuple[float, float] | None:
+    def endpoint_throughput(self, endpoint: str) -> tuple[float, float] | None:
         """Return uncached prompt tokens per second and calls per second of one connection to the
         endpoint, from its last 100 replies; None if these are fewer than five or have no times."""
         tokens, calls, seconds = self.read(

@@ -99,9 +99,9 @@ class PlanQueries(StoreFile):
         """Return status -> number of live asks, and "planned" -> number of all of them, with
         noise-floor repeats. With `recorded`, a study without live asks counts its recorded asks,
         whose number is then also in "recorded"."""
-        found = self.counts_of_origin(name, "live")
+        found = self.ask_counts_of_origin(name, "live")
         if recorded and not found:
-            found = self.counts_of_origin(name, "recorded")
+            found = self.ask_counts_of_origin(name, "recorded")
             return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
         return {"planned": sum(found.values()), **found}
 
@@ -116,7 +116,7 @@ class PlanQueries(StoreFile):
         ).fetchone()[0]
         return found["planned"] - int(twins)
 
-    def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
+    def ask_counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
         """Return status -> number of asks of this origin, "live" or "recorded"."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(name):
@@ -127,7 +127,7 @@ class PlanQueries(StoreFile):
     def ask_counts(self, name: str) -> list[tuple[str, str, str, str, int]]:
         """Return (judge, prompt, origin, status, number of asks) for each such combination; the
         origin is "live" or "recorded". Asks without a judgement have the status `pending`."""
-        rows = self.cached(name, "asks", lambda: self._count_asks(name))
+        rows = self.cached_on_disk(name, "asks", lambda: self._count_asks(name))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
     def _count_asks(self, name: str) -> list[list[Any]]:
@@ -185,7 +185,7 @@ def count_asks_to_repeat(
     return sorted(found.items())
 
 
-def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
+def ask_cost_count_and_mean(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
     """Return the number of a judge's judgements with a known cost, and their mean cost in dollars,
     None without any."""
     count, mean = store.read(
@@ -196,7 +196,7 @@ def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float 
     return int(count), mean
 
 
-def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str]]:
+def comparisons_not_by_people(store: StoreFile, study: str) -> Iterator[tuple[str, str]]:
     """Yield item and contestants in the order shown (joined by SEP), each combination once, of all
     asks to judges other than people."""
     return store.read(
@@ -216,7 +216,7 @@ def planned_calls_by_item(store: StoreFile, study: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
+def stamp_of_verdicts_not_by_people(store: StoreFile, study: str) -> tuple[int, int]:
     """Return the number of judgements by judges other than people, and their last sequence number
     (seq).
 
@@ -230,7 +230,7 @@ def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
+def count_pair_multi_and_strong_verdicts(store: StoreFile, study: str) -> tuple[int, int, int]:
     """Count judgements of judges other than people: on pairs, on more answers, and with a margin
     above 1."""
     row = store.read(

@@ -12,7 +12,7 @@ class PromptQueries(StoreFile):
         row = self.read("SELECT yaml FROM prompts WHERE sha=?", (sha,)).fetchone()
         return row[0] if row else None
 
-    def prompt_of(self, study: str, prompt: str) -> str | None:
+    def planned_prompt_yaml(self, study: str, prompt: str) -> str | None:
         """Return the YAML of a prompt in the version that a study's asks were planned with; None if
         the study has no calls with this prompt."""
         row = self.read(
@@ -42,7 +42,7 @@ class PromptQueries(StoreFile):
     def scale_of_prompt(self, study: str, prompt: str) -> tuple[str, ...]:
         """Return the options that a prompt declares, from the lowest to the highest; empty if it
         declares none or the store does not have its text."""
-        text = self.prompt_of(study, prompt) or self.recorded_prompt(study, prompt)
+        text = self.planned_prompt_yaml(study, prompt) or self.recorded_prompt(study, prompt)
         return declared_scale(text) if text else ()
 
 

@@ -82,7 +82,7 @@ class RunSpending(NamedTuple):
     """Prompt and completion tokens."""
 
 
-def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
+def spending_by_run(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
     """Return owner -> attempts, dollars and tokens of the run that `owner` identifies, for several
     runs in one query; runs without attempts are left out."""
     marks = ",".join("?" * len(owners))

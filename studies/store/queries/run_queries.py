@@ -33,7 +33,7 @@ class RunQueries(StoreFile):
             "WHERE study=COALESCE(?, study) ORDER BY started DESC",
             (study,),
         ).fetchall()
-        return [_past_run_from_row(row, self.owners) for row in rows]
+        return [_past_run_from_row(row, self.run_locks_folder) for row in rows]
 
 
 def _past_run_from_row(row: Sequence[Any], owners: Path) -> PastRun:
@@ -63,7 +63,7 @@ def delete_runs(connection: sqlite3.Connection, study: str) -> None:
 def has_live_run(store: StoreFile, study: str) -> bool:
     """Whether a live process has a run of the study that has not ended, also a paused one."""
     rows = store.read("SELECT owner FROM runs WHERE study=? AND ended IS NULL", (study,))
-    return any(is_owner_alive(store.owners, owner) for (owner,) in rows.fetchall())
+    return any(is_owner_alive(store.run_locks_folder, owner) for (owner,) in rows.fetchall())
 
 
 def finished_runs_stamp(store: StoreFile) -> object:
@@ -93,7 +93,7 @@ def release_leases(connection: sqlite3.Connection, owner: str) -> None:
     connection.execute("DELETE FROM leases WHERE owner=?", (owner,))
 
 
-def lease_free_asks(
+def lease_available_asks(
     connection: sqlite3.Connection, owners: Path, owner: str, keys: Collection[str], first_seq: int
 ) -> set[str]:
     """Lease those asks with `keys` that have no result and that no other live run has leased;

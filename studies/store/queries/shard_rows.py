@@ -12,7 +12,7 @@ from typing import Any, Final
 from studies.domain import Item
 from studies.errors import SourceError
 from studies.spec.study import Study
-from studies.store.ballot_queries import restore_votes
+from studies.store.ballot_queries import append_page_votes_to_plan
 from studies.store.rows import JUDGEMENT_COLUMNS, PLAN_COLUMNS, REPLY_COLUMNS, put_items, put_study
 
 _INCOMING_COLUMNS: Final = (
@@ -27,7 +27,7 @@ each row is on another page."""
 # ------------------------------------------------------------------------------- live answers
 
 
-def put_answers(
+def put_final_results(
     connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]
 ) -> tuple[int, int, Counter[str]]:
     """Store final results of asks that are in a plan; of stored results, only errors are replaced.
@@ -99,7 +99,7 @@ def write_recorded_study(
             "studies; import each study from its own folder"
         ) from None
     _put_judgements(connection, rows, "REPLACE", "key")
-    restore_votes(connection, study.name)
+    append_page_votes_to_plan(connection, study.name)
 
 
 def create_import_table(connection: sqlite3.Connection) -> None:

@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 
-def remove_unused_rows(path: Path) -> None:
+def remove_private_and_unused_rows(path: Path) -> None:
     """Delete all owners, share links and rows of the table `allowance` of a copied store, and the
     prompts, runs and attempts that belong to no study in the copy.
 

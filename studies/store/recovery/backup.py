@@ -5,7 +5,7 @@ import secrets
 import sqlite3
 from pathlib import Path
 
-from studies.store.recovery.damage import quick_check
+from studies.store.recovery.damage import find_fault_or_raise
 
 
 def copy_store(source: Path, target: Path) -> None:
@@ -23,10 +23,10 @@ def copy_store(source: Path, target: Path) -> None:
     ):
         old.backup(new)
         new.execute("PRAGMA journal_mode=DELETE")
-        set_identity(new)
+        set_new_identity(new)
 
 
-def set_identity(connection: sqlite3.Connection) -> None:
+def set_new_identity(connection: sqlite3.Connection) -> None:
     """Write a new identity (a random number) into a store's header; see recovery/wal_check.py."""
     connection.execute(f"PRAGMA application_id={1 + secrets.randbelow(2**31 - 1)}")
 
@@ -45,6 +45,6 @@ def find_damage(path: Path) -> str:
     """Return the first fault that SQLite finds in a database file, or the reason why SQLite cannot
     read it; empty if there is neither."""
     try:
-        return quick_check(path)
+        return find_fault_or_raise(path)
     except sqlite3.DatabaseError as error:
         return str(error)

@@ -15,7 +15,7 @@ from typing import Final
 from studies.errors import StoreDamaged, StoreUnusable
 from studies.store.recovery.file_header import read_header
 from studies.store.recovery.plain_reads import PLAIN_READ, is_open_here
-from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
+from studies.store.recovery.wal_check import read_wal, wal_path, why_wal_is_foreign
 
 QUICK_CHECK_BYTES: Final = 8 << 20
 _RETRY_SECONDS: Final = (0.1, 0.4, 1.5)
@@ -67,14 +67,14 @@ def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
         return StoreDamaged(path, "the file is empty (0 bytes); a new store needs a new name")
     if header is None:
         return _not_a_database_error(path)
-    if foreign := find_foreign_wal(path, header):
+    if foreign := why_wal_is_foreign(path, header):
         log = wal_path(path).name
         return StoreDamaged(path, f"the write-ahead log {log} is another store's ({foreign})")
     have = size // header.page_size
     if have < header.pages and not _log_has_pages(path, have + 1, header.pages):
         whole = header.pages * header.page_size
         return StoreDamaged(path, f"the file is cut off: it has {size:,} of {whole:,} bytes")
-    if size <= QUICK_CHECK_BYTES and (fault := find_bad_page(path)):
+    if size <= QUICK_CHECK_BYTES and (fault := find_page_fault(path)):
         return StoreDamaged(path, fault)
     return None
 
@@ -94,7 +94,7 @@ def _log_has_pages(path: Path, first: int, last: int) -> bool:
     return wal is not None and set(range(first, last + 1)) <= wal.latest_offsets_by_page().keys()
 
 
-def find_bad_page(path: Path, *, use_log: bool = True) -> str:
+def find_page_fault(path: Path, *, use_log: bool = True) -> str:
     """Return the first fault that SQLite finds in the pages of a file. With `use_log`, pages in the
     write-ahead log replace those in the file.
 
@@ -102,12 +102,12 @@ def find_bad_page(path: Path, *, use_log: bool = True) -> str:
     is locked.
     """
     try:
-        return quick_check(path, use_log=use_log)
+        return find_fault_or_raise(path, use_log=use_log)
     except sqlite3.Error as error:
         return str(error) if is_damage(error) else ""
 
 
-def quick_check(path: Path, *, use_log: bool = True) -> str:
+def find_fault_or_raise(path: Path, *, use_log: bool = True) -> str:
     """Return the first fault that SQLite finds in a file, which is opened read-only; "" if there is
     none. With `use_log`, pages in the write-ahead log replace those in the file."""
     has_log = use_log and wal_path(path).exists()  # else immutable: SQLite would create a log

@@ -58,7 +58,11 @@ def _print_report(source: Path, report: RepairReport) -> None:
             print(table.describe())
     for note in report.notes:
         print(f"note: {escape_control(note)}")
-    print(f"about {report.lost:,} rows lost" if report.lost else "no row is known to be lost")
+    print(
+        f"about {report.lost_rows:,} rows lost"
+        if report.lost_rows
+        else "no row is known to be lost"
+    )
     print(
         f"written: {escape_control(str(report.target))} (checked; {escape_control(str(source))} is "
         f"unchanged). Use it with --store. Texts inside readable rows cannot be checked. "

@@ -63,7 +63,7 @@ def backup_before_migration(store: Path, version: int) -> None:
         return
     day = time.strftime("%Y-%m-%d-%H%M%S")
     target = backup_folder(store) / f"schema-{version}-{day}.db"
-    size = store_bytes(store)
+    size = store_size_bytes(store)
     if size > MAX_DAILY_BYTES:
         _log.warning("copying %s (%.1f GB) to %s before its update", store, size / 1e9, target)
     try:
@@ -84,10 +84,10 @@ def backup_daily(store: Path) -> Path | None:
     disk too full.
     """
     delete_leftovers(backup_folder(store))
-    keep, size = backups_to_keep(), store_bytes(store)
+    keep, size = backups_to_keep(), store_size_bytes(store)
     target = backup_folder(store) / time.strftime("daily-%Y-%m-%d.db")
     made = daily_backups(store)
-    if not keep or target in made or (made and made[-1].stat().st_mtime > last_change(store)):
+    if not keep or target in made or (made and made[-1].stat().st_mtime > last_change_time(store)):
         return None
     if size > MAX_DAILY_BYTES:
         raise StoreUnusable(
@@ -101,16 +101,16 @@ def backup_daily(store: Path) -> Path | None:
     return target
 
 
-def store_bytes(store: Path) -> int:
+def store_size_bytes(store: Path) -> int:
     """Return the size of a store together with its write-ahead log, in bytes."""
-    return sum(path.stat().st_size for path in _store_and_log_files(store))
+    return sum(path.stat().st_size for path in _paths_of_store_and_log(store))
 
 
-def last_change(store: Path) -> float:
-    return max(path.stat().st_mtime for path in _store_and_log_files(store))
+def last_change_time(store: Path) -> float:
+    return max(path.stat().st_mtime for path in _paths_of_store_and_log(store))
 
 
-def _store_and_log_files(store: Path) -> list[Path]:
+def _paths_of_store_and_log(store: Path) -> list[Path]:
     log = store.with_name(store.name + "-wal")
     return [path for path in (store, log) if path.exists()]
 

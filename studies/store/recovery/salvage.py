@@ -19,12 +19,12 @@ from studies.errors import StoreUnusable
 from studies.files.partial_files import replace_when_written
 from studies.spec.study import Study, dump_study
 from studies.store import database
-from studies.store.recovery.damage import find_bad_page
+from studies.store.recovery.damage import find_page_fault
 from studies.store.recovery.file_header import read_header
 from studies.store.recovery.page_reader import PageFile, Row
 from studies.store.recovery.page_trees import PageTrees
-from studies.store.recovery.table_shapes import MASTER, SEQUENCE, TableShape, store_shapes
-from studies.store.recovery.wal_check import Wal, find_foreign_wal, read_wal, wal_path
+from studies.store.recovery.table_shapes import MASTER, SEQUENCE, TableShape, parse_table_shapes
+from studies.store.recovery.wal_check import Wal, read_wal, wal_path, why_wal_is_foreign
 
 LEFT_OUT: Final = frozenset(("leases", SEQUENCE))
 """Tables that are not copied row by row: leases, which end with their process, and SQLite's table
@@ -61,7 +61,7 @@ class RepairReport:
     notes: tuple[str, ...]
 
     @property
-    def lost(self) -> int:
+    def lost_rows(self) -> int:
         return sum(table.lost + table.dropped for table in self.tables)
 
 
@@ -72,9 +72,9 @@ def find_usable_log(source: Path) -> tuple[Wal | None, str]:
     if wal is None:
         return None, ""
     header = read_header(source)
-    reason = find_foreign_wal(source, header) if header else ""
-    if not reason and header and find_bad_page(source):
-        reason = "" if find_bad_page(source, use_log=False) else "the file is whole without it"
+    reason = why_wal_is_foreign(source, header) if header else ""
+    if not reason and header and find_page_fault(source):
+        reason = "" if find_page_fault(source, use_log=False) else "the file is whole without it"
     if not reason:
         return wal, ""
     return None, f"{wal.path.name} was not used: it belongs to another store ({reason})"
@@ -100,7 +100,7 @@ def repair_store(source: Path, target: Path) -> RepairReport:
             ):
                 connection.execute("PRAGMA foreign_keys=OFF")
                 tables = _copy_tables(pages, connection, notes)
-                notes += _restore_references(connection, tables)
+                notes += _repair_references(connection, tables)
             _check_result(partial, target)
     except (sqlite3.Error, OSError) as error:
         if isinstance(error, OSError) and error.errno not in (ENOSPC, EDQUOT):
@@ -117,7 +117,7 @@ def _copy_tables(
 ) -> dict[str, TableResult]:
     """Copy the readable rows of all tables from `pages` to a new store; return table -> counts. A
     damaged list of tables adds a note."""
-    shapes = store_shapes(database.schema_statements())
+    shapes = parse_table_shapes(database.schema_statements())
     trees = PageTrees(pages, shapes)
     trees.find_roots()
     if trees.losses[MASTER].has_losses:
@@ -142,7 +142,7 @@ def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterab
     """Insert rows (only the first of several with the same key, and none with an invalid value);
     return the number inserted."""
     kept = 0
-    records = (shape.record(row) for row in rows)
+    records = (shape.row_as_dict(row) for row in rows)
     while batch := list(islice(records, _BATCH_ROWS)):
         connection.execute("BEGIN")
         for record in batch:
@@ -187,7 +187,7 @@ def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
             connection.execute("INSERT INTO sqlite_sequence VALUES (?,?)", (name, last))
 
 
-def _restore_references(
+def _repair_references(
     connection: sqlite3.Connection, tables: dict[str, TableResult]
 ) -> Iterator[str]:
     """Add a study for each plan whose study is lost, and delete rows that refer to lost rows; yield

@@ -77,7 +77,7 @@ class TableShape(NamedTuple):
             for column, value in zip(self.columns, row.values, strict=False)
         )
 
-    def record(self, row: Row) -> dict[str, Any]:
+    def row_as_dict(self, row: Row) -> dict[str, Any]:
         """Return column name -> value of a row."""
         found = {c.name: value for c, value in zip(self.columns, row.values, strict=False)}
         if self.rowid_column:
@@ -99,7 +99,7 @@ MASTER_SHAPE: Final = TableShape(
 )
 
 
-def store_shapes(statements: Sequence[str]) -> dict[str, TableShape]:
+def parse_table_shapes(statements: Sequence[str]) -> dict[str, TableShape]:
     """Return name -> shape of each table and index that the SQL statements of a schema create."""
     with closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements:

@@ -130,7 +130,7 @@ def _checksum(content: bytes, sums: tuple[int, int], order: str) -> tuple[int, i
     return first, second
 
 
-def find_foreign_wal(store: Path, header: FileHeader) -> str:
+def why_wal_is_foreign(store: Path, header: FileHeader) -> str:
     """Return the evidence that the log beside a store belongs to another store; else ""."""
     log = wal_path(store)
     wal = read_wal(log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.bias.computed import load_bias
-from components.results.view_drawing import study_finding
+from components.results.view_drawing import study_headline
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
 from tests.studies.small_items import ask, item, judged
@@ -31,7 +31,7 @@ def test_numbers_of_an_old_frame_are_not_kept_for_the_new_version(store):
     save(store, 6)
     assert load_bias(slow).calls == 0
     assert load_bias(FilteredStudy(store, "one")).calls == 12
-    assert "no verdicts" not in study_finding(store, "one")
+    assert "no verdicts" not in study_headline(store, "one")
 
 
 def test_a_slow_reader_does_not_take_the_new_numbers_for_its_own(store):

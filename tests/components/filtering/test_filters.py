@@ -92,20 +92,20 @@ def test_a_row_is_named_by_the_part_that_tells_it_apart(
 
 
 def test_rows_of_a_frame_are_named_with_the_cells_that_occur(frame: pd.DataFrame) -> None:
-    machines = Filter().apply(filters.machine_rows(frame))
+    machines = Filter().apply(filters.judge_rows_or_people_rows(frame))
     assert filters.rater_names(machines) == {
         ("j", "p"): "j, p", ("j", "r"): "j, r", ("k", "p"): "k, p",
     }  # fmt: skip
 
 
 def test_people_are_one_judge_only_where_no_model_judges(frame: pd.DataFrame) -> None:
-    assert len(filters.machine_rows(frame)) == 4
-    assert filters.people_as_judge(frame) is frame
+    assert len(filters.judge_rows_or_people_rows(frame)) == 4
+    assert filters.pool_people_if_no_judge(frame) is frame
     people = Filter(judge="human:anna").apply(frame)
-    assert len(filters.machine_rows(people)) == 1
-    assert set(filters.people_as_judge(people)["judge"].astype(str)) == {filters.PEOPLE}
+    assert len(filters.judge_rows_or_people_rows(people)) == 1
+    assert set(filters.pool_people_if_no_judge(people)["judge"].astype(str)) == {filters.PEOPLE}
     none = frame.iloc[:0]
-    assert filters.people_as_judge(none) is none
+    assert filters.pool_people_if_no_judge(none) is none
 
 
 def test_a_menu_offers_all_and_each_value_in_order(frame: pd.DataFrame) -> None:

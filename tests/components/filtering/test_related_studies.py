@@ -60,5 +60,5 @@ def test_studies_whose_files_cannot_be_read_are_not_related(store, monkeypatch):
     for name in ("one", "two"):
         save(store, name, "a", "xy")
     assert [name for name, _ in studies_with_same_data_source(store, "one")] == ["two"]
-    monkeypatch.setattr(store, "study_files", lambda: {"one": "judges: 5", "two": "judges: 6"})
+    monkeypatch.setattr(store, "study_file_texts", lambda: {"one": "judges: 5", "two": "judges: 6"})
     assert studies_with_same_data_source(store, "one") == ()

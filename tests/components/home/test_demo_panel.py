@@ -8,7 +8,7 @@ from dataclasses import replace
 from components.home.demo_panel import demo_parts, live_demo_parts
 from components.home.paper_claims import paper_claims
 from components.study.plan import demo_studies
-from components.vote.ballot_actions import handle_action
+from components.vote.ballot_actions import handle_ballot_action
 from judges.engine.engine import Engine
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.domain import Judgement, Verdict
@@ -22,10 +22,10 @@ VOTES = 4
 
 
 def cast_votes(store: Store, study: str) -> None:
-    html = handle_action(store, study, {"act": "show", "voter": "ann"})
+    html = handle_ballot_action(store, study, {"act": "show", "voter": "ann"})
     for _ in range(VOTES):
         asked = {"act": "vote", "pick": 1, "margin": 1, "voter": "ann", "ballot": state_of(html)}
-        html = handle_action(store, study, asked)
+        html = handle_ballot_action(store, study, asked)
 
 
 def test_votes_by_people_leave_the_demo_on_home_as_it_was(demo_store: Store) -> None:
@@ -50,7 +50,7 @@ def squares(html: str) -> list[list[str]]:
 def test_the_live_demo_fills_its_squares_as_replies_arrive(demo_store: Store) -> None:
     store, engine = demo_store, Engine()
     judges = parse_study(SIMULATED).judges
-    plan = make_plan(replace(demo_studies.live_study(store), judges=judges))
+    plan = make_plan(replace(demo_studies.live_demo_study(store), judges=judges))
     save_plan(plan, store)
     title, html = live_demo_parts(store, engine)
     assert says(title, "0 of 40") and says(html, "0 of 0 pairs")

@@ -14,7 +14,7 @@ from components.home.seen_data import (
     PASS_FAIL,
     SCORES,
     VERDICTS,
-    read_uploads,
+    store_and_read_uploads,
     uploads_html,
 )
 from components.study import jobs
@@ -42,7 +42,7 @@ How?,Slowly.,a,gpt,3,
 def see(folder: Path, text: str, name: str = "table.csv"):
     path = folder / name
     path.write_text(text)
-    return read_uploads([path], folder)
+    return store_and_read_uploads([path], folder)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_recorded_scores_and_human_scores_are_kept(tmp_path):
     """A table of question, answer, model, judge, score and human score: one item for each question,
     scores as given, human scores as labels."""
     store = Store(tmp_path / "s.db")
-    name = jobs.open_recorded_verdicts(see(store.folder, RATED).text, store)
+    name = jobs.import_recorded_verdicts(see(store.folder, RATED).text, store)
     frame = store.frame(name)
     assert frame["item"].nunique() == 2 and set(frame["judge"]) == {"gpt"}
     assert sorted(frame["score_0"]) == [2, 3, 4]

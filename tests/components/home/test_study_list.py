@@ -14,11 +14,11 @@ import pytest
 from components.home.study_list import (
     EXAMPLES,
     MAX_ROWS,
-    active_studies,
     day_text,
     delete_study,
     examples_html,
     rename_study,
+    running_study_names,
     studies_html,
     study_state,
 )
@@ -163,7 +163,7 @@ def test_deleting_says_how_many_replies_go_and_demos_stay(demo_store):
     plan_study(store, "Mine")
     run_study(store, engine, "Mine")
     assert delete_study(store, engine, "Mine") == 6
-    assert not active_studies(store, engine)
+    assert not running_study_names(store, engine)
     with pytest.raises(StudyError, match="demo"):
         delete_study(store, engine, demo_studies.PAIRS_STUDY)
     assert set(actions(studies_html(store, []))) == {"open", "duplicate"}

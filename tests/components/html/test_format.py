@@ -22,7 +22,7 @@ from components.html.format import (
     share,
     tokens,
 )
-from components.html.markup import escape, escape_plot, inline_markup
+from components.html.markup import bold_and_code_html, escape, escape_plot
 from studies.domain import Estimate
 from tests.page_words import says
 
@@ -107,7 +107,7 @@ def test_plot_text_holds_no_tag_no_tex_and_no_template(text):
 
 def test_rich_text_is_escaped_before_its_marks_become_tags():
     assert (
-        inline_markup("**4** of <b>5</b>, `n`")
+        bold_and_code_html("**4** of <b>5</b>, `n`")
         == "<b>4</b> of &lt;b&gt;5&lt;/b&gt;, <code>n</code>"
     )
 

@@ -13,11 +13,11 @@ from components.html.markup import (
     EMPTY,
     Markup,
     attributes,
+    bold_and_code_html,
     escape,
     escape_plot,
     fill,
     fill_plot,
-    inline_markup,
     join,
     json_script,
     link,
@@ -111,7 +111,7 @@ def unescaped_messages(tree: ast.Module) -> Iterator[str]:
         ):
             message = node.args[0]
             called = message.func if isinstance(message, ast.Call) else None
-            escaped = isinstance(called, ast.Name) and called.id in ("escape", "inline_markup")
+            escaped = isinstance(called, ast.Name) and called.id in ("escape", "bold_and_code_html")
             if not escaped and not isinstance(message, ast.Constant):
                 yield f"{node.lineno}: {ast.unparse(message)}"
 
@@ -148,7 +148,7 @@ MADE = {
     "attributes": lambda: attributes({"title": HOSTILE}),
     "link": lambda: link(HOSTILE, {"judge": HOSTILE}),
     "link without selection": lambda: link(HOSTILE, None),
-    "inline_markup": lambda: inline_markup(HOSTILE),
+    "bold_and_code_html": lambda: bold_and_code_html(HOSTILE),
     "escape": lambda: escape(HOSTILE),
     "sum": lambda: Markup("<p>") + HOSTILE,
     "reversed sum": lambda: HOSTILE + Markup("<p>"),
@@ -181,6 +181,6 @@ def test_numbers_keep_their_format() -> None:
 
 
 def test_bold_and_code_in_a_sentence() -> None:
-    assert inline_markup("**a<b** and `c`") == "<b>a&lt;b</b> and <code>c</code>"
-    assert inline_markup(HOSTILE).count("<") == 2  # the two tags of **b**
+    assert bold_and_code_html("**a<b** and `c`") == "<b>a&lt;b</b> and <code>c</code>"
+    assert bold_and_code_html(HOSTILE).count("<") == 2  # the two tags of **b**
     assert not set(escape_plot(HOSTILE)) & set("<>${")

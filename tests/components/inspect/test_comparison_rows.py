@@ -72,7 +72,7 @@ def test_an_order_takes_its_verdict_from_calls_that_are_no_repeat_for_noise() ->
         row(f"y{sep}x", NO_PICK, "refusal", 5, noise=True),
     ]
     found = comparison_index._comparison_row(7, rows)
-    assert (found.at, found.seqs, found.names) == (7, (1, 2, 3, 4, 5), ("x", "y"))
+    assert (found.at, found.seqs, found.model_names) == (7, (1, 2, 3, 4, 5), ("x", "y"))
     assert found.verdicts == (
         OrderVerdict(("x", "y"), 1, "ok"),
         OrderVerdict(("y", "x"), 0, "ok"),
@@ -188,7 +188,7 @@ def test_judge_and_prompt_are_in_a_row_where_several_are_listed() -> None:
 
 def reason(**more: Any) -> str:
     selection = Selection(study="s", **more.pop("chosen", {}))
-    return text_of(list_html.empty_panel(inspected(selection=selection, **more)))
+    return text_of(list_html.empty_list_panel(inspected(selection=selection, **more)))
 
 
 def test_an_empty_list_says_which_filter_leaves_nothing() -> None:

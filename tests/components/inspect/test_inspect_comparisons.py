@@ -116,7 +116,7 @@ def test_a_search_keeps_the_comparisons_that_hold_a_found_judgement(four):
 def test_chips_show_each_order_and_a_noise_repeat_changes_none_of_them(four):
     q2 = comparison_rows(four, filter_comparisons(four, Selection(item="q2")))[0]
     assert [mark.pick for mark in q2.verdicts] == [0, 1]
-    assert q2.names == ("x", "y")
+    assert q2.model_names == ("x", "y")
     assert q2.seqs == (102, 103, 104)
 
 

@@ -15,7 +15,7 @@ import pytest
 from components.inspect.html_parts import MAX_TEXT
 from components.inspect.list_html import Selection, detail_panel, filter_bar, list_html
 from components.inspect.load_comparison import NOT_RECORDED, load_image, load_inspect_page
-from components.inspect.word_diff import MAX_WORDS, common_words, word_difference
+from components.inspect.word_diff import MAX_WORDS, common_word_flags, word_difference
 from judges.engine.outcome import read_outcome
 from judges.models.simulation.simulated import SimulatedModel
 from judges.planning.plan import Plan, asks_of, make_plan, save_plan
@@ -150,7 +150,7 @@ def test_common_words_are_a_longest_common_subsequence():
     for _ in range(60):
         a = rng.choices("abcd", k=rng.randint(0, 12))
         b = rng.choices("abcd", k=rng.randint(0, 12))
-        kept_a, kept_b = common_words(a, b)
+        kept_a, kept_b = common_word_flags(a, b)
         mine = [word for word, kept in zip(a, kept_a, strict=True) if kept]
         assert mine == [word for word, kept in zip(b, kept_b, strict=True) if kept]
         assert len(mine) == longest(a, b)

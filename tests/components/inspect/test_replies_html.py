@@ -192,13 +192,13 @@ def test_a_note_on_the_call_is_shown_only_with_a_verdict() -> None:
 
 
 def test_repeats_show_their_verdicts_or_failures_and_their_number() -> None:
-    assert not replies_html._repeat_replies(())
+    assert not replies_html._repeats_html(())
     again = [InspectedReply(one) for one in (judged(Verdict(1)), judged(None), judged(Verdict(0)))]
-    made = text_of(replies_html._repeat_replies(again))
+    made = text_of(replies_html._repeats_html(again))
     assert "3 more replies" in made and "unreadable" in made.lower()
-    chips = re.findall(r'eh-slot (\w+)">', replies_html._repeat_replies(again))
+    chips = re.findall(r'eh-slot (\w+)">', replies_html._repeats_html(again))
     assert chips == ["second", "first"]
-    assert "1 more reply" in text_of(replies_html._repeat_replies(again[:1]))
+    assert "1 more reply" in text_of(replies_html._repeats_html(again[:1]))
 
 
 def test_reasoning_is_folded_and_both_kinds_are_shown() -> None:

@@ -115,7 +115,7 @@ def test_the_masks_are_those_of_a_loop_over_everything(few: ComparisonIndex) -> 
     """A second implementation, comparison by comparison."""
     said = verification_masks(few, SAYS)
     for line in comparison_rows(few, np.arange(len(few))):
-        here = [c for c in SAYS.get(line.item, ()) if c.contestant in line.names]
+        here = [c for c in SAYS.get(line.item, ()) if c.contestant in line.model_names]
         for kind in CHECK_OUTCOMES:
             told = any(verification_bits(check) >> CHECK_OUTCOMES.index(kind) & 1 for check in here)
             assert bool(said[kind][line.at]) == told, (line.item, kind)
@@ -195,7 +195,9 @@ def test_a_verification_on_the_page_can_be_found_at_once(study: Store) -> None:
     assert load_inspect_page(study, Selection("s", verified="neither")).total == 0
     at = open_vote_session(study, "s", voter_id("cat"), "verify")
     while (ballot := at.next_ballot()) is not None:
-        at.check(ballot.position, ballot.done, AnswerCheck("", "", ballot.item == "q0"))
+        at.store_verification(
+            ballot.position, ballot.done, AnswerCheck("", "", ballot.item == "q0")
+        )
     inspected = load_inspect_page(study, Selection("s", verified="neither"))
     assert inspected.total == 1 and says(
         text_of(detail_panel(inspected)), "cat no", "another reason"

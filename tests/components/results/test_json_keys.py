@@ -14,7 +14,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.view.result_view import Panel, View
-from components.results.view_drawing import VIEWS, render_panels
+from components.results.view_drawing import VIEWS, render_view_uncached
 from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, TWINS_STUDY
 from metrics.catalogue.record import DECLARED
 from metrics.summary.measured_study import read_stored_study
@@ -196,7 +196,7 @@ def drawn(store: Store, name: str, view: View) -> tuple[dict[str, Any], dict[str
     study = FilteredStudy(store, name)
     states = {one.name: one.initial_state(study, None) for one in view.controls.values()}
     controls = {name: state.value if state else None for name, state in states.items()}
-    whole = render_panels(study, view.name, controls)
+    whole = render_view_uncached(study, view.name, controls)
     return whole, {panel.name: [whole.get(body.name) for body in panel.bodies]
                    for panel in view.panels}  # fmt: skip
 
@@ -210,7 +210,7 @@ def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
     compared = 0
     for panel in view.panels:
         shown = numbers_in(bodies[panel.name])
-        if not panel.json_keys or whole.get(panel.panel_output) is False or not shown:
+        if not panel.json_keys or whole.get(panel.visibility_output) is False or not shown:
             continue
         wanted = values_of(found(summaries, panel.json_keys[0]))
         seen = shown_among(shown, wanted)

@@ -97,7 +97,7 @@ def test_pairs_mark_the_added_words_and_link_to_their_calls(study: FilteredStudy
 
 
 def test_examples_are_of_the_selected_category(study: FilteredStudy) -> None:
-    categories = {str(name) for name in study.stored_frame["category"].unique()}
+    categories = {str(name) for name in study.whole_frame_by_person["category"].unique()}
     assert len(categories) > 1
     whole, parts = 0, 0
     for category in sorted(categories):

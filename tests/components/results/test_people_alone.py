@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, machine_rows
+from components.filtering.filters import Filter, judge_rows_or_people_rows
 from components.filtering.raters import Raters
 from components.results.bias.computed import load_bias
 from components.results.controls.mark_selection import inspect_filters_for_mark
@@ -37,7 +37,7 @@ def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None
     assert list(scene.measured_judge_rows["judge"].cat.categories) == ["people"]
     assert study_win_rates(scene)["x"].value == pytest.approx(0.75)
     ranking = load_ranking(scene)
-    assert ranking.board is not None and ranking.board.names[0] == "x"
+    assert ranking.main_leaderboard is not None and ranking.main_leaderboard.names[0] == "x"
     assert load_bias(scene).calls == 16
 
 
@@ -58,5 +58,5 @@ def test_beside_a_judge_people_stay_apart_unless_one_is_asked_for(store: Store) 
     assert set(scene.measured_judge_rows["judge"].astype(str)) == {"judge"}
     assert study_win_rates(scene)["x"].value == pytest.approx(0.0)
     ann = FilteredStudy(store, "judged", Filter(judge="human:ann"))
-    assert set(machine_rows(ann.frame)["judge"].astype(str)) == {"human:ann"}
+    assert set(judge_rows_or_people_rows(ann.frame)["judge"].astype(str)) == {"human:ann"}
     assert study_win_rates(ann)["x"].value == pytest.approx(0.75)

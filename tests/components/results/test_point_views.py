@@ -14,7 +14,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
@@ -87,9 +87,9 @@ def draw(store: Store, study: str, view: str, **chosen: str) -> dict[str, object
     controls = {}
     for name, control in VIEWS[view].controls.items():
         state = control.initial_state(filtered, None)
-        controls[name] = state.value if state else control.first_value
+        controls[name] = state.value if state else control.value_without_study
         assert controls[name] is None or isinstance(controls[name], str | list), name
-    return render_panels(filtered, view, controls | chosen)
+    return render_view_uncached(filtered, view, controls | chosen)
 
 
 @pytest.mark.parametrize("study", ["passes", "scores", "plain"])
@@ -145,7 +145,7 @@ def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
         table = str(draw(store, study, "Summary")["card"])
         assert all(" · ".join(cell) in table for cell in judges) and "eh-report" not in table
         chosen = [FilteredStudy(store, study, Filter(judge=one, prompt=two)) for one, two in judges]
-        return " ".join(str(render_panels(one, "Summary", {})["card"]) for one in chosen)
+        return " ".join(str(render_view_uncached(one, "Summary", {})["card"]) for one in chosen)
 
     card = cards("passes")
     assert says(card, "passes", "good answers", "bad ones", "true pass rate", "observed")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.view_drawing import VIEWS, render_panels
+from components.results.view_drawing import VIEWS, render_view_uncached
 from metrics.estimation import measure_cube
 from metrics.ratings import elo_orders
 from metrics.win_rates import win_rates
@@ -25,7 +25,7 @@ def drawn(path, view: str) -> dict[str, str]:
             for name, control in VIEWS[view].controls.items()
         }
         controls = {name: state and state.value for name, state in states.items()}
-        made = render_panels(filtered, view, controls)
+        made = render_view_uncached(filtered, view, controls)
         return {name: json.dumps(part) for name, part in made.items()}
     finally:
         store.close()

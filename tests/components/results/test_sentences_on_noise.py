@@ -20,9 +20,9 @@ from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import count_order_tests
 from components.results.bias.sentences import (
     bias_finding,
+    consistency_by_chance,
     flip_sentence,
     low_consistency_warning,
-    random_consistency,
 )
 from components.results.cards.report_card import ReportCard
 from components.results.ranking import sentences as ranking_sentences
@@ -67,13 +67,13 @@ def test_one_way_flips_are_said_to_come_from_the_order():
 
 def test_a_coin_that_ties_is_compared_with_a_coin_that_ties():
     bias = bias_from_frame(coin_judges(items=200, coin3=COIN_WITH_TIES))
-    assert random_consistency(bias) == pytest.approx(1 / 3, abs=0.02)
+    assert consistency_by_chance(bias) == pytest.approx(1 / 3, abs=0.02)
     assert bias.overall("consistency").high < 0.5
     assert low_consistency_warning(bias) == ""
 
 
 def test_a_coin_without_ties_has_one_half():
-    assert random_consistency(bias_from_frame(coin_judges(coin=(0, 1)))) == 0.5
+    assert consistency_by_chance(bias_from_frame(coin_judges(coin=(0, 1)))) == 0.5
 
 
 def test_contestants_without_a_chain_of_wins_are_not_said_to_have_won():
@@ -198,8 +198,8 @@ def test_repeats_without_an_order_effect_are_not_laid_to_the_order():
 def test_all_filters_together_have_one_error_rate():
     assert sum(ERROR_SHARES.values()) == pytest.approx(1)
     counts = BiasCounts(null_study(1))
-    assert Bias(counts).error_rate_share == 0.79
-    assert Bias(counts, Filter(category="c1")).error_rate_share == 0.1
+    assert Bias(counts).type_1_error_share == 0.79
+    assert Bias(counts, Filter(category="c1")).type_1_error_share == 0.1
 
 
 def test_a_card_uses_the_p_value_of_the_position_view(tmp_path):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from components.charts.svg_pieces import Canvas, round_shares
+from components.charts.svg_pieces import Canvas, round_share_ticks
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.card_html import show_card
-from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.paper_text import methods_paragraph, paper_tables
 from components.share.report import report_html
 from studies.store.store import Store
@@ -68,7 +68,7 @@ def filtered(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filtere
 
 def test_everything_can_be_drawn(filtered: FilteredStudy) -> None:
     for name in offered_views(filtered):
-        made = render_panels(filtered, name, VIEWS[name].initial_values(filtered))
+        made = render_view_uncached(filtered, name, VIEWS[name].initial_values(filtered))
         assert any(made.values()), name
     raters = Raters(filtered)
     for rater in raters.names:
@@ -80,8 +80,8 @@ def test_everything_can_be_drawn(filtered: FilteredStudy) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.93, 1.0])
 def test_an_axis_has_a_range_where_all_shares_are_equal(share: float) -> None:
-    rows = round_shares(share, share)
+    rows = round_share_ticks(share, share)
     assert 2 <= len(rows) <= 6 and rows[0] <= share <= rows[-1] <= 1
     canvas = Canvas(820, 290)
     y = canvas.vertical_scale(rows[0], rows[-1])
-    assert y(rows[0]) == canvas.floor > y(rows[-1])
+    assert y(rows[0]) == canvas.axis_y > y(rows[-1])

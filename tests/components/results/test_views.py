@@ -31,7 +31,7 @@ from components.results.view_drawing import VIEWS
 @pytest.mark.parametrize("name", VIEWS)
 def test_panels_and_controls_of_a_view_fit_together(name):
     view = VIEWS[name]
-    taken = {parameter for panel in view.panels for parameter in panel.parameters}
+    taken = {parameter for panel in view.panels for parameter in panel.control_names}
     assert taken == set(view.controls), "each control redraws a panel, each parameter is a control"
     names = [body.name for panel in view.panels for body in panel.bodies]
     assert len(set(names)) == len(names) and not set(OUTPUTS) & set(names)

@@ -17,21 +17,21 @@ from components.results.view.unusable_replies import (
     MAX_EXAMPLE,
     PROMPT_ON_STUDY,
     UnusableReplies,
-    find_unusable,
+    find_if_all_unusable,
     has_votes,
 )
 from components.results.view_drawing import (
     VIEWS,
-    render_panels,
     render_view,
-    study_finding,
-    view_headline,
+    render_view_uncached,
+    study_headline,
+    view_finding,
 )
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.live_figures import LiveStudies
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import FEW_USABLE_SHARE, retry_statuses
+from judges.engine.pending_asks import FEW_USABLE_SHARE, statuses_to_retry
 from judges.planning.plan import save_plan
 from studies.domain import RETRYABLE_STATUSES, STATUSES, USABLE_STATUSES
 from studies.sharing.read_only_store import ReadOnlyStore
@@ -72,11 +72,11 @@ def now(store: Store, engine: Engine, name: str = "small") -> RunFacts:
 
 def test_headline_and_overview_give_the_number_by_status(bare):
     calls = 2 * ITEMS
-    assert says(study_finding(bare.store, "small"), f"None of the {calls}", f"{calls} unreadable")
-    shown = render_panels(bare, overview_tab.NAME, {})
+    assert says(study_headline(bare.store, "small"), f"None of the {calls}", f"{calls} unreadable")
+    shown = render_view_uncached(bare, overview_tab.NAME, {})
     assert says(shown["finding"], f"{calls} unreadable")
     assert not any(says(str(part), "no verdicts yet") for part in shown.values())
-    assert all("unreadable" in view_headline(view, bare)[0] for view in VIEWS.values())
+    assert all("unreadable" in view_finding(view, bare)[0] for view in VIEWS.values())
 
 
 def test_what_was_expected_and_an_escaped_example_are_shown(bare):
@@ -136,24 +136,24 @@ def test_asking_again_makes_every_call_once_more(bare, engine, server, said):
     assert run is not None and run.wait(120)
     assert server.bill.totals.calls == before + 2 * ITEMS
     again = FilteredStudy(bare.store, "small")
-    assert find_unusable(again) is None and overview_tab.draw_unusable(again) is None
+    assert find_if_all_unusable(again) is None and overview_tab.draw_unusable(again) is None
 
 
 def test_replies_are_not_repeated_while_many_are_usable_or_calls_are_missing():
     every = frozenset(STATUSES) - USABLE_STATUSES
     many = int(100 * FEW_USABLE_SHARE)
-    assert retry_statuses({"ok": many, "unreadable": 100 - many}) == RETRYABLE_STATUSES
-    assert retry_statuses({"ok": many - 1, "unreadable": 101 - many}) == every
-    assert retry_statuses({"unreadable": 5, "pending": 5}) == RETRYABLE_STATUSES
-    assert retry_statuses({}) == RETRYABLE_STATUSES
+    assert statuses_to_retry({"ok": many, "unreadable": 100 - many}) == RETRYABLE_STATUSES
+    assert statuses_to_retry({"ok": many - 1, "unreadable": 101 - many}) == every
+    assert statuses_to_retry({"unreadable": 5, "pending": 5}) == RETRYABLE_STATUSES
+    assert statuses_to_retry({}) == RETRYABLE_STATUSES
 
 
 def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
     run_through(mumbling_plan(0.25), store)
     some = FilteredStudy(store, "mumbling")
     assert 0 < some.unusable_count < len(some.measured_judge_rows)
-    assert find_unusable(some) is None
-    assert study_finding(store, "mumbling") == overview_tab.finding(some)[0]
+    assert find_if_all_unusable(some) is None
+    assert study_headline(store, "mumbling") == overview_tab.finding(some)[0]
     assert not now(store, engine, "mumbling").retry_includes_unreadable
 
 
@@ -166,4 +166,4 @@ def test_calls_are_counted_if_some_ended_without_a_reply():
 def test_a_study_without_replies_is_not_called_unusable(store):
     save_plan(mumbling_plan(1), store)
     empty = FilteredStudy(store, "mumbling")
-    assert find_unusable(empty) is None and not has_votes(empty)
+    assert find_if_all_unusable(empty) is None and not has_votes(empty)

@@ -44,14 +44,14 @@ def test_a_refused_resume_is_said_and_the_run_stays_paused(
         with as_visitor(first):
             study(guarded, tmp_path, "one", server.base_url, items=20)
             run = start(engine, guarded, "one")
-            shown = " ".join(map(str, look.pause("one", "")))
+            shown = " ".join(map(str, look.pause_or_resume("one", "")))
             until(lambda: run.idle)
         assert says(shown, "stays paused", "30 min")
         with as_visitor(second):
             study(guarded, tmp_path, "two", server.base_url, items=20)
             start(engine, guarded, "two")
         with as_visitor(first), pytest.warns(UserWarning, match="Your run stays paused"):
-            look.pause("one", "")
+            look.pause_or_resume("one", "")
         assert run.state == "paused"
 
 

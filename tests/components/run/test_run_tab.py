@@ -17,10 +17,10 @@ from components.home.study_list import study_state
 from components.html.markup import Markup
 from components.html.panel import finding_html
 from components.layout.header import run_pill_html
-from components.results.view_drawing import study_finding
+from components.results.view_drawing import study_headline
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
-from components.run.failed_replies import show_failures, tie_rule_effect
+from components.run.failed_replies import show_failures, tie_rule_effect_text
 from components.run.live_figures import MIN_ELO_BATTLES, NO_VERDICT, LiveFigures, LiveStudies
 from components.run.notices import raised_budget, show_notices
 from components.run.partial_results import partial_results_html
@@ -104,8 +104,8 @@ def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
 
 
 def test_the_headline_of_a_finished_study_is_that_of_results(judged, engine):
-    title = study_finding(judged, NAME)
-    live = LiveStudies(judged, lambda name: study_finding(judged, name))
+    title = study_headline(judged, NAME)
+    live = LiveStudies(judged, lambda name: study_headline(judged, name))
     shown = run_tab.render(judged, engine, live, NAME)
     assert finding_html(title)[:-20] in shown[2]
     assert f"{NAME}: " in words(shown[2]) and says(words(shown[2]), "replies", "stored")
@@ -286,9 +286,9 @@ def test_the_notice_tells_what_another_rule_would_say(store, engine):
     asked(store, engine, mumbling_plan(0.25))
     frame = store.frame("mumbling")
     told = re.search(
-        r"would be (\S+) %? ?instead of", words(tie_rule_effect(frame)).replace("\u202f", " ")
+        r"would be (\S+) %? ?instead of", words(tie_rule_effect_text(frame)).replace("\u202f", " ")
     )
-    assert told, tie_rule_effect(frame)
+    assert told, tie_rule_effect_text(frame)
     # Counted by hand: an unread reply becomes a tie, so a pair with one is kept only if both are.
     orders = frame.groupby("item", observed=True)["pick"].agg(list)
     same = 0
@@ -460,7 +460,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         assert budget > known.spent + (known.missing.dollars or 0)
         assert says(words(show_notices(known)), "Raise", "budget", f"${budget:.2f}")
         event = SimpleNamespace(_data={"do": "raise", "budget": budget})
-        RunActions(store, engine, LiveStudies(store)).run_notice_action("small", "All", event)  # type: ignore[arg-type]
+        RunActions(store, engine, LiveStudies(store)).perform_notice_action("small", "All", event)  # type: ignore[arg-type]
         run = engine.latest_run("small")
         assert run is not None and run.wait(120)
     assert store.counts("small") == {"planned": 30, "ok": 30}
@@ -478,7 +478,7 @@ def test_an_interrupted_run_says_what_is_missing(store, tmp_path, engine):
 
 def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
     save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
-    alive = LeaseOwner(store.owners)
+    alive = LeaseOwner(store.run_locks_folder)
     there = ("id", "small", alive.id, "running", "", 1.0, None)
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", there))
     text = words(show_notices(now(store, engine, "small")))
@@ -615,7 +615,7 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
         assert server.bill.totals.calls == 0
         origin = now(store, engine, "small").unconfirmed[0].origin
         asked_for = {"do": "allow", "variable": "SOME_KEY", "origin": origin}
-        look.run_notice_action("small", "All", gr.EventData(None, asked_for))
+        look.perform_notice_action("small", "All", gr.EventData(None, asked_for))
         assert now(store, engine, "small").unconfirmed == ()
         look.start("small", "All")
         run = engine.latest_run("small")

@@ -17,16 +17,16 @@ from gradio.helpers import special_args
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from app import build_store_and_engine, launch_settings
+from app import build_store_and_engine, protective_launch_arguments
 from components.__main__ import main
-from components.api_tab import read_functions
+from components.api_tab import make_reading_api_functions
 from components.inspect.comparison_index import PAGE_SIZE
-from components.layout.theme import appearance_settings
+from components.layout.theme import appearance_launch_arguments
 from components.page.page_tab import create_page
 from components.server.access import ACCESS_TABLE_ROWS, LOCAL, PUBLIC, access_table, current_access
 from components.server.fair_queue_tab import configure_queue
-from components.server.visitor_identity_tab import _hide_paths, storage_secret
-from components.study.jobs import use_upload
+from components.server.visitor_identity_tab import _hide_paths, find_or_make_secret
+from components.study.jobs import save_uploads_as_data
 from components.study.plan.public_checks import check_prompts_and_judges
 from components.study.plan.study_preview import plan_from_text
 from judges.engine.public_engine import RunLimits
@@ -118,7 +118,10 @@ class Page:
         self.blocks = create_page(self.store, self.engine)
         configure_queue(self.blocks, PUBLIC)
         _, url, _ = self.blocks.launch(
-            prevent_thread_lock=True, quiet=True, **launch_settings(PUBLIC), **appearance_settings()
+            prevent_thread_lock=True,
+            quiet=True,
+            **protective_launch_arguments(PUBLIC),
+            **appearance_launch_arguments(),
         )
         self.url = url.rstrip("/")
 
@@ -444,7 +447,7 @@ def test_a_huge_slice_is_refused_with_numbers_before_it_is_planned(
 def test_no_table_is_longer_than_a_page(page: Page) -> None:
     assert PUBLIC.rows >= PAGE_SIZE
     assert not any(isinstance(part, gr.Dataframe) for part in page.blocks.blocks.values())
-    functions = {function.__name__: function for function in read_functions(page.bare)}
+    functions = {function.__name__: function for function in make_reading_api_functions(page.bare)}
     page.bare.judgements = Counted(page.bare.judgements)  # type: ignore[method-assign]
     assert len(functions["judgements"](A_STUDY, 0, 10**9)) == 12
     with attempt(DENIAL, SHARED, "10**9 rows of a table"):
@@ -457,14 +460,14 @@ def test_a_visitors_uploads_together_have_a_limit(
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
     sent = items(tmp_path, 2)
     mine, other = tmp_path / "mine", tmp_path / "other"
-    text = use_upload("name: x\n", [sent], mine)
+    text = save_uploads_as_data("name: x\n", [sent], mine)
     with (mine / "uploads" / "large.bin").open("wb") as large:
         large.truncate(PUBLIC.upload_bytes)
     with attempt(DENIAL, SHARED, "200 MB of uploads"), pytest.raises(StudyError, match="200 MB"):
-        use_upload(text, [sent], mine)
-    assert "uploads/" in use_upload(text, [sent], other)
+        save_uploads_as_data(text, [sent], mine)
+    assert "uploads/" in save_uploads_as_data(text, [sent], other)
     monkeypatch.setenv("EVENHAND_PUBLIC", "0")
-    assert "uploads/" in use_upload(text, [sent], mine)
+    assert "uploads/" in save_uploads_as_data(text, [sent], mine)
 
 
 def test_a_variable_of_the_machine_is_no_ones_key_but_the_houses(
@@ -495,7 +498,7 @@ def test_the_launch_shows_nothing_it_need_not(page: Page) -> None:
     assert page.blocks.enable_monitoring is False
     assert page.blocks._queue.max_size == PUBLIC.queue
     for access in (LOCAL, PUBLIC):
-        rules = {**launch_settings(access), **appearance_settings()}
+        rules = {**protective_launch_arguments(access), **appearance_launch_arguments()}
         assert rules["show_error"] is rules["run_history"] is rules["enable_monitoring"] is False
         assert rules["allowed_paths"] == rules["footer_links"] == []
 
@@ -516,16 +519,16 @@ def test_the_secret_of_the_browsers_storage_survives_a_restart_and_is_the_owners
 ) -> None:
     monkeypatch.delenv("SPACE_ID", raising=False)
     store = tmp_path / "evenhand.db"
-    first = storage_secret(store)
-    assert storage_secret(store) == first
+    first = find_or_make_secret(store)
+    assert find_or_make_secret(store) == first
     assert len(first) >= 24
     assert (tmp_path / "evenhand.db-secret").stat().st_mode & 0o777 == 0o600
-    assert storage_secret(tmp_path / "other.db") != first
+    assert find_or_make_secret(tmp_path / "other.db") != first
     monkeypatch.setenv("SPACE_ID", "me/space")  # its disk forgets
-    on_space = storage_secret(tmp_path / "space.db")
-    assert storage_secret(tmp_path / "again.db") == on_space != first
+    on_space = find_or_make_secret(tmp_path / "space.db")
+    assert find_or_make_secret(tmp_path / "again.db") == on_space != first
     monkeypatch.setenv("EVENHAND_SECRET", "as the owner says")
-    assert storage_secret(store) == "as the owner says"
+    assert find_or_make_secret(store) == "as the owner says"
 
 
 def test_the_security_page_holds_the_table_that_is_in_force():

@@ -211,7 +211,7 @@ def test_the_server_starts_with_the_changed_settings(blocks, monkeypatch):
         def change(config: Any, most: int = most) -> None:
             config.limit_concurrency = most
 
-        gradio_private.use_server_settings(blocks, change)
+        gradio_private.change_server_settings(blocks, change)
     _, _, _, running = gr.http_server.start_server(gr.routes.App.create_app(blocks))
     running.close()
     assert running.config.limit_concurrency == 8 and isinstance(running, server)
@@ -226,7 +226,7 @@ def test_a_page_that_answers_itself_too_late_starts_all_the_same(blocks, monkeyp
     with pytest.raises(ValueError, match="localhost"):
         blocks.launch(**plain)
     blocks.close()
-    blocks.launch(**plain, **gradio_private.launch_arguments(blocks))
+    blocks.launch(**plain, **gradio_private.launch_arguments_without_self_test(blocks))
     blocks.close()
 
 

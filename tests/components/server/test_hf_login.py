@@ -21,9 +21,9 @@ from components.server.hf_login import (
     OAUTH_INFO_KEY,
     LoginMiddleware,
     can_log_in,
-    is_account_name,
+    has_account_prefix,
 )
-from components.vote.ballot_actions import handle_action
+from components.vote.ballot_actions import handle_ballot_action
 from studies.settings import LOGIN_SETTINGS
 from studies.store.ballot_queries import read_ballots
 from studies.store.store import Store
@@ -47,25 +47,25 @@ def on_a_space(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 )
 def test_the_name_of_an_account_cannot_be_typed(store: Store, name: str) -> None:
     study_of(store)
-    html = handle_action(store, "s", {"act": "show", "voter": name})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": name})
     assert says(html, "name cannot", "used") and "Hugging Face accounts" in html
     assert read_ballots(store.read_connection, "s") == []
 
 
 @pytest.mark.parametrize("name", ["ann", "hf", "hfann", "shelf:ann", "h f ann", "ann hf:"])
 def test_other_names_can(store: Store, name: str) -> None:
-    assert not is_account_name(name)
+    assert not has_account_prefix(name)
     study_of(store)
-    assert "data-ballot" in handle_action(store, "s", {"act": "show", "voter": name})
+    assert "data-ballot" in handle_ballot_action(store, "s", {"act": "show", "voter": name})
 
 
 def test_an_account_and_a_typed_name_are_two_voters(store: Store) -> None:
     study_of(store)
     typed = press(store, begin(store, "ann"), "ann", act="vote", pick=0, margin=1)
     assert "<b>1 of" in typed
-    html = handle_action(store, "s", {"act": "show", "voter": "ann"}, "hf:ann")
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": "ann"}, "hf:ann")
     assert "<b>0 of" in html and says(html, "voting", "Hugging Face")
-    handle_action(
+    handle_ballot_action(
         store, "s", {"act": "vote", "pick": 1, "margin": 1, "ballot": state_of(html)}, "hf:ann"
     )
     picks = {j.ask.judge: j.verdict.pick for j in store.judgements("s")
@@ -78,10 +78,10 @@ def test_what_one_person_was_shown_nobody_else_votes_on(store: Store, what: str)
     """The login has ended, and the browser still remembers a name that was typed once."""
     study_of(store)
     mine = press(store, begin(store, "ann"), "ann", act="vote", pick=0, margin=1)
-    theirs = handle_action(store, "s", {"act": "show"}, "hf:ann")
+    theirs = handle_ballot_action(store, "s", {"act": "show"}, "hf:ann")
     before = written(store)
     asked = {"act": what, "pick": 1, "margin": 1, "ballot": state_of(theirs), "voter": "ann"}
-    html = handle_action(store, "s", asked)
+    html = handle_ballot_action(store, "s", asked)
     assert says(html, "you", "ann. Nothing", "saved")
     assert state_of(html) == state_of(mine)
     assert written(store) == before
@@ -96,7 +96,7 @@ def written(store: Store) -> tuple[object, ...]:
 
 def test_an_account_is_logged_out_of_a_name_is_typed_anew(store: Store) -> None:
     study_of(store)
-    logged, typed = handle_action(store, "s", {"act": "show"}, "hf:Ann"), begin(store, "Bo")
+    logged, typed = handle_ballot_action(store, "s", {"act": "show"}, "hf:Ann"), begin(store, "Bo")
     assert f'data-log="{LOGOUT_PATH}"' in logged and "not you?" not in logged
     assert "not you?" in typed and "data-log" not in typed
     assert says(logged, "Voting", "Hugging Face") and "Voting as Bo" in typed  # as they are
@@ -107,25 +107,27 @@ def test_an_account_is_logged_out_of_a_name_is_typed_anew(store: Store) -> None:
 
 def test_the_login_is_offered_only_where_it_works(store: Store, on_a_space) -> None:
     study_of(store)
-    html = handle_action(store, "s", {"act": "show"})
+    html = handle_ballot_action(store, "s", {"act": "show"})
     assert f'data-log="{LOGIN_PATH}"' in html and 'name="voter"' in html
     for gone in (*(setting.name for setting in LOGIN_SETTINGS), "SYSTEM"):
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv(gone)
             assert not can_log_in()
-            assert "data-log" not in handle_action(store, "s", {"act": "show"})
+            assert "data-log" not in handle_ballot_action(store, "s", {"act": "show"})
 
 
 @pytest.mark.parametrize("went", list(LOGIN_MESSAGES))
 def test_a_login_that_failed_is_told_once(store: Store, on_a_space, went: str) -> None:
     study_of(store)
-    nobody = handle_action(store, "s", {"act": "show"}, "", LOGIN_MESSAGES[went])
+    nobody = handle_ballot_action(store, "s", {"act": "show"}, "", LOGIN_MESSAGES[went])
     assert (
         says(nobody, "You", "not logged")
         and LOGIN_MESSAGES[went] in nobody
         and "data-name" in nobody
     )
-    known = handle_action(store, "s", {"act": "show", "voter": "ann"}, "", LOGIN_MESSAGES[went])
+    known = handle_ballot_action(
+        store, "s", {"act": "show", "voter": "ann"}, "", LOGIN_MESSAGES[went]
+    )
     assert LOGIN_MESSAGES[went] in known and "choices" in known
     assert LOGIN_MESSAGES[went] not in press(store, known, act="next")
 
@@ -182,7 +184,7 @@ def test_without_a_session_nothing_is_touched() -> None:
 def test_an_account_with_a_name_is_logged_in_and_nothing_else_of_it_is_kept() -> None:
     info = {"preferred_username": "ann", "email": "ann@a.example"}
     session = {OAUTH_INFO_KEY: {"userinfo": info, "access_token": "secret", "expires_at": 9}}
-    assert hf_login._keep_account_name(session)
+    assert hf_login._reduce_to_account_name(session)
     assert session[OAUTH_INFO_KEY]["userinfo"]["preferred_username"] == "ann"
     assert session[OAUTH_INFO_KEY]["expires_at"] == 9
     assert "secret" not in str(session) and "a.example" not in str(session)
@@ -191,7 +193,7 @@ def test_an_account_with_a_name_is_logged_in_and_nothing_else_of_it_is_kept() ->
 @pytest.mark.parametrize("name", [None, "", "  ", 7, ["ann"]])
 def test_an_account_without_a_name_is_not_logged_in(name: object) -> None:
     session = {OAUTH_INFO_KEY: {"userinfo": {"preferred_username": name}}}
-    assert not hf_login._keep_account_name(session)
+    assert not hf_login._reduce_to_account_name(session)
     assert OAUTH_INFO_KEY not in session
 
 

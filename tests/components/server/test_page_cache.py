@@ -110,9 +110,9 @@ def test_a_response_with_a_cookie_is_not_stored() -> None:
 def test_an_address_has_a_burst_and_then_a_rate() -> None:
     now = [0.0]
     rate = AddressRate(burst=3, per_second=0.5, clock=lambda: now[0])
-    assert [rate.count_request("a") for _ in range(4)] == [True, True, True, False]
-    assert rate.count_request("b"), "another address has its own"
+    assert [rate.count_request_if_allowed("a") for _ in range(4)] == [True, True, True, False]
+    assert rate.count_request_if_allowed("b"), "another address has its own"
     now[0] = 1.9
-    assert not rate.count_request("a")
+    assert not rate.count_request_if_allowed("a")
     now[0] = 2.0
-    assert rate.count_request("a") and not rate.count_request("a")
+    assert rate.count_request_if_allowed("a") and not rate.count_request_if_allowed("a")

@@ -15,7 +15,7 @@ from components.results.ranking.computed import load_ranking
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
 from components.share.citations import bibtex
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from studies.domain import JudgeSpec
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -30,7 +30,7 @@ def scene(store: Store, **chosen: object) -> FilteredStudy:
 
 def test_a_table_has_the_numbers_of_the_metrics(judged: Store) -> None:
     table = paper_text.paper_tables(scene(judged))["Position bias"]
-    found = rater_profile(judged.frame("two judges"), ["judge", "prompt"])
+    found = estimate_position_measures(judged.frame("two judges"), ["judge", "prompt"])
     by_judge = {row[0]: row for row in table.rows}
     assert set(by_judge) == {"always first", "fair"}
     first = found["always first", "brief-letters"]
@@ -166,8 +166,10 @@ def test_the_orders_of_the_plan_are_in_the_words(
 
 def test_replies_without_a_verdict_are_counted_by_status() -> None:
     statuses = ("ok", "unreadable", "ok", "refusal", "unreadable")
-    assert paper_text._failures_text(planned(statuses=statuses)) == " (2 unreadable, 1 refusal)"
-    assert paper_text._failures_text(planned(statuses=("ok", "extracted"))) == ""
+    assert (
+        paper_text._unusable_counts_text(planned(statuses=statuses)) == " (2 unreadable, 1 refusal)"
+    )
+    assert paper_text._unusable_counts_text(planned(statuses=("ok", "extracted"))) == ""
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_replies_without_a_verdict_are_counted_by_status() -> None:
     ],
 )
 def test_each_rule_of_combination_has_its_sentence(rule: str, word: str) -> None:
-    assert word in paper_text._combination_text(planned(rule=rule))
+    assert word in paper_text._order_combination_sentence(planned(rule=rule))
 
 
 def test_a_sample_names_its_seed_and_all_items_are_no_sample() -> None:
@@ -200,7 +202,7 @@ def test_a_sample_names_its_seed_and_all_items_are_no_sample() -> None:
     ],
 )
 def test_up_to_six_names_are_listed(names: list[str], text: str) -> None:
-    assert paper_text._list_names(names, "judge") == text
+    assert paper_text._count_and_names_text(names, "judge") == text
 
 
 @pytest.mark.parametrize(

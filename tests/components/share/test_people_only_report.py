@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.agreement.people_tables import people_table
+from components.results.agreement.people_tables import people_agreement_paper_table
 from components.results.bias import panels
-from components.results.bias.bias_matrix import position_table
+from components.results.bias.bias_matrix import position_paper_table
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
 from components.share.paper_text import latex_table, methods_paragraph, paper_tables
@@ -40,7 +40,7 @@ def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Pa
     view = view_of(tmp_path, votes)
     assert noise_floor(view.measured_judge_rows).n == 0
     assert consistency(view.measured_judge_rows).n == 0
-    assert position_table(view) is None
+    assert position_paper_table(view) is None
     kpis = panels.default_kpis_html(
         load_bias(view), view.unusable_count, len(view.measured_judge_rows)
     )
@@ -67,7 +67,7 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
     assert says(told, "people agree", "50.0") and "Agreement among people" in told
     assert "noise" not in told.lower() and "comparisons flip" not in told
     assert says(told, "2", "cast 13 votes", "6")
-    table = people_table(view)
+    table = people_agreement_paper_table(view)
     assert table is not None
     assert table.rows[0][:2] == ("Two people agree", "50.0") and table.rows[0][-1] == "6"
     latex = "".join(latex_table(one) for one in paper_tables(view).values())
@@ -88,5 +88,5 @@ def test_the_paper_tables_of_people_alone_have_their_numbers(tmp_path: Path) -> 
     assert any("x" in cells and any("75" in cell for cell in cells) for cells in texts), texts
     alone = view_of(tmp_path, votes[::2])
     assert says(methods_paragraph(alone), "1 person cast 6 votes")
-    table = people_table(alone)
+    table = people_agreement_paper_table(alone)
     assert table is not None and "1 person." in table.caption

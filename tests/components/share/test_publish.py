@@ -50,7 +50,9 @@ def test_a_copied_study_is_the_same_and_alone(judged: Store, tmp_path: Path) -> 
     copied = Store(tmp_path / "copy.db")
     assert [line.name for line in copied.studies()] == [NAME]
     assert list(copied.judgements(NAME)) == list(judged.judgements(NAME))
-    assert copied.prompt_of(NAME, "brief-letters") == judged.prompt_of(NAME, "brief-letters")
+    assert copied.planned_prompt_yaml(NAME, "brief-letters") == judged.planned_prompt_yaml(
+        NAME, "brief-letters"
+    )
     copied.close()
 
 

@@ -12,9 +12,9 @@ from components.layout.header import study_size_html
 from components.page.page_tab import create_page
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
-from components.study.jobs import prepare_run, stored_study_yaml
+from components.study.jobs import save_plan_for_run, stored_study_yaml
 from components.study.plan.draft_studies import is_without_calls, save_new_study
-from components.study.tab import open_new_study, open_study, save_form
+from components.study.tab import open_study, save_and_show_new_study, save_form
 from judges.engine.engine import Engine
 from tests.judges.small_studies import run_text
 from tests.page_words import says
@@ -39,14 +39,14 @@ def text_and_state(outputs) -> tuple[str, FormState]:
 
 
 def test_a_new_study_is_in_the_store_before_its_first_call(store):
-    outputs = open_new_study(store, TEXT, FormState(), {})
+    outputs = save_and_show_new_study(store, TEXT, FormState(), {})
     text, state = text_and_state(outputs)
     assert state.study == "My study" and outputs[-1].value == "My study"
     assert is_without_calls(store, "My study")
     assert "not run yet" in study_size_html(store, "My study")
     assert study_state(store.studies()[0], ()).tab == "study"
-    assert open_new_study(store, TEXT, state, {})[1].study == "My study 2"
-    prepare_run(text, store)  # Run fills the same study
+    assert save_and_show_new_study(store, TEXT, state, {})[1].study == "My study 2"
+    save_plan_for_run(text, store)  # Run fills the same study
     assert not is_without_calls(store, "My study") and len(store.studies()) == 2
 
 
@@ -74,7 +74,7 @@ def test_a_new_name_renames_the_study_and_a_taken_one_is_refused(store, engine):
 
 def test_the_form_follows_the_header_and_unsaved_changes_come_back(store):
     one, text = save_new_study(TEXT, store, "One")
-    prepare_run(text, store)  # from here on, changes wait for Run
+    save_plan_for_run(text, store)  # from here on, changes wait for Run
     save_new_study(TEXT.replace("count: 12", "count: 5"), store, "Two")
     text, state = text_and_state(open_study(store, one, START_YAML, FormState(), {}))
     assert read_mapping(text)["name"] == "One"
@@ -89,7 +89,7 @@ def test_the_form_follows_the_header_and_unsaved_changes_come_back(store):
 def test_a_file_that_is_no_study_stays_in_the_form(store):
     name, text = save_new_study("name: [", store)
     assert (name, text) == ("", "name: [") and store.studies() == []
-    outputs = open_new_study(store, "judges: 5", replace(FormState(), last_change=3), {})
+    outputs = save_and_show_new_study(store, "judges: 5", replace(FormState(), last_change=3), {})
     assert outputs[1].study == "" and outputs[1].last_change == 3
     assert outputs[-1] == gr.skip()
 

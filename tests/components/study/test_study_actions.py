@@ -17,7 +17,7 @@ from components.study.form.form_rows import judge_form
 from components.study.form.judges import LOCAL_SERVERS, judge_drawer
 from components.study.form.more_settings import more_settings
 from components.study.form_changes import apply_changes
-from components.study.form_updates_tab import plan_updates, planned_preview
+from components.study.form_updates_tab import plan_updates, preview_and_forecast
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers
 from judges.money.costs import price_of
@@ -397,7 +397,7 @@ def test_a_change_of_a_judge_that_was_removed_is_reported_and_the_next_one_appli
 
 def test_weights_that_cannot_be_used_are_a_reason_in_the_form_and_no_exception(store):
     text = START_YAML.replace("model: embedded}", "model: embedded, weights: judge.bin}")
-    look, numbers = planned_preview(text, store)
+    look, numbers = preview_and_forecast(text, store)
     assert look.plan is None and numbers is None and "judge.bin" in look.plan_error
     assert study_draw.render_form(look, FormState(), {}, "", numbers)
     assert "judge.bin" in str(plan_updates(look, FormState(), store, numbers, {}))

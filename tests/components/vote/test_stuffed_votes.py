@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.vote.ballot_actions import find_voter, handle_action
+from components.vote.ballot_actions import handle_ballot_action, stored_voter_name
 from studies.store.ballot_queries import read_ballots
 from studies.store.store import Store
 from tests.attacks.attack_log import Mode, attempt
@@ -36,7 +36,7 @@ def test_a_name_that_looks_like_an_account_cannot_be_typed(
 ) -> None:
     study_of(store)
     with attempt(STUFFED, each_mode, name):
-        html = handle_action(store, "s", {"act": "show", "voter": name})
+        html = handle_ballot_action(store, "s", {"act": "show", "voter": name})
         assert says(html, "name cannot", "used")
         assert read_ballots(store.read_connection, "s") == []
 
@@ -44,7 +44,7 @@ def test_a_name_that_looks_like_an_account_cannot_be_typed(
 @pytest.mark.parametrize("name", ["\u674e\u660e", "\u7ea6\u7ff0\u00b7\u53f2", "Jos\u00e9", "Ян: a"])
 def test_names_in_other_scripts_can(store: Store, name: str) -> None:
     study_of(store)
-    html = handle_action(store, "s", {"act": "show", "voter": name})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": name})
     assert ("data-ballot" in html) == (":" not in name)
 
 
@@ -57,8 +57,10 @@ def test_a_name_that_looks_like_anothers_is_the_same_voter(
     study_of(store)
     press(store, begin(store), act="vote", pick=0, margin=1)
     with attempt(STUFFED, each_mode, name):
-        assert find_voter(store, "s", name) == "human:ann"
-    assert find_voter(store, "s", "\u00e1nn") == "human:\u00e1nn", "an accent is another name"
+        assert stored_voter_name(store, "s", name) == "human:ann"
+    assert stored_voter_name(store, "s", "\u00e1nn") == "human:\u00e1nn", (
+        "an accent is another name"
+    )
 
 
 def test_a_vote_that_is_sent_again_counts_once(store: Store, each_mode: Mode) -> None:
@@ -80,7 +82,7 @@ def test_a_vote_that_fits_no_ballot_is_not_stored(store: Store, each_mode: Mode)
     for position in (-1, 10**6, 2**70, "x", None):
         with attempt(STUFFED, each_mode, f"ballot {position}"):
             ballot = {**state_of(html), "position": position}
-            handle_action(
+            handle_ballot_action(
                 store,
                 "s",
                 {"voter": "ann", "ballot": ballot, "act": "vote", "pick": 0, "margin": 1},

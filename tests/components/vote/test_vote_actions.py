@@ -11,14 +11,18 @@ import pytest
 
 from components.layout.header import study_size_html
 from components.vote import organiser
-from components.vote.ballot_actions import find_voter, handle_action, show_start
+from components.vote.ballot_actions import (
+    handle_ballot_action,
+    show_start_screen,
+    stored_voter_name,
+)
 from components.vote.ballot_form import load_ballot_form
 from components.vote.ballot_html import answer_html, ballot_count_text, finished_html
 from components.vote.organiser import (
     SAMPLING_CHOICES,
     VotingControls,
     controls_from_rules,
-    show_validity,
+    sampling_validity_notice,
     show_voters,
 )
 from studies.domain import Ask, Item, Judgement, Verdict
@@ -56,11 +60,11 @@ def state_of(html: str) -> dict[str, Any]:
 
 
 def press(store: Store, html: str, voter: str = "ann", **asked: Any) -> str:
-    return handle_action(store, "s", {"voter": voter, "ballot": state_of(html), **asked})
+    return handle_ballot_action(store, "s", {"voter": voter, "ballot": state_of(html), **asked})
 
 
 def begin(store: Store, voter: str = "ann") -> str:
-    return handle_action(store, "s", {"act": "show", "voter": voter})
+    return handle_ballot_action(store, "s", {"act": "show", "voter": voter})
 
 
 # -------------------------------------------------------------------------------------- blind
@@ -73,7 +77,7 @@ def test_no_form_tells_who_wrote_what(store: Store, mode: str) -> None:
     html = begin(store)
     for press_key in ({"act": "next"}, {"act": "back"}, {"act": "undo"}, {"act": "undo"}):
         html += press(store, html, **press_key)
-    said = html + show_start(store, "s")
+    said = html + show_start_screen(store, "s")
     for secret in (*NAMES, "okapi", "zebra", "quagga", "human:", "the truth"):
         assert secret not in said
     assert ("the reference" if mode == "verify" else "text z") in said
@@ -157,10 +161,10 @@ def test_a_vote_never_goes_to_another_ballot_than_the_one_shown(store: Store) ->
     study_of(store)
     store.save_study(Study("other"), [Item("z", "why?", dict.fromkeys(NAMES, "text"))], ())
     shown = begin(store)
-    handle_action(store, "other", {"act": "show", "voter": "ann"})
+    handle_ballot_action(store, "other", {"act": "show", "voter": "ann"})
     for act in ("vote", "next"):
         asked = {"voter": "ann", "ballot": state_of(shown), "act": act, "pick": 0, "margin": 1}
-        told = handle_action(store, "other", asked)
+        told = handle_ballot_action(store, "other", asked)
         assert says(told, "another ballot", "Nothing was saved") and "why?" in told
     (ballot,) = read_ballots(store.read_connection, "other")
     assert ballot.state == "open" and not len(store.frame("other"))
@@ -175,7 +179,7 @@ def test_the_same_notice_twice_unlocks_the_buttons_twice(store: Store) -> None:
     study_of(store)
     once = press(store, begin(store), act="back")
     assert "first ballot" in once and press(store, once, act="back") != once
-    bad = [handle_action(store, "s", {"act": "show", "voter": "hf:ann"}) for _ in range(2)]
+    bad = [handle_ballot_action(store, "s", {"act": "show", "voter": "hf:ann"}) for _ in range(2)]
     assert bad[0] != bad[1] and all('class="said"' in html for html in bad)
 
 
@@ -207,14 +211,17 @@ def test_what_no_button_sends_is_refused_and_writes_nothing(
 ) -> None:
     study_of(store)
     state = {"voter": "ann", "ballot": state_of(begin(store))}
-    assert 'class="eh-vote' in handle_action(store, "s", {**state, **asked})
+    assert 'class="eh-vote' in handle_ballot_action(store, "s", {**state, **asked})
     assert not any(j.ask.judge == "human:ann" for j in store.judgements("s"))
     assert all(ballot.state == "open" for ballot in read_ballots(store.read_connection, "s"))
 
 
 def test_an_act_nobody_knows_shows_the_ballot(store: Store) -> None:
     study_of(store)
-    assert state_of(handle_action(store, "s", {"act": "dance", "voter": "ann"}))["position"] == 0
+    assert (
+        state_of(handle_ballot_action(store, "s", {"act": "dance", "voter": "ann"}))["position"]
+        == 0
+    )
 
 
 def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
@@ -235,15 +242,17 @@ def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
 def test_a_name_is_asked_for_first(store: Store) -> None:
     study_of(store)
     for asked in ({}, {"voter": "  "}, {"act": "leave", "voter": "ann"}):
-        html = handle_action(store, "s", asked)
+        html = handle_ballot_action(store, "s", asked)
         assert "data-name" in html and "8 pairs" in html
-    assert "cannot be used" in handle_action(store, "s", {"act": "show", "voter": "x" * 100})
+    assert "cannot be used" in handle_ballot_action(store, "s", {"act": "show", "voter": "x" * 100})
     assert read_ballots(store.read_connection, "s") == []
 
 
 def test_who_is_logged_in_votes_under_that_name(store: Store) -> None:
     study_of(store)
-    html = handle_action(store, "s", {"act": "show", "voter": "somebody else"}, account="hub-user")
+    html = handle_ballot_action(
+        store, "s", {"act": "show", "voter": "somebody else"}, account="hub-user"
+    )
     assert "voting as hub-user" in html and "not you?" not in html
     assert {ballot.voter for ballot in read_ballots(store.read_connection, "s")} == {
         "human:hub-user"
@@ -254,7 +263,8 @@ def test_ann_and_Ann_are_one_person(store: Store) -> None:
     study_of(store)
     begin(store, "Ann")
     assert (
-        find_voter(store, "s", "ANN") == "human:Ann" and find_voter(store, "s", "bo") == "human:bo"
+        stored_voter_name(store, "s", "ANN") == "human:Ann"
+        and stored_voter_name(store, "s", "bo") == "human:bo"
     )
 
 
@@ -264,7 +274,7 @@ def test_ann_and_Ann_are_one_person(store: Store) -> None:
 def test_a_study_without_texts_says_so(store: Store) -> None:
     store.save_study(Study("s"), [Item("q", "", {})], ())
     assert says(begin(store), "no questions", "vote") and says(
-        show_start(store, "s"), "no questions", "vote"
+        show_start_screen(store, "s"), "no questions", "vote"
     )
 
 
@@ -373,14 +383,14 @@ def test_rules_go_through_the_controls_unchanged() -> None:
 
 def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:
     study_of(store)
-    told = {name: show_validity(store, "s", name) for name in SAMPLING_CHOICES}
+    told = {name: sampling_validity_notice(store, "s", name) for name in SAMPLING_CHOICES}
     assert "unbiased" in told["At random"] and "8 pairs of 8" in told["At random"]
     assert "4 pairs of 8" in told["Where orders flip"]
     assert says(told["Where orders flip"], "votes cannot", "win rates")
     assert says(told["Where judges disagree"], "not describe", "pairs")
     store.set_voting_rules("s", VotingRules(choose="flipped"))
     press(store, begin(store), act="vote", pick=0, margin=1)
-    assert says(show_validity(store, "s", "At random"), "1", "1", "not", "at random")
+    assert says(sampling_validity_notice(store, "s", "At random"), "1", "1", "not", "at random")
 
 
 def test_who_has_voted_is_listed(store: Store) -> None:
@@ -409,7 +419,7 @@ def test_the_start_names_no_more_pairs_than_there_are(store: Store) -> None:
     study_of(store, 4)
     for each, pairs in ((0, 4), (3, 3), (100, 4)):
         store.set_voting_rules("s", VotingRules(each=each, repeats=0.0))
-        assert f"Vote blind: {pairs} pairs" in show_start(store, "s")
+        assert f"Vote blind: {pairs} pairs" in show_start_screen(store, "s")
 
 
 def test_markdown_of_an_answer_is_shown_as_meant_and_stays_harmless() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from components.vote.ballot_actions import handle_action
+from components.vote.ballot_actions import handle_ballot_action
 from studies.store.ballot_queries import VotingRules, checks_by_item, read_ballots
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
@@ -77,7 +77,10 @@ def test_whoever_comes_while_it_is_full_can_try_again(store: Store) -> None:
     told = text_of(html)
     assert "Voting cannot continue" in told and "Try again" in told and "Voting as bob" in told
     assert "data-tried=" in html and "&#34;act&#34;: &#34;show&#34;" in html
-    assert state_of(handle_action(store, "s", {"act": "show", "voter": "bob"}))["voter"] == "bob"
+    assert (
+        state_of(handle_ballot_action(store, "s", {"act": "show", "voter": "bob"}))["voter"]
+        == "bob"
+    )
 
 
 def test_a_vote_that_was_saved_before_the_disk_was_full_is_said_to_be_saved(

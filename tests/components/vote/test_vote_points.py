@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.vote.ballot_actions import handle_action
+from components.vote.ballot_actions import handle_ballot_action
 from components.vote.ballot_form import load_ballot_form
 from judges.rendering.prompt import load_prompt
 from metrics.labels.criterion_agreement import criterion_agreement
@@ -52,7 +52,7 @@ def study_of(store: Store, prompt: str) -> None:
 
 
 def vote_on_all(store: Store, voter: str, scores: dict[str, float]) -> str:
-    html = handle_action(store, "s", {"act": "show", "voter": voter})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": voter})
     for _ in range(6):
         found = re.search(r"question (\d)", html)
         assert found
@@ -68,7 +68,7 @@ def test_the_form_follows_the_prompt_and_hides_the_model(
 ) -> None:
     study_of(store, prompt)
     assert load_ballot_form(store, "s").mode == mode
-    html = handle_action(store, "s", {"act": "show", "voter": "ann"})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": "ann"})
     assert html.count('class="choice"') == buttons
     assert CRITERIA in html and "okapi" not in html
 
@@ -105,14 +105,14 @@ def test_scores_of_people_are_compared_with_the_judge(store: Store, tmp_path: Pa
 @pytest.mark.parametrize("score", [6, 2.5, True, None, "3", float("nan")])
 def test_scores_that_no_button_sends_are_refused(store: Store, score: object) -> None:
     study_of(store, "score-scale")
-    html = handle_action(store, "s", {"act": "show", "voter": "ann"})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": "ann"})
     after = press(store, html, act="vote", score=score)
     assert "nothing was saved" in after
     assert len(store.frame("s")) == 6
 
 
 def fill_rubric(store: Store, voter: str, levels: list[float]) -> str:
-    html = handle_action(store, "s", {"act": "show", "voter": voter})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": voter})
     for _ in range(6):
         html = press(store, html, voter, act="vote", levels=levels)
     return html
@@ -121,7 +121,7 @@ def fill_rubric(store: Store, voter: str, levels: list[float]) -> str:
 def test_a_rubric_has_one_row_of_levels_for_each_criterion(store: Store) -> None:
     study_of(store, "rubric")
     assert load_ballot_form(store, "s").mode == "rubric"
-    html = handle_action(store, "s", {"act": "show", "voter": "ann"})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": "ann"})
     assert html.count('class="criterion"') == 3 and html.count('class="level"') == 9
     assert all(f'aria-label="{name}: 2"' in html for name in RUBRIC) and "okapi" not in html
 
@@ -153,7 +153,7 @@ def test_levels_of_people_are_compared_with_the_judge_by_criterion(
 
 def test_a_filled_in_rubric_can_be_changed_undone_and_survives_a_new_plan(store: Store) -> None:
     study_of(store, "rubric")
-    html = handle_action(store, "s", {"act": "show", "voter": "ann"})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": "ann"})
     html = press(store, html, act="vote", levels=[1, 2, 3])
     back = press(store, html, act="back")
     assert back.count('data-given="true"') == 3
@@ -165,7 +165,7 @@ def test_a_filled_in_rubric_can_be_changed_undone_and_survives_a_new_plan(store:
     store.save_study(store.study("s"), items, (), recorded=machine, only_recorded=True)
     kept = [j for j in store.judgements("s") if j.ask.judge == "human:ann"]
     assert [(j.ask.labels, j.verdict) for j in kept] == [(j.ask.labels, j.verdict) for j in votes]
-    opened = handle_action(store, "s", {"act": "undo", "voter": "ann", "ballot": None})
+    opened = handle_ballot_action(store, "s", {"act": "undo", "voter": "ann", "ballot": None})
     assert "undone" in opened
     assert not [j for j in store.judgements("s") if j.ask.judge == "human:ann"]
 
@@ -173,7 +173,7 @@ def test_a_filled_in_rubric_can_be_changed_undone_and_survives_a_new_plan(store:
 @pytest.mark.parametrize("levels", [None, [], [1, 2], [1, 2, 4], [1, 2, True], {"0": 1}, "123"])
 def test_incomplete_rubrics_are_refused(store: Store, levels: object) -> None:
     study_of(store, "rubric")
-    html = handle_action(store, "s", {"act": "show", "voter": "ann"})
+    html = handle_ballot_action(store, "s", {"act": "show", "voter": "ann"})
     assert "nothing was saved" in press(store, html, act="vote", levels=levels)
     assert len(store.frame("s")) == 6
 

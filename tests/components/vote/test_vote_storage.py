@@ -74,6 +74,6 @@ def test_the_built_in_study_keeps_its_votes_and_counts_people(demo_store: Store)
     store = demo_store
     for who in ("ann", "bob", "cat"):
         vote(store, demo_studies.PAIRS_STUDY, who, 2)
-    demo_studies.open_demo(store)
+    demo_studies.import_demo_studies(store)
     assert len(people(store, demo_studies.PAIRS_STUDY)) == 6
     assert "3 people" in study_size_html(store, demo_studies.PAIRS_STUDY)

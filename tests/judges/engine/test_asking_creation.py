@@ -14,7 +14,7 @@ from judges.rendering.messages import DESCRIPTION_NOTE
 from metrics.protocols.creation_levels import (
     five_level_counts,
     reward_table,
-    single_ratings,
+    single_answer_ratings,
     visual_factuality,
 )
 from metrics.win_rates.win_rates import head_to_head
@@ -211,7 +211,7 @@ def test_mt_bench_asks_pairs_and_ratings_and_both_are_recovered(
     frame = asked(plan, store)
     assert (frame["prompt"] == "mt-bench-pair").sum() == 2 * TASKS
     assert (frame["prompt"] == "mt-bench-single").sum() == 2 * TASKS
-    rated = single_ratings(frame[frame["prompt"] == "mt-bench-single"])
+    rated = single_answer_ratings(frame[frame["prompt"] == "mt-bench-single"])
     assert within(rated["bad"], 5.0) and within(rated["base"], 6 + 2 / 3)
     pairs = frame[frame["prompt"] == "mt-bench-pair"]
     # base in one game: .64 wins, .2 ties, .16 losses. Both games alike: .64² against .16²; the

@@ -40,7 +40,7 @@ def test_a_hung_call_is_made_a_second_time_and_its_ask_stored_once(store, tmp_pa
 
 
 def test_the_bill_of_the_slower_call_is_counted_when_it_arrives(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(stragglers.CallDurations, "slow_after", lambda *_: 1.0)
+    monkeypatch.setattr(stragglers.CallDurations, "slow_after_seconds", lambda *_: 1.0)
     with JudgeServer(latency=0.05, rules=[hung(60, seconds=3.0)]) as server:
         run(server, store, tmp_path, hedge=True)
         dollars = float(server.bill.totals.dollars)
@@ -72,14 +72,16 @@ def test_without_hedge_no_call_is_made_twice(store, tmp_path):
 class TimedCall:
     """A call that ends after so many seconds, with an outcome."""
 
-    def __init__(self, seconds: float, outcome: str | None, slow_after: float = 0.01) -> None:
-        self.seconds, self.outcome, self.slow_after = seconds, outcome, slow_after
+    def __init__(
+        self, seconds: float, outcome: str | None, slow_after_seconds: float = 0.01
+    ) -> None:
+        self.seconds, self.outcome, self.slow_after_seconds = seconds, outcome, slow_after_seconds
         self.slow_event = asyncio.Event()
         self.attempt: int | None = 1
         self.abandoned = self.lost = False
 
     async def run(self):
-        asyncio.get_running_loop().call_later(self.slow_after, self.slow_event.set)
+        asyncio.get_running_loop().call_later(self.slow_after_seconds, self.slow_event.set)
         await asyncio.sleep(self.seconds)
         return self.outcome
 
@@ -88,7 +90,7 @@ class TimedCall:
     def abandon(self) -> None:
         self.abandoned = True
 
-    async def record_loss(self) -> None:
+    async def record_unused_attempt(self) -> None:
         self.lost = True
 
 
@@ -120,7 +122,7 @@ def test_a_second_call_that_fails_does_not_end_the_first():
 
 
 def test_a_quick_call_or_an_empty_budget_starts_no_second_one():
-    quick, never = TimedCall(0.05, "quick", slow_after=5.0), TimedCall(0.0, "never")
+    quick, never = TimedCall(0.05, "quick", slow_after_seconds=5.0), TimedCall(0.0, "never")
     assert run_race(quick, never) == (quick, "quick", 0, 0)
     slow = TimedCall(0.2, "slow")
     assert run_race(slow, never, calls=49) == (slow, "slow", 0, 0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judges.engine.outcome import apply_extraction, labels_to_slots, read_outcome, read_reply
+from judges.engine.outcome import apply_extraction, labels_to_slots, read_outcome, read_reply_text
 from judges.models.interface import JudgeCall, JudgeReply
 from judges.rendering.messages import PromptInputs
 from judges.rendering.prompt import load_prompt
@@ -34,7 +34,7 @@ PROMPT = load_prompt("brief-letters")
     ],
 )
 def test_a_reply_has_the_status_of_the_first_thing_that_is_wrong(reply, status, rule):
-    read = read_reply(PROMPT, ("A", "B"), reply, "default")
+    read = read_reply_text(PROMPT, ("A", "B"), reply, "default")
     assert read.status == status
     assert (read.verdict is not None) == (status == "ok")
     assert bool(read.detail) == (status != "ok")
@@ -44,18 +44,18 @@ def test_a_reply_has_the_status_of_the_first_thing_that_is_wrong(reply, status, 
 
 def test_the_label_chosen_counts_for_the_place_in_which_it_was_shown():
     for labels, slot in ((("A", "B"), 0), (("B", "A"), 1)):
-        verdict = read_reply(PROMPT, labels, JudgeReply(BETTER), "default").verdict
+        verdict = read_reply_text(PROMPT, labels, JudgeReply(BETTER), "default").verdict
         assert verdict is not None and verdict.pick == slot
 
 
 def test_a_judgement_keeps_what_the_reply_said():
     ask = Ask("key", "q", "j", "p", ("x", "y"), ("A", "B"))
     reply = JudgeReply(BETTER, reasoning="hm", finish="stop", model="m-1")
-    stored = read_reply(PROMPT, ("A", "B"), reply, "default").judgement(ask, reply)
+    stored = read_reply_text(PROMPT, ("A", "B"), reply, "default").judgement(ask, reply)
     assert (stored.reply, stored.reasoning, stored.finish) == (BETTER, "hm", "stop")
     assert (stored.model, stored.status, stored.top_logprobs) == ("m-1", "ok", "")
     refused = JudgeReply("", refusal="I cannot")
-    stored = read_reply(PROMPT, ("A", "B"), refused, "default").judgement(ask, refused)
+    stored = read_reply_text(PROMPT, ("A", "B"), refused, "default").judgement(ask, refused)
     assert stored.reply == "I cannot" and stored.detail == "I cannot"
 
 

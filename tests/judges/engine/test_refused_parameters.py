@@ -4,7 +4,7 @@ import pytest
 
 from judges.planning.plan import (
     asks_of,
-    count_lost_answers,
+    count_replies_dropped_by_plan,
     load_stored_plan,
     make_plan,
     plan_includes,
@@ -57,7 +57,7 @@ def test_a_plan_made_again_loses_no_answer_and_forecasts_no_call(store, tmp_path
         judge = endpoint(server.base_url)
         run_through(study_plan(tmp_path, [judge], items=4), store)
     more = study_plan(tmp_path, [judge], items=6)
-    assert count_lost_answers(more, store) == 0
+    assert count_replies_dropped_by_plan(more, store) == 0
     assert store.answered_keys_among(planned_keys(more)) == set(
         planned_keys(study_plan(tmp_path, [judge], items=4))
     )

@@ -185,7 +185,7 @@ def test_an_endpoint_is_asked_for_the_log_probabilities_of_the_whole_reply(
 
 def test_levels_of_several_characters_have_no_probabilities(tmp_path: Path) -> None:
     named = load_prompt("rubric").yaml.replace("[1, 2, 3]", "[poor, fair, good]")
-    assert not parse_prompt(named).has_level_tokens()
+    assert not parse_prompt(named).has_single_token_levels()
     (tmp_path / "named.yaml").write_text(named, encoding="utf-8")
     write_scored_items(tmp_path, 1)
     study = parse_study(study_text("named.yaml", ", read: probabilities"), "t", tmp_path)

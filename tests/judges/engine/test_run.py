@@ -78,8 +78,8 @@ def test_a_stop_does_not_wait_for_a_cool_down_or_a_backoff(kind, store, tmp_path
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=20, concurrency=4)
         save_plan(plan, store)
         run = made.start(plan, store, settings=RunSettings(first_backoff=600))
-        until(lambda: bool(run.snapshot().waiting))
-        told = run.snapshot().waiting[0]
+        until(lambda: bool(run.snapshot().wait_texts))
+        told = run.snapshot().wait_texts[0]
         run.stop()
         assert run.wait(120), "ten minutes are named"
     if kind == "cool-down":

@@ -108,16 +108,18 @@ def test_a_store_error_pauses_the_run_until_it_is_resumed():
         judge = judge_state()
         run, told = run_of(judge), []
         run.on_store_error = told.append
-        waiting = asyncio.ensure_future(run.wait_for_repair(OSError("the disk is full"), 5.0))
+        waiting = asyncio.ensure_future(run.pause_until_resumed(OSError("the disk is full"), 5.0))
         await asyncio.sleep(0.5)
         state = (run.paused, waiting.done(), judge.blocked_event.is_set(), run.store_error, told)
         run.paused = False
         run.apply_controls()
         assert await waiting
         run.resumed_at = 7.0
-        again = await run.wait_for_repair(OSError("the disk is full"), 6.0)  # failed before that
+        again = await run.pause_until_resumed(
+            OSError("the disk is full"), 6.0
+        )  # failed before that
         run.stop = True
-        return [*state, again, run.paused, await run.wait_for_repair(OSError("x"), 9.0)]
+        return [*state, again, run.paused, await run.pause_until_resumed(OSError("x"), 9.0)]
 
     full = "the disk is full"
     assert run_virtual(act) == [True, False, True, full, [full], True, False, False]
@@ -168,7 +170,7 @@ def siblings(store: Store, folder: Path, ledger: Ledger, clock: Clock) -> Siblin
 
 
 def test_what_other_runs_spent_lost_and_have_in_flight_is_in_the_ledger(store, tmp_path):
-    alive = LeaseOwner(store.owners)
+    alive = LeaseOwner(store.run_locks_folder)
     for owner in ("me", alive.id, "dead"):
         add_run(store, owner, 1.0)
     ledger = Ledger(budget=1.0)
@@ -205,7 +207,7 @@ def test_spending_of_others_is_looked_up_again_after_a_while_and_always_when_lit
     clock, ledger = Clock(), Ledger(budget=1.0)
     add_run(store, "me", 1.0)
     others = siblings(store, tmp_path, ledger, clock)
-    sibling = LeaseOwner(store.owners)
+    sibling = LeaseOwner(store.run_locks_folder)
     add_run(store, sibling.id, 2.0)
     connection = store.read_connection
     add_attempt(store, sibling.id, 0.5)
@@ -230,7 +232,7 @@ def test_an_ended_or_dead_run_is_looked_up_once_more_and_then_never(way, store, 
     others = siblings(store, tmp_path, ledger, clock)
     connection = store.read_connection
     assert not others._has_siblings(connection)
-    owner = LeaseOwner(store.owners)
+    owner = LeaseOwner(store.run_locks_folder)
     add_run(store, owner.id, 2.0)
     assert others._has_siblings(connection) and others._has_siblings(connection), "it lives"
     if way == "ended":

@@ -15,7 +15,7 @@ from judges.engine.snapshot import (
     completed_per_second,
     count_stored_replies,
     final_status,
-    judge_waits,
+    list_judge_waits,
     list_missing_parameters,
     stopped_judges,
     summarise_failures,
@@ -105,7 +105,7 @@ def test_the_expected_cost_is_each_judges_mean_times_its_asks():
 
 
 def test_a_judge_at_full_speed_does_not_wait():
-    assert judge_waits([state_of()]) == ()
+    assert list_judge_waits([state_of()]) == ()
 
 
 def test_a_stopped_judge_and_one_without_budget_say_so_before_anything_else():
@@ -114,7 +114,7 @@ def test_a_stopped_judge_and_one_without_budget_say_so_before_anything_else():
     stopped.budget_reached = broke.budget_reached = True
     broke.retrying["key"] = PendingRetry(1, 3, "HTTP 500")
     elsewhere.wait_reason = "another run asks"
-    waits = judge_waits([stopped, broke, elsewhere])
+    waits = list_judge_waits([stopped, broke, elsewhere])
     assert [(wait.judge, wait.kind) for wait in waits] == [
         ("s", "stopped"), ("b", "budget"), ("e", "elsewhere"),
     ]  # fmt: skip
@@ -128,24 +128,24 @@ def test_judges_of_one_endpoint_share_a_limiter_and_its_cool_down():
     shared._pace.cooldown_end = 12.4
     one, two = state_of("one", shared), state_of("two", shared)
     one.retrying["key"] = PendingRetry(1, 3, "rate limit")
-    waits = judge_waits([state_of("free"), one, two])
+    waits = list_judge_waits([state_of("free"), one, two])
     assert [(w.judge, w.kind, w.asks, w.limiter) for w in waits] == [
         ("one", "cooling", 1, 1), ("two", "cooling", 0, 1),
     ]  # fmt: skip
     assert "12 s" in waits[0].why and waits[0].seconds == 12.4
     assert (waits[0].allowed_in_flight, waits[0].ceiling) == (6, 6)
     shared._pace.cooldown_end, shared.limit = 0.2, 3.9
-    (wait,) = judge_waits([one])
+    (wait,) = list_judge_waits([one])
     assert "1 s" in wait.why and wait.allowed_in_flight == 3
 
 
 def test_the_retry_with_most_attempts_is_named():
     state = state_of()
     state.retrying["a"] = PendingRetry(1, 5, "HTTP 500")
-    (wait,) = judge_waits([state])
+    (wait,) = list_judge_waits([state])
     assert (wait.kind, wait.why, wait.asks) == ("retry", "retry 1 of 4: HTTP 500", 1)
     state.retrying["b"] = PendingRetry(3, 5, "timeout")
-    (wait,) = judge_waits([state])
+    (wait,) = list_judge_waits([state])
     assert says(wait.why, "retry 3 of 4", "timeout", "2 calls")
     assert (wait.asks, wait.max_attempts_made) == (2, 3)
 
@@ -154,7 +154,7 @@ def test_slow_calls_are_counted_with_their_longest_age(monkeypatch):
     state = state_of()
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     state.slow_calls.update(a=40.0, b=5.0)
-    (wait,) = judge_waits([state])
+    (wait,) = list_judge_waits([state])
     assert (wait.kind, wait.seconds) == ("slow", 95.0)
 
 

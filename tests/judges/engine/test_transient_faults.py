@@ -114,9 +114,9 @@ def test_a_call_is_slow_relative_to_the_usual_duration():
     durations = CallDurations()
     for _ in range(9):
         durations.record(1.0)
-    assert durations.slow_after() is None
+    assert durations.slow_after_seconds() is None
     durations.record(1.0)
-    assert durations.slow_after() == 4.0
+    assert durations.slow_after_seconds() == 4.0
     assert says(describe_slow_calls([95.0, 20.0], 4.0), "2", "slow: 95", "usual 4")
 
 
@@ -124,11 +124,11 @@ def test_long_prompts_are_compared_with_long_prompts():
     durations = CallDurations()
     for _ in range(10):
         durations.record(1.0, length=2_000)
-    assert durations.slow_after(100_000) == 4.0, "no long prompt yet: all lengths count"
+    assert durations.slow_after_seconds(100_000) == 4.0, "no long prompt yet: all lengths count"
     for _ in range(10):
         durations.record(9.0, length=90_000)
-    assert durations.slow_after(100_000) == 36.0
-    assert durations.slow_after(1_500) == 4.0
+    assert durations.slow_after_seconds(100_000) == 36.0
+    assert durations.slow_after_seconds(1_500) == 4.0
 
 
 # --- whole runs against the loopback server -----------------------------------------------------

@@ -51,7 +51,7 @@ def test_a_fault_of_ours_ends_the_run_after_what_was_in_flight_is_stored(where, 
             return planned[ask.key].call
 
         async def settle(judgement: Judgement, attempts: AskAttempts):
-            await desk.journal.end(attempts.attempt, "ok", attempts.usage, attempts.cost)
+            await desk.journal.end_attempt(attempts.attempt, "ok", attempts.usage, attempts.cost)
             if where == "settle" and not settled:
                 settled.append("lost")
                 raise Broken

@@ -25,7 +25,7 @@ from openai import AsyncOpenAI, BadRequestError
 from openai.types.chat import ChatCompletion
 
 from judges.models import embedded, weights
-from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared_server
+from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, find_or_start_shared_server
 from tests.page_words import pattern, says
 from tests.waiting import until
 
@@ -45,7 +45,7 @@ def _absent() -> str:
     if importlib.util.find_spec("xllamacpp") is None:
         return "EMBEDDED JUDGE NOT TESTED: xllamacpp is not installed; pip install xllamacpp"
     try:
-        weights.find_weights()
+        weights.find_default_weights()
     except weights.WeightsMissing as error:
         return f"EMBEDDED JUDGE NOT TESTED: {error}"
     return ""
@@ -126,7 +126,7 @@ def test_a_restart_gives_the_same_digits_and_the_same_identity(server: EmbeddedS
 @pytest.mark.extra
 def test_eight_bits_say_nearly_what_four_bits_said(server: EmbeddedServer) -> None:
     four_bits = weights.packaged_weights()
-    if four_bits is None or weights.find_weights() != weights.eight_bit_weights():
+    if four_bits is None or weights.find_default_weights() != weights.eight_bit_weights():
         pytest.skip("EMBEDDED JUDGE: needs both copies of the weights; run make weights")
     with EmbeddedServer.start(four_bits) as other:
         assert other.identity != server.identity
@@ -137,7 +137,7 @@ def test_eight_bits_say_nearly_what_four_bits_said(server: EmbeddedServer) -> No
 
 
 def test_the_identity_is_the_weights_and_no_reply_holds_a_path(server: EmbeddedServer) -> None:
-    path = weights.find_weights()
+    path = weights.find_default_weights()
     assert server.identity == f"embedded:{weights.sha256_of(path)}"
     assert server.model == weights.model_name(path)
     reply = ask(server, PAIR)
@@ -168,8 +168,8 @@ def test_a_grammar_forces_the_answer(server: EmbeddedServer) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
 def test_a_killed_parent_takes_the_child_with_it() -> None:
     script = (
-        "import time; from judges.models.embedded import shared_server; "
-        "print(shared_server().base_url, flush=True); time.sleep(60)"
+        "import time; from judges.models.embedded import find_or_start_shared_server; "
+        "print(find_or_start_shared_server().base_url, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=-1) as parent:
         assert parent.stdout is not None
@@ -181,15 +181,15 @@ def test_a_killed_parent_takes_the_child_with_it() -> None:
 
 @pytest.mark.extra
 def test_one_server_is_shared_ends_when_closed_and_is_then_replaced() -> None:
-    first = shared_server()
-    assert shared_server() is first
+    first = find_or_start_shared_server()
+    assert find_or_start_shared_server() is first
     assert first.alive() and answers(first.base_url)
     started = time.monotonic()
     first.close()  # closes its standard input, no more
     assert time.monotonic() - started < embedded.STOP_SECONDS  # so it was not killed
     assert not first.alive() and not answers(first.base_url)
     first.close()  # twice is harmless
-    second = shared_server()
+    second = find_or_start_shared_server()
     try:
         assert second is not first and second.alive()
         assert second.identity == first.identity
@@ -236,7 +236,7 @@ def test_a_child_that_dies_at_the_start_gives_its_last_words(
 ) -> None:
     put_in_place_of_the_library("raise ImportError('no libgomp')", tmp_path, monkeypatch)
     with pytest.raises(EmbeddedUnavailable, match=r"code 1 .*: ImportError: no libgomp\. Run"):
-        EmbeddedServer.start(weights.find_weights())
+        EmbeddedServer.start(weights.find_default_weights())
 
 
 def test_a_start_that_takes_too_long_is_given_up(
@@ -244,7 +244,7 @@ def test_a_start_that_takes_too_long_is_given_up(
 ) -> None:
     put_in_place_of_the_library("import time; time.sleep(60)", tmp_path, monkeypatch)
     with pytest.raises(EmbeddedUnavailable, match=pattern("did not", "within 0.2")):
-        EmbeddedServer.start(weights.find_weights(), timeout=0.2)
+        EmbeddedServer.start(weights.find_default_weights(), timeout=0.2)
 
 
 @pytest.mark.parametrize(("chosen", "expected"), [("1", 1), ("6", 6)])

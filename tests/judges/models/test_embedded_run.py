@@ -27,7 +27,7 @@ STUDY = {
 @pytest.fixture
 def child() -> embedded.EmbeddedServer:
     try:
-        return embedded.shared_server()
+        return embedded.find_or_start_shared_server()
     except EmbeddedUnavailable as error:
         pytest.skip(str(error))
 

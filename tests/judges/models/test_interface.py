@@ -13,8 +13,8 @@ from judges.models.interface import (
     RequestQuota,
     candidate_probabilities,
     drop_parameter,
+    dropped_that_can_change_reply,
     dump_logprobs,
-    missing_parameters,
     parse_duration,
     parse_level_logprobs,
     parse_logprobs,
@@ -154,8 +154,8 @@ def test_a_refused_streaming_parameter_is_not_sent_again():
 
 
 def test_only_parameters_that_change_a_reply_are_missing():
-    assert missing_parameters({"stream", "max_tokens"}) == []
-    assert missing_parameters(["temperature", "stream"]) == ["temperature"]
+    assert dropped_that_can_change_reply({"stream", "max_tokens"}) == []
+    assert dropped_that_can_change_reply(["temperature", "stream"]) == ["temperature"]
 
 
 def test_the_parts_of_all_messages_are_listed():

@@ -49,7 +49,7 @@ def test_a_chosen_file_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     mine = tmp_path / "mine.gguf"
     mine.touch()
     monkeypatch.setenv("EVENHAND_GGUF", str(mine))
-    assert weights.find_weights() == mine
+    assert weights.find_default_weights() == mine
 
 
 def test_a_chosen_file_that_is_not_there_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,13 +57,13 @@ def test_a_chosen_file_that_is_not_there_is_never_replaced(monkeypatch: pytest.M
     with pytest.raises(
         weights.WeightsMissing, match=pattern("unset EVENHAND_GGUF", "`make weights`")
     ):
-        weights.find_weights()
+        weights.find_default_weights()
 
 
 def test_the_prepared_copy_comes_before_the_shipped_one(own_cache: Path) -> None:
     own_cache.mkdir()
     (own_cache / weights.PREPARED_FILE).touch()
-    assert weights.find_weights() == own_cache / weights.PREPARED_FILE
+    assert weights.find_default_weights() == own_cache / weights.PREPARED_FILE
 
 
 def test_the_shipped_copy_is_found_without_importing_its_package() -> None:
@@ -72,7 +72,7 @@ def test_the_shipped_copy_is_found_without_importing_its_package() -> None:
         pytest.skip(
             f"WEIGHTS NOT TESTED: {weights.WEIGHTS_PACKAGE} is not installed; run make weights"
         )
-    assert weights.find_weights() == found
+    assert weights.find_default_weights() == found
     assert found.suffix == ".gguf"
 
 
@@ -84,12 +84,12 @@ def test_a_copy_preloaded_from_the_hub_is_the_last_resort(
     snapshot = hub / "models--nobody--no-such-model" / "snapshots" / weights.HUB_REVISION
     snapshot.mkdir(parents=True)
     (snapshot / weights.HUB_FILE).touch()
-    assert weights.find_weights() == snapshot / weights.HUB_FILE
+    assert weights.find_default_weights() == snapshot / weights.HUB_FILE
 
 
 def test_no_weights_at_all_is_one_line_with_the_command(nothing_installed: None) -> None:
     with pytest.raises(weights.WeightsMissing) as raised:
-        weights.find_weights()
+        weights.find_default_weights()
     assert says(str(raised.value), "embedded", "no weights", "EVENHAND_GGUF=/path/to/model.gguf")
 
 
@@ -176,7 +176,7 @@ def test_a_failed_preparation_leaves_nothing_behind(
     broken.write_bytes(b"GGUF but not really")
     monkeypatch.setattr(weights, "packaged_weights", lambda: broken)
     with pytest.raises(ValueError):
-        weights.prepare_weights()
+        weights.write_eight_bit_weights()
     assert list(own_cache.iterdir()) == []
 
 
@@ -188,7 +188,7 @@ def test_preparing_writes_once(
 ) -> None:
     a_small_gguf(tmp_path / "q4.gguf")
     monkeypatch.setattr(weights, "packaged_weights", lambda: tmp_path / "q4.gguf")
-    target = weights.prepare_weights()
+    target = weights.write_eight_bit_weights()
     assert target == own_cache / weights.PREPARED_FILE
     assert says(capsys.readouterr().out, "not", "recorded demo's")
     before = target.stat()

@@ -308,7 +308,7 @@ def test_only_what_has_a_price_is_reserved(price, worst):
 
 def test_reservations_are_given_back():
     ledger = Ledger(budget=0.004)
-    assert ledger.has_no_open_calls and ledger.total == 0 and ledger.remaining == 0.004
+    assert ledger.has_no_open_calls and ledger.dollars_spent == 0 and ledger.remaining == 0.004
     call = costed_call("x" * 1000)  # at most 0.001832 dollars: two fit, three do not
     assert ledger.reserve(call, DOLLARS) == pytest.approx(0.001832)
     assert not ledger.has_no_open_calls
@@ -323,7 +323,7 @@ def test_reservations_are_given_back():
     assert ledger.settle("judge", 0.001832, Usage(100, 10), DOLLARS) == pytest.approx(280e-6)
     assert ledger.has_no_open_calls
     assert ledger.spent == {"judge": pytest.approx(560e-6)}
-    assert ledger.total == pytest.approx(560e-6)
+    assert ledger.dollars_spent == pytest.approx(560e-6)
     assert ledger.remaining == pytest.approx(0.004 - 560e-6)
 
 

@@ -19,7 +19,7 @@ from judges.engine.public_engine import PublicEngine, RunLimits
 from judges.engine.run import Run
 from judges.judge_errors import PlanError
 from judges.money.host_key import HostKey, load_host_key, off_switch_file
-from judges.planning.plan import assign_owner, load_stored_plan, make_plan, save_plan
+from judges.planning.plan import load_stored_plan, make_plan, plan_for_current_visitor, save_plan
 from studies.domain import Ask, Price
 from studies.errors import AccessDenied, EvenhandError
 from studies.sharing.visitor_store import VisitorStore
@@ -307,7 +307,9 @@ def test_what_one_visitor_paid_for_answers_nobody_else(
                     "judges": [{"name": "lent", "model": "judge", "base_url": server.base_url}],
                     "prompts": ["visit-reference-free"],
                 }  # fmt: skip
-                plan = assign_owner(make_plan(study_from_mapping(values, folder=tmp_path)), guarded)
+                plan = plan_for_current_visitor(
+                    make_plan(study_from_mapping(values, folder=tmp_path)), guarded
+                )
                 save_plan(plan, guarded)
                 assert guarded.counts(plan.study.name) == {"planned": 3, "pending": 3}
                 with shared(guarded, None) as engine:

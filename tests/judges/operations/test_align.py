@@ -13,12 +13,17 @@ import yaml
 
 from judges.__main__ import main
 from judges.judge_errors import PlanError, PromptError
-from judges.operations.align_prompt import AlignTask, build_candidates, candidate_plan, prepare_task
+from judges.operations.align_prompt import (
+    AlignTask,
+    build_candidates,
+    candidate_plan,
+    split_and_find_mistakes,
+)
 from judges.operations.learn_cases import (
     LabelledVerdicts,
     LearnCase,
     choose_examples,
-    describe_cases,
+    describe_mistaken_cases,
     example_messages,
 )
 from judges.operations.prompt_candidates import disable_variables, read_candidate, read_rules
@@ -163,7 +168,7 @@ def test_every_prompt_is_asked_about_the_twins_of_all_held_out_items(
     )
     run_first(study)
     store = Store(tmp_path / "e.db")
-    task = prepare_task(load_stored_plan(store, "small"), store)
+    task = split_and_find_mistakes(load_stored_plan(store, "small"), store)
     made = build_candidates(task, ["examples"])
     asks = [planned.ask for planned in asks_of(candidate_plan(task, made))]
     store.close()
@@ -269,7 +274,7 @@ def test_examples_show_both_orders_and_balance_the_right_label(
     run_first(study)
     kept = Store(tmp_path / "e.db")
     plan = load_stored_plan(kept, "small")
-    task = prepare_task(plan, kept)
+    task = split_and_find_mistakes(plan, kept)
     chosen = choose_examples(task.cases, 4, seed=7)
     winners = [case.label.winner for case in chosen]
     assert sorted(winners) == ["x", "x", "y", "y"]
@@ -352,7 +357,7 @@ def test_examples_of_comparisons_have_the_criteria_of_the_study_and_no_simulated
 def test_the_writer_reads_which_answer_of_a_comparison_is_better(winner: str, right: int) -> None:
     label = LabelledComparison("i", "x", "y", winner)
     case = LearnCase(Item("i", "?", {"x": "one", "y": "two"}), label, LabelledVerdicts(4, 3, 0.0))
-    lines = describe_cases([case], "pair").splitlines()
+    lines = describe_mistaken_cases([case], "pair").splitlines()
     assert lines[:4] == ["Case 1", "Question: ?", "Answer 1: one", "Answer 2: two"]
     assert says(lines[4], f"answer {right} is better", "3 of 4 calls")
 

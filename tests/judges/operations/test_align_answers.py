@@ -13,12 +13,16 @@ import pytest
 import yaml
 
 from judges.judge_errors import PlanError
-from judges.operations.align_prompt import build_candidates, candidate_plan, prepare_task
+from judges.operations.align_prompt import (
+    build_candidates,
+    candidate_plan,
+    split_and_find_mistakes,
+)
 from judges.operations.learn_cases import (
     LabelledVerdicts,
     LearnCase,
     choose_examples,
-    describe_cases,
+    describe_mistaken_cases,
     right_reply,
 )
 from judges.operations.prompt_candidates import read_rules
@@ -172,7 +176,7 @@ def test_twins_of_held_out_answers_are_asked_with_every_prompt(
     study = write_study(tmp_path, lenient[1], passes, items=20, twins=twins)
     run_first(study)
     store = Store(tmp_path / "e.db")
-    task = prepare_task(load_stored_plan(store, "small"), store)
+    task = split_and_find_mistakes(load_stored_plan(store, "small"), store)
     made = build_candidates(task, ["examples"])
     asks = [planned.ask for planned in asks_of(candidate_plan(task, made))]
     store.close()
@@ -248,7 +252,7 @@ def test_the_right_reply_is_read_as_the_label(
 
 
 def test_the_writer_reads_both_verdicts() -> None:
-    text = describe_cases([case("good", 1.0, 1), case("bad", 0.0, 1)], "pass")
+    text = describe_mistaken_cases([case("good", 1.0, 1), case("bad", 0.0, 1)], "pass")
     first, second = text.split("\n\n")
     assert says(first, "Case 1", "Right verdict: pass", "said fail")
     assert says(second, "Case 2", "Right verdict: fail", "said pass")
@@ -266,7 +270,7 @@ def test_criteria_that_the_prompt_shows_already_are_no_candidate(
     study = write_study(tmp_path, lenient[1], passes, items=12, criteria="It is right.")
     run_first(study)
     store = Store(tmp_path / "e.db")
-    task = prepare_task(load_stored_plan(store, "small"), store)
+    task = split_and_find_mistakes(load_stored_plan(store, "small"), store)
     with pytest.raises(PlanError, match="already"):
         build_candidates(task, ["criteria"])
     (own,) = build_candidates(task, ["criteria"], criteria="It is short.")

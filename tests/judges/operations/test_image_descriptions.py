@@ -16,10 +16,10 @@ from judges.operations.image_descriptions import (
     ASPECTS_PROMPT,
     DescribeResult,
     build_describe_plan,
+    describe_images_to_file,
     remove_think_blocks,
-    write_descriptions,
 )
-from judges.planning.forecast import IMAGE_TOKENS, make_forecast
+from judges.planning.forecast import IMAGE_TOKENS, forecast_plan
 from judges.planning.plan import make_plan
 from judges.rendering.prompt import load_prompt
 from studies.files.items import read_items
@@ -64,7 +64,7 @@ def study(folder: Path, url: str, count: int = 3, **more: Any) -> Study:
 
 
 def done(of: Study, folder: Path, store: Store, prompt: str = "creation-describe", **more: Any):  # type: ignore[no-untyped-def]
-    return write_descriptions(
+    return describe_images_to_file(
         of, "eye", prompt, folder / "new.jsonl", store, settings=QUICK, **more
     )
 
@@ -140,11 +140,11 @@ def test_a_file_elsewhere_carries_its_pictures_with_it(tmp_path: Path, store: St
     with JudgeServer(behaviour=seen) as server:
         of = study(tmp_path, server.base_url)
         out = tmp_path / "elsewhere" / "new.jsonl"
-        write_descriptions(of, "eye", "creation-describe", out, store, settings=QUICK)
+        describe_images_to_file(of, "eye", "creation-describe", out, store, settings=QUICK)
     pixel = "data:image/png;base64," + base64.b64encode(PIXEL).decode()
     assert [item.images for item in read_items(out)] == [(), (pixel,), (pixel, pixel)]
     again = build_describe_plan(of, of.judges[0], load_prompt("creation-describe"), read_items(out))
-    assert make_forecast(again).asks == 2
+    assert forecast_plan(again).asks == 2
 
 
 def test_thoughts_are_no_description(tmp_path: Path, store: Store) -> None:
@@ -196,7 +196,7 @@ def test_the_forecast_of_a_describing_counts_pictures(tmp_path: Path) -> None:
     plan = build_describe_plan(
         of, of.judges[0], load_prompt("creation-describe"), load_items(of.data, of.folder)
     )
-    told = make_forecast(plan)
+    told = forecast_plan(plan)
     assert told.asks == 2 and told.prompt_tokens > 3 * IMAGE_TOKENS
     assert told.dollars is not None and told.dollars > 0 and PRICE["input"] == 2.0
 
@@ -222,7 +222,7 @@ def test_what_cannot_be_described_is_refused_before_anything_is_asked(
     with JudgeServer(behaviour=seen) as server:
         of = study(tmp_path, server.base_url)
         with pytest.raises(PlanError, match=told):
-            write_descriptions(of, judge, prompt, tmp_path / out, store, settings=QUICK)
+            describe_images_to_file(of, judge, prompt, tmp_path / out, store, settings=QUICK)
         assert server.bill.totals.calls == 0
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from judges.engine.outcome import ReplyOutcome
 from judges.models.chat_completion import parse_completion as answer_of
-from judges.operations.check_judge import _read_again, reread_replies
+from judges.operations.check_judge import _reread_judgement, reread_replies
 from studies.__main__ import main
 from studies.domain import Ask, Judgement, Verdict
 from studies.exchange.recorded_studies import read_exported_judgements
@@ -183,7 +183,7 @@ def test_an_extraction_without_its_log_probabilities_keeps_its_verdict(
 
     judgement = Judgement(judgement_ask(), "extracted", verdict=Verdict(0), reply="a")
     store: Any = SimpleNamespace(extraction_of=lambda _: ("e", "B", "stop", top))
-    now = _read_again(
+    now = _reread_judgement(
         store, judgement, request("reply", False), "default", lambda _: request("extraction", True)
     )
     assert now.verdict == Verdict(0 if kept else 1)

@@ -14,8 +14,8 @@ from judges.planning.forecast import (
     _estimate_seconds,
     common_prefix_length,
     estimate_tokens,
-    order_for_cache,
     run_seconds,
+    sort_asks_for_cache,
 )
 from judges.rendering.prompt import load_prompt
 from studies.domain import Ask, JudgeSpec
@@ -71,20 +71,20 @@ def test_the_common_start_of_two_texts():
 
 def test_the_start_that_a_call_shares_with_the_last_one_is_cached_if_it_is_long_enough():
     cache = CacheForecast(2.0)
-    assert cache.cached_tokens(call_of("a" * 100 + "x"), 50) == 0, "the first call"
-    assert cache.cached_tokens(call_of("a" * 100 + "y"), 50) == 50
-    assert cache.cached_tokens(call_of("a" * 100 + "z"), 51) == 0
-    assert cache.cached_tokens(call_of("a" * 100 + "z"), None) == 0
-    assert cache.cached_tokens(call_of("b" * 100), 0) == 0
+    assert cache.count_cached_and_remember(call_of("a" * 100 + "x"), 50) == 0, "the first call"
+    assert cache.count_cached_and_remember(call_of("a" * 100 + "y"), 50) == 50
+    assert cache.count_cached_and_remember(call_of("a" * 100 + "z"), 51) == 0
+    assert cache.count_cached_and_remember(call_of("a" * 100 + "z"), None) == 0
+    assert cache.count_cached_and_remember(call_of("b" * 100), 0) == 0
 
 
 def test_asks_come_round_by_round_of_item_and_prompt():
     asks = [Ask(f"{item}{prompt}{n}", item, "j", prompt, (), ()) for item in "12" for prompt in "pq"
             for n in range(3 if (item, prompt) == ("1", "p") else 1)]  # fmt: skip
-    assert [ask.key for ask in order_for_cache(asks)] == [
+    assert [ask.key for ask in sort_asks_for_cache(asks)] == [
         "1p0", "1q0", "2p0", "2q0", "1p1", "1p2",
     ]  # fmt: skip
-    assert order_for_cache([]) == []
+    assert sort_asks_for_cache([]) == []
 
 
 def test_both_names_of_the_token_limit_count_and_null_is_none() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from judges.judge_errors import PlanError
-from judges.planning.forecast import IMAGE_TOKENS, SIMULATED_SECONDS, make_forecast
+from judges.planning.forecast import IMAGE_TOKENS, SIMULATED_SECONDS, forecast_plan
 from judges.planning.plan import (
     Plan,
     PlannedAsk,
@@ -29,7 +29,7 @@ from judges.planning.plan import (
     render_call,
     save_plan,
 )
-from judges.rendering.messages import key_fence, make_fence
+from judges.rendering.messages import fence_for_call_key, make_fence
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.domain import Item
 from studies.errors import StudyError
@@ -116,7 +116,7 @@ def test_the_fence_that_is_sent_depends_on_the_answers_and_the_key_uses_its_own(
         call = planned.call
         sent = call.messages[-1]["content"]
         assert f"<{make_fence(call.prompt, call.inputs)}>" in sent
-        assert key_fence(call.prompt, call.inputs) not in sent
+        assert fence_for_call_key(call.prompt, call.inputs) not in sent
 
 
 @pytest.mark.extra
@@ -414,7 +414,7 @@ def test_the_hash_of_a_plan_changes_with_study_data_and_prompts() -> None:
 
 def test_the_forecast_counts_asks_tokens_and_dollars() -> None:
     made = plan(noise_floor=1, judges=[{**JUDGE, "price": {"input": 2.0, "output": 8.0}}])
-    told = make_forecast(made)
+    told = forecast_plan(made)
     sent = [p.call.messages for p in asks_of(made)]
     tokens = sum(round(sum(len(m["content"]) for m in messages) / 4.2) for messages in sent)
     # 3 items x 2 orders, each again for the noise floor; a reply is reckoned at 250 tokens.
@@ -425,35 +425,35 @@ def test_the_forecast_counts_asks_tokens_and_dollars() -> None:
 
 def test_a_price_nobody_knows_is_unknown_and_never_nothing() -> None:
     unknown = {**JUDGE, "model": "a-model-of-nobody"}
-    assert make_forecast(plan(judges=[unknown])).dollars is None
-    assert make_forecast(plan(judges=[{"model": "simulated"}])).dollars == 0.0
-    assert make_forecast(plan(judges=[{"model": "simulated"}, unknown])).dollars is None
+    assert forecast_plan(plan(judges=[unknown])).dollars is None
+    assert forecast_plan(plan(judges=[{"model": "simulated"}])).dollars == 0.0
+    assert forecast_plan(plan(judges=[{"model": "simulated"}, unknown])).dollars is None
 
 
 def test_a_judge_that_says_one_token_is_reckoned_at_one() -> None:
-    assert make_forecast(plan(**judged_by(read="probabilities"))).completion_tokens == 6
+    assert forecast_plan(plan(**judged_by(read="probabilities"))).completion_tokens == 6
 
 
 def test_what_is_answered_is_left_out_of_the_forecast() -> None:
     made = plan()
     pending = set(sorted(keys(made))[:2])
-    assert make_forecast(made, pending).asks == 2
+    assert forecast_plan(made, pending).asks == 2
 
 
 def test_judges_are_asked_side_by_side_so_the_slowest_decides() -> None:
     # 6 asks of 3 s each, 16 at once.
-    one = make_forecast(plan(judges=[JUDGE])).seconds
+    one = forecast_plan(plan(judges=[JUDGE])).seconds
     assert one == pytest.approx(6 * 3 / 16)
-    assert make_forecast(plan(judges=[JUDGE, {**JUDGE, "name": "b"}])).seconds == one
+    assert forecast_plan(plan(judges=[JUDGE, {**JUDGE, "name": "b"}])).seconds == one
 
 
 def test_simulated_judges_are_computed_one_after_the_other() -> None:
     both = [{"name": name, "model": "simulated"} for name in "ab"]
-    alone, together = (make_forecast(plan(judges=judges)) for judges in (both[:1], both))
+    alone, together = (forecast_plan(plan(judges=judges)) for judges in (both[:1], both))
     assert alone.seconds == pytest.approx(alone.asks * SIMULATED_SECONDS)
     assert together.seconds == pytest.approx(2 * alone.seconds)
-    slow = make_forecast(plan(judges=[JUDGE])).seconds
-    assert make_forecast(plan(judges=[*both, JUDGE])).seconds == slow, "in parallel with the others"
+    slow = forecast_plan(plan(judges=[JUDGE])).seconds
+    assert forecast_plan(plan(judges=[*both, JUDGE])).seconds == slow, "in parallel with the others"
 
 
 @pytest.mark.extra
@@ -462,7 +462,7 @@ def test_the_forecast_of_simulated_judges_is_near_the_time_of_a_run(
 ) -> None:
     judges = [{"name": name, "model": "simulated"} for name in "abcd"]
     made = study_plan(tmp_path, judges, items=250, store=store)
-    told, began = make_forecast(made).seconds, time.monotonic()
+    told, began = forecast_plan(made).seconds, time.monotonic()
     run_through(made, store)
     took = time.monotonic() - began
     assert took / 5 < told < 5 * took, (told, took)  # 0.5 ms a call and judges in parallel: 1/15
@@ -472,8 +472,8 @@ def test_a_picture_is_reckoned_as_a_picture_and_not_as_its_letters(tmp_path: Pat
     (tmp_path / "a.png").write_bytes(PIXEL * 1000)
     of = pictured(1)
     values = {"prompts": ["creation-subjective"], "judge_sees": "images"}
-    seen = make_forecast(plan(of, tmp_path, **values, **judged_by(vision=True))).prompt_tokens
-    read = make_forecast(plan(of, tmp_path, prompts=["creation-subjective"])).prompt_tokens
+    seen = forecast_plan(plan(of, tmp_path, **values, **judged_by(vision=True))).prompt_tokens
+    read = forecast_plan(plan(of, tmp_path, prompts=["creation-subjective"])).prompt_tokens
     assert seen == pytest.approx(read + 2 * IMAGE_TOKENS, abs=2)
 
 
@@ -508,6 +508,6 @@ def test_the_speed_of_an_endpoint_is_known_from_five_calls_on(
         made = study_plan(tmp_path, [endpoint(server.base_url)], items=calls, store=store)
         run_through(made, store)
     (judge,) = made.study.judges
-    rate = store.endpoint_rate(identity_of(judge, made.study.families))
+    rate = store.endpoint_throughput(identity_of(judge, made.study.families))
     assert (rate is not None) == measured
     assert rate is None or rate[1] < 100, "calls a second, each of 10 ms at least"

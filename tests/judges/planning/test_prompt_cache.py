@@ -7,9 +7,9 @@ import pytest
 
 from judges.planning.forecast import (
     common_prefix_length,
-    make_forecast,
+    forecast_plan,
     min_cached_tokens,
-    order_for_cache,
+    sort_asks_for_cache,
 )
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.domain import Ask, JudgeSpec, Price
@@ -46,13 +46,13 @@ def ask(item: str, number: int, prompt: str = "p") -> Ask:
 
 def test_the_first_call_of_each_start_comes_before_the_second_ones():
     block = [ask(item, n) for item in "abc" for n in range(3)]
-    ordered = [one.key for one in order_for_cache(block)]
+    ordered = [one.key for one in sort_asks_for_cache(block)]
     assert ordered == ["ap0", "bp0", "cp0", "ap1", "bp1", "cp1", "ap2", "bp2", "cp2"]
 
 
 def test_a_block_keeps_its_asks_and_the_random_order_of_its_items(tmp_path):
     asks = [p.ask for p in asks_of(long_study(tmp_path, "http://127.0.0.1:9/v1"))]
-    ordered = order_for_cache(asks)
+    ordered = sort_asks_for_cache(asks)
     assert sorted(a.key for a in ordered) == sorted(a.key for a in asks)
     planned = list(dict.fromkeys(a.item for a in asks))
     assert [a.item for a in ordered[:12]] == planned
@@ -72,7 +72,7 @@ def test_a_discount_is_known_from_the_preset_or_from_the_price():
 def test_cached_tokens_are_in_the_forecast_and_in_the_bill(store, tmp_path):
     with JudgeServer(latency=0.1, cache=PrefixCache(lag=0.1)) as server:
         plan = long_study(tmp_path, server.base_url)
-        forecast = make_forecast(plan)
+        forecast = forecast_plan(plan)
         run_through(plan, store)
         totals = server.bill.totals
         dollars = float(totals.dollars)

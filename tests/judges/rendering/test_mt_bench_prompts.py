@@ -11,7 +11,7 @@ import pytest
 from judges.__main__ import main
 from judges.judge_errors import PromptError
 from judges.rendering.prompt import load_prompt
-from judges.rendering.prompt_library import PromptImport, import_judge_prompts, preview_prompt
+from judges.rendering.prompt_library import PromptImport, preview_prompt, read_judge_prompts
 from judges.verdicts.verdict import parse_verdict
 from studies.domain import Item
 
@@ -45,7 +45,7 @@ def imported(folder: Path, *lines: dict[str, Any] | str) -> PromptImport:
     path = folder / "judge_prompts.jsonl"
     written = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     path.write_text("\n".join(written), encoding="utf-8")
-    return import_judge_prompts(path)
+    return read_judge_prompts(path)
 
 
 def test_a_pairwise_prompt_keeps_its_words_and_shows_both_answers(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_file_without_prompts_says_so(tmp_path: Path) -> None:
     with pytest.raises(PromptError, match="no prompts in it"):
         imported(tmp_path, "")
     with pytest.raises(PromptError, match="cannot read"):
-        import_judge_prompts(tmp_path / "none.jsonl")
+        read_judge_prompts(tmp_path / "none.jsonl")
 
 
 def test_the_command_writes_a_folder_of_prompts_and_counts_versions(

@@ -209,10 +209,10 @@ def test_the_list_holds_ours_and_those_of_a_folder_newest_first(tmp_path: Path) 
     assert [one.prompt.name for one in ours] == sorted(built_in_prompts())
     own = listed[len(ours) :]
     assert [one.prompt.version for one in own] == list(range(11, 0, -1))
-    assert own[0].reference_from(tmp_path) == "prompts/careful-v11.yaml"
-    assert ours[0].reference_from(tmp_path) == "arena-hard"
-    assert load_prompt(own[0].reference_from(tmp_path), tmp_path) == own[0].prompt
-    assert load_prompt(own[0].reference_from(PROMPTS_FOLDER), PROMPTS_FOLDER) == own[0].prompt
+    assert own[0].name_in_study_file(tmp_path) == "prompts/careful-v11.yaml"
+    assert ours[0].name_in_study_file(tmp_path) == "arena-hard"
+    assert load_prompt(own[0].name_in_study_file(tmp_path), tmp_path) == own[0].prompt
+    assert load_prompt(own[0].name_in_study_file(PROMPTS_FOLDER), PROMPTS_FOLDER) == own[0].prompt
     assert len(failed) == 1 and "broken.yaml: not valid YAML" in failed[0].text
 
 

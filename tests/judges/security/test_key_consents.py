@@ -129,7 +129,7 @@ def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone():
 
 def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing():
     pair = KeyDestination(VARIABLE, "http://127.0.0.1:8000")
-    user_consents().allow(pair)
+    user_consents().store_consent(pair)
     stored = Path(os.environ["XDG_CONFIG_HOME"]) / "evenhand" / FILE
     assert json.loads(stored.read_text()) == [list(pair)]
     assert user_consents().allows(pair)
@@ -147,16 +147,16 @@ def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing():
 )
 def test_what_is_no_pair_is_not_stored(pair):
     with pytest.raises(PlanError, match=pattern("expected", "variable", "origin")):
-        user_consents().allow(pair)
+        user_consents().store_consent(pair)
     assert not (Path(os.environ["XDG_CONFIG_HOME"]) / "evenhand" / FILE).exists()
 
 
 def test_where_no_pair_can_be_confirmed_none_is_offered_or_taken():
     judge = JudgeSpec("j", "m", "http://h/v1", api_key_env=VARIABLE)
-    assert NO_CONSENTS.missing_destinations([judge]) == ()
+    assert NO_CONSENTS.destinations_without_consent([judge]) == ()
     with attempt(ABUSE, PUBLIC, "a visitor allows a variable", "a variable for its provider"):
         with pytest.raises(PlanError, match="type your key"):
-            NO_CONSENTS.allow(KeyDestination(VARIABLE, "http://h"))
+            NO_CONSENTS.store_consent(KeyDestination(VARIABLE, "http://h"))
         assert not NO_CONSENTS.allows(KeyDestination(VARIABLE, "https://api.openai.com"))
 
 
@@ -176,7 +176,7 @@ def test_a_run_and_a_check_send_a_variable_only_after_consent(tmp_path, store):
             with attempt(ABUSE, OWN, "a study that names a variable"), refusal:
                 act()
         assert server.bill.totals.calls == 0
-        user_consents().allow(KeyDestination(VARIABLE, origin_of(server.base_url)))
+        user_consents().store_consent(KeyDestination(VARIABLE, origin_of(server.base_url)))
         assert asking.start(plan, store, settings=QUICK).wait(120)
         assert (
             check_judge(plan, plan.study.judges[0], consents=asking.consents(store)).read.status
@@ -349,8 +349,11 @@ def test_a_key_that_the_endpoint_repeats_is_in_no_file(way, key, tmp_path, capsy
 
 
 def test_a_placeholder_of_a_local_server_is_no_key_to_mask():
-    assert SecretKey("not-needed").mask_echo("a key is not-needed") == "a key is not-needed"
-    assert SecretKey("secret").mask_echo("a secret") == "a secret"
+    assert (
+        SecretKey("not-needed").mask_whole_key_in_reply("a key is not-needed")
+        == "a key is not-needed"
+    )
+    assert SecretKey("secret").mask_whole_key_in_reply("a secret") == "a secret"
 
 
 # ---- a public page --------------------------------------------------------------------------
@@ -360,4 +363,4 @@ def test_given_consents_reach_no_other_variable_and_no_other_host():
     lent = Consents(frozenset({KeyDestination("HOUSE_KEY", "https://api.openai.com")}))
     for variable, url in ((VARIABLE, "https://api.openai.com/v1"), ("HOUSE_KEY", "https://b/v1")):
         with pytest.raises(ConsentNeeded):
-            lent.check(JudgeSpec("j", "m", url, api_key_env=variable))
+            lent.require_consent(JudgeSpec("j", "m", url, api_key_env=variable))

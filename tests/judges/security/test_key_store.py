@@ -29,7 +29,7 @@ from judges.security.key_store import (
     SecretKey,
     active_keys,
     key_idle_seconds,
-    make_typed_key,
+    make_expiring_secret_key,
     mask_keys_in_output,
     redact_keys,
     redact_record,
@@ -61,12 +61,12 @@ def test_a_key_is_held_as_long_as_it_is_used_and_forgotten_when_it_is_not():
     clock = Clock()
     key = SecretKey(CANARY, idle=60, clock=clock)
     for clock.now in (30.0, 80.0, 130.0):
-        assert key.use() == CANARY
+        assert key.read_and_keep_alive() == CANARY
     clock.now = 190.0
     with pytest.raises(KeyExpired, match=pattern("1 minutes without use")):
-        key.use()
+        key.read_and_keep_alive()
     clock.now = 0.0  # and it does not come back
-    assert key.is_expired() and key.whole_forms() == ()
+    assert key.expire_if_idle() and key.whole_forms() == ()
 
 
 def test_how_long_is_the_owner_s_to_say(monkeypatch):
@@ -79,7 +79,7 @@ def test_how_long_is_the_owner_s_to_say(monkeypatch):
 
 
 def test_blanks_around_a_pasted_key_are_not_sent():
-    assert make_typed_key(f" {CANARY}\r\n").use() == CANARY
+    assert make_expiring_secret_key(f" {CANARY}\r\n").read_and_keep_alive() == CANARY
 
 
 def test_a_held_key_shows_itself_in_no_repr_no_copy_and_no_pickle():
@@ -122,7 +122,7 @@ def test_a_message_without_a_key_is_left_alone():
     key = SecretKey(CANARY)
     told = "HTTP 500: the server had an error while processing your request; q17, 0.1234, key"
     assert redact_keys(told) == told
-    assert not key.is_expired()
+    assert not key.expire_if_idle()
 
 
 def test_what_looks_like_a_key_goes_though_nobody_holds_it():
@@ -134,7 +134,7 @@ def test_what_looks_like_a_key_goes_though_nobody_holds_it():
 def test_lent_keys_are_known_within_the_block_and_not_after_it():
     with mask_keys_in_output([CANARY]):
         assert redact_keys(f"token {CANARY} refused") == f"token {KEY_MASK} refused"
-    assert all(key.is_expired() or CANARY not in key.whole_forms() for key in active_keys())
+    assert all(key.expire_if_idle() or CANARY not in key.whole_forms() for key in active_keys())
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_lent_keys_are_known_within_the_block_and_not_after_it():
 )
 def test_what_cannot_be_a_key_is_refused_without_being_repeated(key, why, tmp_path, store):
     with pytest.raises(KeyRefused, match=why) as refused:
-        make_typed_key(key)
+        make_expiring_secret_key(key)
     assert key[:8] not in str(refused.value)
     with JudgeServer() as server, engine() as asking:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
@@ -159,7 +159,7 @@ def test_what_cannot_be_a_key_is_refused_without_being_repeated(key, why, tmp_pa
 
 
 def test_the_longest_key_is_taken():
-    assert make_typed_key(f" {'k' * 512} ").use() == "k" * 512
+    assert make_expiring_secret_key(f" {'k' * 512} ").read_and_keep_alive() == "k" * 512
 
 
 def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch):
@@ -174,7 +174,7 @@ def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch
     assert costs[0] == costs[1]
     short.discard()
     long.discard()
-    assert redact_keys(f"it was {key.use()[100:140]}!") == f"it was {KEY_MASK}!"
+    assert redact_keys(f"it was {key.read_and_keep_alive()[100:140]}!") == f"it was {KEY_MASK}!"
     monkeypatch.setenv("LONG_TOKEN", "k" * 100_000)
     with pytest.raises(PlanError, match="LONG_TOKEN has 100,000 characters"):
         find_api_key(spec, {}, consents)

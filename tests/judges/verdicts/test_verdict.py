@@ -9,7 +9,12 @@ import pytest
 import yaml
 
 from judges.judge_errors import UnknownFormat
-from judges.verdicts.verdict import ParsedVerdict, marker_span, parse_verdict, read_probabilities
+from judges.verdicts.verdict import (
+    ParsedVerdict,
+    marker_span,
+    parse_verdict,
+    read_most_probable_label,
+)
 from judges.verdicts.verdict_formats import FORMATS, find_format
 from studies.domain import Verdict
 from tests.samples import each
@@ -120,7 +125,7 @@ def test_an_unknown_rule_is_an_error_that_lists_the_known_ones() -> None:
 
 def test_variants_of_a_label_are_summed_and_renormalised() -> None:
     # A: .3 + .15, B: .15; together .6, so A has three quarters of it.
-    reading = read_probabilities(["A", "B"], {" A": 0.3, "A": 0.15, " B": 0.15, " The": 0.3})
+    reading = read_most_probable_label(["A", "B"], {" A": 0.3, "A": 0.15, " B": 0.15, " The": 0.3})
     assert reading.verdict is not None
     assert reading.verdict.pick == 0
     assert reading.verdict.label_probabilities == pytest.approx((0.75, 0.25))
@@ -131,7 +136,7 @@ def test_labels_with_less_than_half_of_the_probability_are_unreadable_but_the_ma
     None
 ):
     # What a 135M model does with "Response X": it answers " X".
-    reading = read_probabilities(["A", "B"], {" X": 0.97, " A": 0.004, " B": 0.002})
+    reading = read_most_probable_label(["A", "B"], {" X": 0.97, " A": 0.004, " B": 0.002})
     assert reading.verdict is None
     assert reading.mass == pytest.approx(0.006)
     assert reading.probabilities == pytest.approx((2 / 3, 1 / 3))
@@ -139,31 +144,31 @@ def test_labels_with_less_than_half_of_the_probability_are_unreadable_but_the_ma
 
 
 def test_a_mass_of_exactly_one_half_is_readable() -> None:
-    assert read_probabilities(["A", "B"], {"A": 0.5, "x": 0.5}).verdict is not None
+    assert read_most_probable_label(["A", "B"], {"A": 0.5, "x": 0.5}).verdict is not None
 
 
 def test_the_tie_label_takes_part_but_is_no_option() -> None:
     # A .2, B .1, C .5 of .8.
-    reading = read_probabilities(["A", "B"], {"A": 0.2, "B": 0.1, "C": 0.5}, tie="C")
+    reading = read_most_probable_label(["A", "B"], {"A": 0.2, "B": 0.1, "C": 0.5}, tie="C")
     assert reading.verdict is not None
     assert (reading.verdict.pick, reading.verdict.margin) == ("tie", 0)
     assert reading.verdict.label_probabilities == pytest.approx((0.25, 0.125))
 
 
 def test_equally_likely_labels_are_a_tie_and_not_the_first_of_them() -> None:
-    reading = read_probabilities(["A", "B"], {"A": 0.4, "B": 0.4})
+    reading = read_most_probable_label(["A", "B"], {"A": 0.4, "B": 0.4})
     assert reading.verdict is not None
     assert reading.verdict.pick == "tie"
 
 
 def test_no_label_among_the_tokens_is_unreadable_with_no_mass() -> None:
-    reading = read_probabilities(["A", "B"], {"yes": 1.0})
+    reading = read_most_probable_label(["A", "B"], {"yes": 1.0})
     assert reading.verdict is None
     assert (reading.mass, reading.probabilities) == (0.0, ())
 
 
 def test_probabilities_that_are_no_numbers_are_not_counted() -> None:
-    reading = read_probabilities(["1", "2"], {"1": float("nan"), "2": 0.9, " 1": -0.5})
+    reading = read_most_probable_label(["1", "2"], {"1": float("nan"), "2": 0.9, " 1": -0.5})
     assert reading.verdict is not None
     assert reading.verdict.pick == 1
 

@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.verdicts.reply_cleaning import clean_reply
-from judges.verdicts.verdict import READING_RULES, marker_span, parse_verdict, read_probabilities
+from judges.verdicts.verdict import (
+    READING_RULES,
+    marker_span,
+    parse_verdict,
+    read_most_probable_label,
+)
 from judges.verdicts.verdict_formats import FORMATS
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement
@@ -207,7 +212,7 @@ def test_marks_of_emphasis_around_a_reply_change_nothing(format: str, reply: str
 def test_label_probabilities_sum_to_one_or_there_are_none(
     labels: list[str], tokens: dict[str, float]
 ) -> None:
-    reading = read_probabilities(labels, tokens)
+    reading = read_most_probable_label(labels, tokens)
     assert reading.mass is not None
     assert not reading.probabilities or sum(reading.probabilities) == pytest.approx(1)
     assert (reading.verdict is not None) == (reading.mass >= 0.5 and bool(reading.probabilities))
@@ -215,8 +220,8 @@ def test_label_probabilities_sum_to_one_or_there_are_none(
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_swapping_the_probabilities_mirrors_the_verdict(a: float, b: float) -> None:
-    one = read_probabilities(["A", "B"], {"A": a, "B": b}).verdict
-    other = read_probabilities(["A", "B"], {"A": b, "B": a}).verdict
+    one = read_most_probable_label(["A", "B"], {"A": a, "B": b}).verdict
+    other = read_most_probable_label(["A", "B"], {"A": b, "B": a}).verdict
     assert (one is None) == (other is None)
     if one is not None and other is not None and isinstance(one.pick, int):
         assert other.pick == 1 - one.pick

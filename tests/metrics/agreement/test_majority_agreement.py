@@ -65,7 +65,7 @@ PEOPLE = [
 def test_each_verdict_is_held_against_the_peoples_majority():
     # q1 (x): x, x → 2 of 2. q2 (tie): x, tie → 1 of 2. q3 (y): y, x → 1 of 2. q4: no people, out.
     judge = [*pair("q1", 0, 1), *pair("q2", 0, "tie"), *pair("q3", 1, 1), *pair("q4", 0, 0)]
-    got = a.people_agreement_table(build([*PEOPLE, *judge]))[("j",)]
+    got = a.agreement_with_people_table(build([*PEOPLE, *judge]))[("j",)]
     assert (got["agreement"].value, got["agreement"].n) == (pytest.approx(4 / 6), 6)
     # Decisive on both sides: q1 two, q3 two, 3 of 4 right.
     assert (got["agreement_decisive"].value, got["agreement_decisive"].n) == (0.75, 4)
@@ -75,21 +75,21 @@ def test_each_verdict_is_held_against_the_peoples_majority():
 def test_judges_are_compared_on_the_same_order_of_the_same_pair():
     # j: x, x; k: x, y (slots 0, 0). Same first verdict, other second: 1 of 2.
     rows = [*pair("q1", 0, 1), *pair("q1", 0, 0, judge="k"), *pair("q2", 0, 0, judge="k")]
-    got = a.judge_agreement_matrix(build(rows))
+    got = a.equal_verdict_share_matrix(build(rows))
     assert (got["j"]["k"].value, got["j"]["k"].n) == (0.5, 2)
     assert got["j"]["k"] == got["k"]["j"]
 
 
 def test_without_people_there_is_a_reason_not_a_zero():
     frame = build(pair("q", 0, 0))
-    assert a.people_agreement_table(frame) == {}
-    assert a.people_agreement_measure().of(build([])).value is None
-    assert a.judge_agreement_matrix(build([])) == {}
+    assert a.agreement_with_people_table(frame) == {}
+    assert a.agreement_with_people_measure().of(build([])).value is None
+    assert a.equal_verdict_share_matrix(build([])) == {}
 
 
 def test_prd_people_and_gpt_4_are_as_published():
     frame = prd()
-    table = a.people_agreement_table(frame)
+    table = a.agreement_with_people_table(frame)
     assert table[("gpt-4",)]["agreement"].value == pytest.approx(0.643125, abs=1e-12)
     assert table[("gpt-4",)]["agreement"].n == 1600
 
@@ -128,7 +128,7 @@ def test_kappa_with_people_is_cohens_over_slots_and_ties():
     people = [*PEOPLE, *(vote("q4", who, 0) for who in "ab")]
     judge = [*pair("q1", 0, 1), *pair("q2", 0, "tie"), *pair("q3", 1, 1), *pair("q4", 0, "tie")]
     mine, theirs = [0, 1, 0, -1, 1, 1, 0, -1], [0, 1, -1, -1, 1, 0, 0, 1]
-    got = a.people_agreement_table(build([*people, *judge]))["j",]
+    got = a.agreement_with_people_table(build([*people, *judge]))["j",]
     assert got["kappa"].value == pytest.approx(cohen_kappa(mine, theirs).kappa)
     decided = [(m, t) for m, t in zip(mine, theirs, strict=True) if min(m, t) >= 0]
     assert got["kappa_decisive"].value == pytest.approx(
@@ -142,19 +142,19 @@ def test_raters_without_a_common_choice_have_a_kappa_of_zero():
     """The judge always takes the slot that people never prefer: chance agreement is 0 too."""
     rows = [row for k in range(3) for row in [vote(f"q{k}", "a", 0), vote(f"q{k}", "b", 0)]]
     rows += [{"item": f"q{k}", "shown": "xy", "pick": 1, "orders": 1} for k in range(3)]
-    got = a.people_agreement_table(build(rows))["j",]
+    got = a.agreement_with_people_table(build(rows))["j",]
     assert (got["agreement"].value, got["kappa"].value) == (0, 0)
     same = [{**row, "pick": 0} for row in rows]
-    assert a.people_agreement_table(build(same))["j",]["kappa"].value is None
+    assert a.agreement_with_people_table(build(same))["j",]["kappa"].value is None
 
 
 def test_the_matrix_of_judges_drops_ties_and_adds_the_people():
     rows = [*PEOPLE, *pair("q1", 0, "tie"), *pair("q1", 0, 1, judge="k")]
-    kept = a.judge_agreement_matrix(build(rows))
+    kept = a.equal_verdict_share_matrix(build(rows))
     assert (kept["j"]["k"].value, kept["j"]["k"].n) == (0.5, 2)
     assert kept["people"]["k"].value == 1 and kept["j"]["people"].value == 0.5
-    dropped = a.judge_agreement_matrix(build(rows), "drop")
+    dropped = a.equal_verdict_share_matrix(build(rows), "drop")
     assert (dropped["j"]["k"].value, dropped["j"]["k"].n) == (1, 1)
     assert dropped["j"]["people"].value == 1
-    assert "people" not in a.judge_agreement_matrix(build(rows), people=False)
-    assert "people" not in a.judge_agreement_matrix(build(pair("q", 0, 1)))
+    assert "people" not in a.equal_verdict_share_matrix(build(rows), people=False)
+    assert "people" not in a.equal_verdict_share_matrix(build(pair("q", 0, 1)))

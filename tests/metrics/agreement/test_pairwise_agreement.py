@@ -16,7 +16,7 @@ from metrics.estimation.row_selection import people_mask, select_rows
 from metrics.position.position_term_measure import FIRST_IF_EQUAL, POSITION_TERM
 from metrics.ratings.conditional_logit import verdict_t_quantile
 from metrics.ratings.position_term import position_term
-from metrics.summary.agreement_sections import rater_pairs
+from metrics.summary.agreement_sections import rater_pair_agreement
 from tests.metrics import reference_coefficients
 from tests.metrics.frames import build, pair, patterns, prd
 from tests.samples import ALL, sample
@@ -85,7 +85,7 @@ def test_verdicts_with_different_prompts_are_compared_prompt_by_prompt():
         for judge, picks in (("j", (0, 1)), ("k", (0, 0)))
         for prompt, pick in zip(("p1", "p2"), picks, strict=True)
     ]
-    table = rater_pairs(build([*rows, *votes("q", 0, 0)]))
+    table = rater_pair_agreement(build([*rows, *votes("q", 0, 0)]))
     assert (table["j"]["k"].share.value, table["j"]["k"].share.n) == (0.5, 2)
     assert table["j"][c.PEOPLE].share.value == 0.5 and table["k"][c.PEOPLE].share.value == 1
 

@@ -50,7 +50,7 @@ def test_effects_have_names_and_texts():
     assert s.effect_name("flips", s.PAIR_EFFECTS) == "flips"
     assert s.effect_name("first_share", s.PAIR_EFFECTS) == "first position"
     assert PLAIN in s.effect_name(f"{s.TWIN_KEY}{PLAIN}", s.PAIR_EFFECTS)
-    assert s.PAIR_EFFECTS[0].text(0.374) == "37 %"
+    assert s.PAIR_EFFECTS[0].format_value(0.374) == "37 %"
 
 
 def test_intervals_are_widened_for_the_number_of_looks():

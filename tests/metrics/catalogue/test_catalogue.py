@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.bias.bias_matrix import list_matrix_measures, position_table
+from components.results.bias.bias_matrix import list_matrix_measures, position_paper_table
 from components.results.cards.measure_table import card_measures, show_measures
 from components.results.cards.report_card import ReportCard
 from components.results.contrasts.measure_families import FAMILIES
@@ -104,7 +104,7 @@ def test_a_second_declaration_of_a_key_is_refused() -> None:
 
 def test_docs_show_the_tables_of_the_catalogue() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    assert "\n".join(records.measure_tables()).strip() in text, (
+    assert "\n".join(records.measure_table_lines()).strip() in text, (
         "run python -m metrics.catalogue.records and put its output into docs/statistics.md"
     )
 
@@ -173,7 +173,7 @@ def test_a_card_takes_names_and_links_from_the_records(demos: Store) -> None:
     card = ReportCard(raters, raters.filtered_rater_names[0])
     lines = card_measures(card)
     unlisted = {"accuracy", "own_family"}  # shown only where they are known
-    assert {one.key for one in records.listed("card", 5)} - unlisted <= {
+    assert {one.key for one in records.records_listed_by("card", 5)} - unlisted <= {
         line.record.key for line in lines
     }
     for line in lines:
@@ -201,9 +201,9 @@ def test_a_new_measure_is_in_json_matrix_and_paper(
     value = summary["position_pooled"]["first_calls"]["value"]
     assert value == pytest.approx((frame["repeat"] == 0).mean())
     assert "First calls" in list_matrix_measures(2)
-    table = position_table(FilteredStudy(demos, PAIRS_STUDY))
+    table = position_paper_table(FilteredStudy(demos, PAIRS_STUDY))
     assert table is not None and "First calls" in table.head
     assert "| First calls | % of replies to a call that is no repeat." in "\n".join(
-        records.measure_tables()
+        records.measure_table_lines()
     )
     assert new_measure in records.records_of_family("Behaviour") and "Behaviour" in FAMILIES

@@ -35,7 +35,7 @@ def test_the_share_of_replies_is_counted_from_the_stored_texts(
     frame = store.frame(PAIRS_STUDY)
     texts = [one.reply for one in store.judgements(PAIRS_STUDY) if one.reply and not one.ask.noise]
     store.close()
-    found = records.rater_profile(frame)[()]["ends_in_a"]
+    found = records.estimate_position_measures(frame)[()]["ends_in_a"]
     assert found.value == pytest.approx(sum(text.endswith("A") for text in texts) / len(texts))
     assert 0 < found.value < 1 and found.n == len(texts)
 

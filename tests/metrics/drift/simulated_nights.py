@@ -54,7 +54,7 @@ def _alarm(
     before and after the drop."""
     history = StreamHistory("accuracy")
     for _ in range(baseline):
-        history = history.with_baseline(_night(rng, right))
+        history = history.with_baseline_night(_night(rng, right))
     for night in range(1, nights + 1):
         chances = after if drop_at is not None and night >= drop_at else right
         compared, history = history.compare(_night(rng, chances))

@@ -13,8 +13,8 @@ from metrics.drift.baseline_contrast import (
     LOOKS,
     SHARE,
     baseline_p_value,
-    contrast_strength,
-    item_weights,
+    item_weight_extremes,
+    strength_of_baseline_p_value,
 )
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
@@ -40,20 +40,26 @@ def test_ten_stable_items_that_all_changed_are_one_case_in_a_million() -> None:
 
 
 def test_an_item_that_varies_or_improved_weighs_little() -> None:
-    changed, varies, improved = item_weights(1, 8), item_weights(4, 8), item_weights(7, 8)
+    changed, varies, improved = (
+        item_weight_extremes(1, 8),
+        item_weight_extremes(4, 8),
+        item_weight_extremes(7, 8),
+    )
     assert changed[0] > 30 and changed[1] < -30
     assert abs(varies[0]) <= 2 and abs(varies[1]) <= 2
     assert abs(improved[0]) <= 2 and abs(improved[1]) <= 2
 
 
 def test_only_a_single_baseline_night_is_contrasted() -> None:
-    one = StreamHistory("accuracy").with_baseline({"a": "60"})
+    one = StreamHistory("accuracy").with_baseline_night({"a": "60"})
     assert one.single == {"a": "60"} and one.baseline_nights == 1
-    two = one.with_baseline({"a": "60"})
+    two = one.with_baseline_night({"a": "60"})
     assert two.single == {} and two.baseline_nights == 2
     night, later = one.compare({"a": "60"})
     assert night.strength == pytest.approx((1 - SHARE) * night.evidence.e_value)
-    assert later.with_baseline({"a": "60"}).single == {"a": "60"}, "the alarm rate is shared by now"
+    assert later.with_baseline_night({"a": "60"}).single == {"a": "60"}, (
+        "the alarm rate is shared by now"
+    )
     night, _ = two.compare({"a": "60"})
     assert night.strength == night.evidence.e_value
     assert StreamHistory.from_data(later.to_data()) == later
@@ -65,7 +71,7 @@ def test_verdicts_that_change_right_after_the_baseline_are_found_without_known_a
     rng = np.random.default_rng(7)
     varies = rng.random(100) < 0.2
     changed = rng.choice(np.flatnonzero(~varies), 12, replace=False)
-    history = StreamHistory("agreement").with_baseline(verdicts(rng, varies, []))
+    history = StreamHistory("agreement").with_baseline_night(verdicts(rng, varies, []))
     strengths = []
     for _ in range(max(LOOKS)):
         night, history = history.compare(verdicts(rng, varies, changed))
@@ -100,15 +106,15 @@ def test_the_weights_are_those_of_bayes_rule(high: int, nights: int) -> None:
     share = high / nights
     likely = changed * first / (first + later) + (1 - changed) * share
     wanted = round(20 * log(likely / share)), round(20 * log((1 - likely) / (1 - share)))
-    assert item_weights(high, nights) == wanted
+    assert item_weight_extremes(high, nights) == wanted
 
 
 def test_the_strength_of_a_contrast_is_a_third_of_a_third_at_three_nights_only() -> None:
     # The three looks share one third: p = 1/900 is as strong as an e-value of 100.
-    assert [contrast_strength(night, 1 / 900) for night in range(1, 9)] == pytest.approx(
+    assert [strength_of_baseline_p_value(night, 1 / 900) for night in range(1, 9)] == pytest.approx(
         [0, 0, 100, 0, 100, 0, 100, 0]
     )
-    assert 1e290 < contrast_strength(3, 0.0) < 1e300
+    assert 1e290 < strength_of_baseline_p_value(3, 0.0) < 1e300
 
 
 def test_an_item_is_high_above_the_middle_of_its_scores() -> None:
@@ -121,7 +127,7 @@ def test_an_item_is_high_above_the_middle_of_its_scores() -> None:
 
 def test_the_third_night_after_a_single_baseline_is_contrasted() -> None:
     # Eight items, right on the baseline and wrong on the three nights after it: p = ¼⁸.
-    history = StreamHistory("accuracy").with_baseline({str(n): "60" for n in range(8)})
+    history = StreamHistory("accuracy").with_baseline_night({str(n): "60" for n in range(8)})
     for _ in range(3):
         night, history = history.compare({str(n): "0" for n in range(8)})
     assert night.strength == pytest.approx(

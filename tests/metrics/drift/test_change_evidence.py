@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from metrics.drift.change_evidence import HORIZON, SHIFTS, ChangeEvidence, start_weight
+from metrics.drift.change_evidence import (
+    HORIZON,
+    SHIFTS,
+    ChangeEvidence,
+    start_night_weight,
+)
 from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_history import StreamHistory
 from metrics.drift.night_scores import outcome_scores, score_night
@@ -41,15 +46,15 @@ def test_a_bet_is_fair_and_the_starts_share_one_unit() -> None:
     # The mean over uniform p-values, as an integral over z: p is the upper tail of z.
     z = np.linspace(-8, 16, 2_401)
     bets = np.array([ChangeEvidence().after(float(norm.sf(x))).started for x in z])
-    means = (bets * norm.pdf(z)[:, None]).sum(axis=0) * (z[1] - z[0]) / start_weight(1)
+    means = (bets * norm.pdf(z)[:, None]).sum(axis=0) * (z[1] - z[0]) / start_night_weight(1)
     assert means == pytest.approx(np.ones(len(SHIFTS)), rel=0.001)
-    assert sum(start_weight(night) for night in range(1, HORIZON + 1)) == pytest.approx(1)
+    assert sum(start_night_weight(night) for night in range(1, HORIZON + 1)) == pytest.approx(1)
     assert ChangeEvidence().e_value == pytest.approx(1)
     assert ChangeEvidence().after(0.5).e_value < 1.01
 
 
 def test_history_survives_its_file() -> None:
-    history = StreamHistory("accuracy").with_baseline({"a": "60", "b": "0"})
+    history = StreamHistory("accuracy").with_baseline_night({"a": "60", "b": "0"})
     night, longer = history.compare({"a": "0", "b": "60", "new": "60"})
     assert night.difference.items == 2 and night.p == pytest.approx(0.75)
     assert StreamHistory.from_data(longer.to_data()) == longer
@@ -71,23 +76,27 @@ def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
     evidence, spent = ChangeEvidence(), 0.0
     for night in range(1, HORIZON + 3):
         evidence = evidence.after(0.5)
-        spent += start_weight(night)
+        spent += start_night_weight(night)
         bet = sum(evidence.started) / len(SHIFTS)
         assert evidence.e_value - bet == pytest.approx(1 - spent, abs=1e-12)
-    assert (evidence.nights, start_weight(0), start_weight(HORIZON + 1)) == (HORIZON + 2, 0, 0)
-    assert start_weight(1) == pytest.approx(2 * start_weight(2))
-    assert start_weight(HORIZON) * HORIZON == pytest.approx(start_weight(1))
+    assert (
+        evidence.nights,
+        start_night_weight(0),
+        start_night_weight(HORIZON + 1),
+    ) == (HORIZON + 2, 0, 0)
+    assert start_night_weight(1) == pytest.approx(2 * start_night_weight(2))
+    assert start_night_weight(HORIZON) * HORIZON == pytest.approx(start_night_weight(1))
 
 
 def test_a_bet_multiplies_what_is_held_and_what_is_new() -> None:
     # p = ½ is z = 0: a tenth stays, nine tenths times exp(−s²/2). p = 2.275 % is z = 2: exp(2s −
     # s²/2).
     once = ChangeEvidence().after(0.5)
-    held = [start_weight(1) * (0.1 + 0.9 * exp(-s * s / 2)) for s in SHIFTS]
+    held = [start_night_weight(1) * (0.1 + 0.9 * exp(-s * s / 2)) for s in SHIFTS]
     assert once.started == pytest.approx(held)
     twice = once.after(float(norm.sf(2.0)))
     wanted = [
-        (have + start_weight(2)) * (0.1 + 0.9 * exp(2 * s - s * s / 2))
+        (have + start_night_weight(2)) * (0.1 + 0.9 * exp(2 * s - s * s / 2))
         for have, s in zip(held, SHIFTS, strict=True)
     ]
     assert twice.started == pytest.approx(wanted)
@@ -100,13 +109,13 @@ def test_the_surest_nights_have_finite_evidence() -> None:
         sure = sure.after(0.0)
     assert 1e100 < sure.e_value <= 1e200
     none = ChangeEvidence().after(1.0)
-    assert none.started == pytest.approx([0.1 * start_weight(1)] * len(SHIFTS), rel=5e-3)
+    assert none.started == pytest.approx([0.1 * start_night_weight(1)] * len(SHIFTS), rel=5e-3)
 
 
 def test_a_night_is_compared_with_the_mean_of_the_earlier_ones() -> None:
     # a: 60, 60, tonight 60. b: 0, 60, tonight 0. Tonight ½; before (60 + 30)/2 = ¾; −¼ on average.
-    history = StreamHistory("accuracy").with_baseline({"a": "60", "b": "0", "gone": "60"})
-    history = history.with_baseline({"a": "60", "b": "60"})
+    history = StreamHistory("accuracy").with_baseline_night({"a": "60", "b": "0", "gone": "60"})
+    history = history.with_baseline_night({"a": "60", "b": "60"})
     night, after = history.compare({"a": "60", "b": "0", "new": "60"})
     assert (night.value, night.before, night.difference.value) == (0.5, 0.75, -0.25)
     assert night.p == pytest.approx(2 / 3)  # two of b's three nights are 0

@@ -14,10 +14,10 @@ from scipy import stats
 from metrics.estimation import contrasts as contrasts_module
 from metrics.estimation.contrasts import (
     PairedTotals,
-    adjust_contrast_family,
     contrast_families,
-    largest_difference,
-    max_t_of_all_pairs,
+    critical_value_for_all_pairs,
+    estimate_contrast_family,
+    largest_possible_difference,
     paired_contrasts,
 )
 from metrics.estimation.frame_stacking import stack_frames
@@ -171,7 +171,7 @@ def test_two_judges_chosen_from_eight_get_a_wider_interval():
         for row in pair(f"q{k}", *draw.integers(0, 2, 2).tolist(), judge=judge)
     ]
     frame, rng = build(rows), np.random.default_rng(1)
-    critical = max_t_of_all_pairs(frame, ["judge"], [CONSISTENCY], rng)
+    critical = critical_value_for_all_pairs(frame, ["judge"], [CONSISTENCY], rng)
     assert 2.5 < critical < 3.5  # the studentised range of eight: about 3.03
     pairs = [(("a",), ("b",))]
     (alone,) = paired_contrasts(frame, ["judge"], [CONSISTENCY], rng, pairs)
@@ -188,7 +188,7 @@ def totals(rows: list[tuple[float, float, float, float]], step: float = 1.0) -> 
 
 
 def raw_of(one: PairedTotals):
-    (got,) = adjust_contrast_family([one], rng())
+    (got,) = estimate_contrast_family([one], rng())
     return got.raw
 
 
@@ -258,24 +258,24 @@ def test_ten_differing_units_are_enough_for_the_t_interval():
 
 
 def test_values_of_both_sides_and_the_range_of_a_difference():
-    (got,) = adjust_contrast_family([totals([(1.0, 2.0, 0.0, 2.0), (2.0, 2.0, 1.0, 2.0)])], rng())
+    (got,) = estimate_contrast_family([totals([(1.0, 2.0, 0.0, 2.0), (2.0, 2.0, 1.0, 2.0)])], rng())
     assert (got.left_value, got.right_value) == (0.75, 0.25)
     assert (got.measure, got.left, got.right) == ("consistency", J, K)
-    (none,) = adjust_contrast_family(
+    (none,) = estimate_contrast_family(
         [PairedTotals(CONSISTENCY, J, K, np.zeros(0, int), np.zeros((0, 4)), first_over_last)],
         rng(),
     )
     assert (none.raw.value, none.left_value, none.right_value) == (None, None, None)
     assert none.adjusted.value is None
-    assert largest_difference(CONSISTENCY) == 1
+    assert largest_possible_difference(CONSISTENCY) == 1
     rated = replace(CONSISTENCY, kind="mean", value_range=(1.0, 5.0))
-    assert largest_difference(rated) == 4
-    assert adjust_contrast_family([], rng()) == []
+    assert largest_possible_difference(rated) == 4
+    assert estimate_contrast_family([], rng()) == []
 
 
 def test_a_larger_critical_value_widens_by_the_ratio_of_quantiles():
     rows = [(1.0, 1.0, 0.0, 1.0)] * 12 + [(1.0, 1.0, 1.0, 1.0)] * 28
-    (got,) = adjust_contrast_family([totals(rows)], rng(), min_critical=3.0)
+    (got,) = estimate_contrast_family([totals(rows)], rng(), min_critical=3.0)
     # The t quantile with the tail of z = 3, over that of 2.5 %, with 39 degrees of freedom.
     ratio = stats.t.isf(stats.norm.sf(3.0), 39) / stats.t.isf(0.025, 39)
     assert got.adjusted.high - 0.3 == pytest.approx(ratio * (got.raw.high - 0.3))
@@ -284,14 +284,18 @@ def test_a_larger_critical_value_widens_by_the_ratio_of_quantiles():
 
 def test_large_families_use_bonferronis_quantile(monkeypatch):
     monkeypatch.setattr(contrasts_module, "MAX_BOOTSTRAP_FAMILY", 5)
-    got = max_t_of_all_pairs(many(), ["judge"], [CONSISTENCY], rng())
+    got = critical_value_for_all_pairs(many(), ["judge"], [CONSISTENCY], rng())
     assert got == pytest.approx(stats.norm.isf(0.025 / 6))
-    two = max_t_of_all_pairs(many(), ["judge"], [CONSISTENCY, FIRST_SHARE], rng(), [("a",), ("b",)])
+    two = critical_value_for_all_pairs(
+        many(), ["judge"], [CONSISTENCY, FIRST_SHARE], rng(), [("a",), ("b",)]
+    )
     assert 1.96 < two < 2.4  # two differences: bootstrapped
-    one = max_t_of_all_pairs(many(), ["judge"], [CONSISTENCY], rng(), [("a",), ("b",)])
+    one = critical_value_for_all_pairs(many(), ["judge"], [CONSISTENCY], rng(), [("a",), ("b",)])
     assert one == pytest.approx(1.959964)
     apart = build([*pair("q1", 0, 1), *pair("q2", 0, 1, judge="k")])
-    assert max_t_of_all_pairs(apart, ["judge"], [CONSISTENCY], rng()) == pytest.approx(1.959964)
+    assert critical_value_for_all_pairs(apart, ["judge"], [CONSISTENCY], rng()) == pytest.approx(
+        1.959964
+    )
 
 
 def test_an_item_has_its_question_in_every_frame_of_a_stack():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.catalogue.records import profile_records, rater_profile
+from metrics.catalogue.records import estimate_position_measures, position_measure_records
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.position.position_measures import tie_rate
@@ -19,7 +19,7 @@ from studies.frames.battle_frame import frame_from_battles
 from tests.metrics.frames import build, pair
 from tests.samples import sample
 
-MEASURES = {one.key: one.estimator for one in profile_records()}
+MEASURES = {one.key: one.estimator for one in position_measure_records()}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_every_measure_counted_some_items_at_a_time_is_the_same(frame, by, block
     assert parts == whole
     for name in whole:
         assert list(parts[name]) == list(whole[name]), "cells keep their order"
-    assert rater_profile(frame, by) == {
+    assert estimate_position_measures(frame, by) == {
         cell: {name: whole[name][cell] for name in MEASURES} for cell in whole["kappa"]
     }
 
@@ -148,7 +148,7 @@ def test_any_few_steps_of_a_streamed_order_are_those_of_the_whole(frame, chunk, 
     data = extract_battles(frame)
     shuffled = data.item[np.random.default_rng(0).permutation(data.items)]
     item_orders = [np.arange(data.items)[::-1], np.array([3, 3, 0, 7]), shuffled % data.items]
-    laid = elo_orders.build_item_orders(data, item_orders)
+    laid = elo_orders.battle_codes_in_item_orders(data, item_orders)
     monkeypatch.setattr(elo_orders, "_CHUNK_STEPS", chunk)
     streamed = elo_orders.StreamedOrders(elo_orders.group_by_item(data), item_orders, plan=True)
     assert streamed.shape == laid.shape

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from metrics.estimation.integer_codes import codes_by_appearance, unique_codes
 from metrics.estimation.row_selection import (
     count_items_by,
-    first_rows,
+    first_row_per_group,
     group_codes,
     observed_combinations,
 )
@@ -52,7 +52,7 @@ def test_no_columns_are_one_group_and_no_rows_are_none():
 def test_a_table_and_a_hash_number_keys_alike(keys, size):
     found, count = codes_by_appearance(np.array(keys, np.int64), size)
     assert (found.tolist(), count) == one_at_a_time(keys)
-    assert first_rows(found.astype(np.int64), count).tolist() == [
+    assert first_row_per_group(found.astype(np.int64), count).tolist() == [
         keys.index(key) for key in dict.fromkeys(keys)
     ]
 

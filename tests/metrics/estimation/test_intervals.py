@@ -12,7 +12,6 @@ from scipy import stats
 
 from metrics.estimation.intervals import (
     draw_item_weights,
-    effective_sample_size,
     jackknife_error,
     jackknife_estimate,
     join_notes,
@@ -25,6 +24,7 @@ from metrics.estimation.intervals import (
     proportions,
     rare_proportion,
     safe_divide,
+    share_and_effective_sample_size,
     student_t_quantile,
     sum_by_item,
     unknown_estimate,
@@ -272,7 +272,7 @@ def test_the_parts_of_the_effective_sample_size_of_each_group():
     successes = np.array([4.0, 4, 4, 0, 0, *[1] * 4, *[0] * 6, 9])
     counts = np.array([4.0] * 5 + [1] * 10 + [0])
     group = np.repeat([0, 1, 2], [5, 10, 1])
-    p, n, items, effective = effective_sample_size(successes, counts, group, 3)
+    p, n, items, effective = share_and_effective_sample_size(successes, counts, group, 3)
     assert p[:2].tolist() == pytest.approx([0.6, 0.4]) and np.isnan(p[2])
     assert (n.tolist(), items.tolist()) == ([20, 10, 0], [5, 10, 0])
     first = 20 / 4 * (1.959964 / stats.t.ppf(0.975, 16 / 3)) ** 2

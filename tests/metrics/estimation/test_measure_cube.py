@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.position.label_effect import LABEL_EFFECT, SLOT_EFFECT
 from metrics.position.position_measures import (
@@ -64,7 +64,7 @@ def same(one, two):
 
 
 def test_every_cell_is_what_the_measure_says_of_its_rows(frame):
-    cube, plain = MeasureCube(frame, BY, MEASURES), rater_profile(frame, BY)
+    cube, plain = MeasureCube(frame, BY, MEASURES), estimate_position_measures(frame, BY)
     for measure in MEASURES:
         found = cube.by_cell(measure.name, BY)
         assert found.keys() == plain.keys()

@@ -117,27 +117,27 @@ def test_pooled_people_are_one_judge_and_stay_apart_in_groups():
 
 def test_an_item_column_has_its_value_or_the_rest():
     frame = build([*pair("q1", 0, 1), *pair("q2", 0, 1)])
-    got = s.add_item_column(frame, "task", {"q1": "maths"}, "other")["task"]
+    got = s.add_column_by_item(frame, "task", {"q1": "maths"}, "other")["task"]
     assert got.astype(str).tolist() == ["maths", "maths", "other", "other"]
     assert list(got.cat.categories) == ["maths", "other"]
-    assert s.add_item_column(frame.iloc[:0], "task", {})["task"].tolist() == []
-    assert set(s.add_item_column(frame, "task", {})["task"]) == {""}
+    assert s.add_column_by_item(frame.iloc[:0], "task", {})["task"].tolist() == []
+    assert set(s.add_column_by_item(frame, "task", {})["task"]) == {""}
 
 
 def test_the_probability_of_a_tie_is_shared_by_all_answers():
     rows = pair("q", 0, 1)
     rows[0]["p"], rows[1]["p"] = (0.5, 0.25), (0.5, float("nan"))
-    got = s.probability_points(build(rows))
+    got = s.points_from_probabilities(build(rows))
     assert got[0].tolist() == [0.625, 0.375]
     assert np.isnan(got[1]).all()
     three = [{**rotated("q", [0, 1, 2])[0], "p": (0.5, 0.2, 0.0)}, {**rows[0]}]
-    points = s.probability_points(build(three))
+    points = s.points_from_probabilities(build(three))
     assert points[0].tolist() == pytest.approx([0.6, 0.3, 0.1])
     assert points[1][:2].tolist() == [0.625, 0.375] and np.isnan(points[1][2])
     over = [{**rows[0], "p": (0.75, 0.5)}]  # rounded sums above 1 leave nothing for a tie
-    assert s.probability_points(build(over))[0].tolist() == [0.75, 0.5]
-    assert np.isnan(s.probability_points(build(pair("q", 0, 1)))).all()
-    assert s.probability_points(build([])).shape == (0, 0)
+    assert s.points_from_probabilities(build(over))[0].tolist() == [0.75, 0.5]
+    assert np.isnan(s.points_from_probabilities(build(pair("q", 0, 1)))).all()
+    assert s.points_from_probabilities(build([])).shape == (0, 0)
 
 
 def test_items_are_counted_by_question_where_several_share_one():
@@ -174,7 +174,7 @@ def test_slots_hold_contestants_and_shorter_rows_have_none():
 def test_the_first_listed_order_of_each_pair():
     frame = build([*pair("q", 0, 1, x="b", y="a"), *pair("q", 0, 1, x="a", y="c")])
     assert [str(one) for one in s.first_listed_orders(frame)] == ["b\x1fa", "a\x1fc"]
-    assert s.first_rows(np.array([1, 0, 1, 0, 2]), 3).tolist() == [1, 0, 4]
+    assert s.first_row_per_group(np.array([1, 0, 1, 0, 2]), 3).tolist() == [1, 0, 4]
 
 
 def test_a_set_needs_two_planned_orders_and_each_of_them_read():

@@ -23,8 +23,8 @@ from metrics.labels.true_pass_rate import (
     clip_share,
     corrected_pass_rate,
     prediction_powered_rate,
-    refusal_reason,
     true_pass_rate,
+    why_not_correctable,
 )
 from studies.domain import Estimate
 from tests.page_words import says
@@ -356,7 +356,7 @@ def test_judges_are_corrected_only_above_both_limits():
     rates = pass_fail_rates(rows_of(90, 20, 10, 80))
 
     def refused(value: float | None, low: float | None) -> bool:
-        return bool(refusal_reason(replace(rates, youden=Estimate(value, low, 1.0))))
+        return bool(why_not_correctable(replace(rates, youden=Estimate(value, low, 1.0))))
 
     assert not refused(0.2, 0.07) and not refused(0.9, 0.061)
     assert refused(0.19, 0.1) and refused(0.5, 0.06) and refused(0.5, None) and refused(None, None)

@@ -60,7 +60,7 @@ def test_pass_rates_are_corrected_with_the_labels_of_all_models() -> None:
     for k in range(200):
         rows += [(f"q{k}", "x", float(k % 10 < 6)), (f"q{k}", "y", float(k % 10 < 5))]
     found = ranking_of(frame_of(rows, labels, PASS_LABELS))
-    assert (found.basis, found.may_reverse) == ("true pass rate", False)
+    assert (found.basis, found.may_reverse_ranking) == ("true pass rate", False)
     by_name = {one.name: one for one in found.models}
     # Unlabelled: (0.6 + 0.7 − 1) / 0.5 = 0.6 and (0.5 + 0.7 − 1) / 0.5 = 0.4; labelled: 0.5.
     for name, corrected in (("x", 0.6), ("y", 0.4)):
@@ -104,7 +104,7 @@ def test_a_judge_that_errs_differently_by_model_does_not_reverse_their_order() -
     observed = {one.name: one.value.value for one in found.models}
     assert observed["smooth"] is not None and observed["plain"] is not None
     assert observed["smooth"] > observed["plain"], "the observed order is reversed"
-    assert found.may_reverse and [one.name for one in found.models] == ["plain", "smooth"]
+    assert found.may_reverse_ranking and [one.name for one in found.models] == ["plain", "smooth"]
     for one in found.models:
         true = one.true_rate
         assert true is not None and true.low is not None and true.high is not None
@@ -115,6 +115,6 @@ def test_a_judge_that_errs_differently_by_model_does_not_reverse_their_order() -
 def test_where_a_model_cannot_be_corrected_the_observed_order_is_marked() -> None:
     """The judge hardly tells good from bad answers of the smooth model: its rate is refused."""
     found = ranking_of(judged_unequally(0.85))
-    assert (found.basis, found.may_reverse) == ("observed pass rate", True)
+    assert (found.basis, found.may_reverse_ranking) == ("observed pass rate", True)
     smooth = next(one for one in found.models if one.name == "smooth")
     assert smooth.true_rate is not None and smooth.true_rate.value is None

@@ -119,7 +119,7 @@ def test_agreement_of_verifiers_worked_by_hand() -> None:
     # Both verified q1x (yes, yes), q1y (no, no), q2x (yes, no), q2y (no, no): 3 of 4 the same.
     # Both ways round: yes-yes 2, no-no 4, apart 2 of 8; yes 3/8. Chance (3/8)² + (5/8)² = 34/64.
     # κ = (.75 − .53125) / (1 − .53125) = .466667.
-    got = VerificationArrays(HAND).verifiers
+    got = VerificationArrays(HAND).verifier_agreement
     assert (got.people, got.answers, got.twice) == (2, 6, 4)
     assert got.same.value == pytest.approx(0.75) and got.same.n == 4
     assert got.kappa.value == pytest.approx(0.4666667)
@@ -141,7 +141,7 @@ def test_alpha_is_krippendorffs(words: dict[tuple[int, str, str], bool]) -> None
     for (item, contestant, who), word in words.items():
         grid["abcd".index(who), answers.index((item, contestant))] = float(word)
     lines = [f"q{i} {c} {who} {'yes' if w else 'no'}" for (i, c, who), w in words.items()]
-    got = VerificationArrays(table(*lines)).verifiers
+    got = VerificationArrays(table(*lines)).verifier_agreement
     want = krippendorff_alpha(grid)
     if want is None:
         assert got.alpha.value is None
@@ -156,7 +156,7 @@ def test_turning_every_word_round_mirrors_the_shares(words) -> None:
     one = VerificationArrays(table(*(f"{a} {'yes' if w else 'no'}" for a, w in lines)))
     other = VerificationArrays(table(*(f"{a} {'no' if w else 'yes'}" for a, w in lines)))
     assert one.overall.follows.value == pytest.approx(1 - other.overall.follows.value)
-    assert one.verifiers.same.value == other.verifiers.same.value
+    assert one.verifier_agreement.same.value == other.verifier_agreement.same.value
     assert {key: not word for key, word in one.majority_follows.items()} == other.majority_follows
 
 
@@ -189,7 +189,9 @@ def test_where_no_pair_is_mixed_no_judge_is_listed() -> None:
     frame = build(verdicts("q2 good xy y"))
     told = verification_summary(HAND, frame)
     assert told["judges"] == {} and "people" not in told
-    assert VerificationArrays(HAND).prefers_following.of(frame).note == NO_MIXED_PAIR_NOTE
+    assert (
+        VerificationArrays(HAND).following_preference_measure.of(frame).note == NO_MIXED_PAIR_NOTE
+    )
 
 
 def test_unread_replies_noise_and_several_options_are_no_evidence() -> None:
@@ -197,7 +199,7 @@ def test_unread_replies_noise_and_several_options_are_no_evidence() -> None:
     rows[1] |= {"status": "unreadable"}
     rows.append({**rows[0], "pick": 1, "noise": True, "repeat": 1})
     rows.append({"item": "q1", "judge": "good", "shown": ("x", "y", "z"), "pick": 1})
-    got = VerificationArrays(HAND).prefers_following.of(build(rows))
+    got = VerificationArrays(HAND).following_preference_measure.of(build(rows))
     assert (got.value, got.n) == (1.0, 1)
 
 
@@ -237,8 +239,8 @@ def test_simulated_verifiers_are_recovered() -> None:
         checks, rows = simulated(seed)
         verified = VerificationArrays(checks)
         by = verified.by_contestant
-        got = (by["x"].follows, by["y"].follows, verified.verifiers.same,
-               verified.prefers_following.of(build(rows)))  # fmt: skip
+        got = (by["x"].follows, by["y"].follows, verified.verifier_agreement.same,
+               verified.following_preference_measure.of(build(rows)))  # fmt: skip
         for at, (one, truth) in enumerate(zip(got, (0.66, 0.42, 0.82, 0.8), strict=True)):
             covered[at] += one.low <= truth <= one.high
             middle[at] += one.value / rounds

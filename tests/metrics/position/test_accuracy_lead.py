@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.position.order_effect import repeat_memory
+from metrics.position.order_effect import repeat_similarity
 from metrics.position.position_measures import (
     ACCURACY,
     ACCURACY_LEAD,
@@ -103,7 +103,7 @@ def biased_judges(studies: int, items: int, seed: int) -> pd.DataFrame:
 
 
 def test_little_more_than_chance_needs_the_upper_limit_of_kappa():
-    found = rater_profile(biased_judges(150, 30, 5), ["judge"]).values()
+    found = estimate_position_measures(biased_judges(150, 30, 5), ["judge"]).values()
     kappa = [simultaneous_interval(one["kappa"], CARD_TESTS) for one in found]
     assert np.mean([one.value <= 0.2 for one in kappa]) > 0.2, "by the value alone"
     assert np.mean([one.high <= 0.2 for one in kappa]) <= 0.03
@@ -128,13 +128,13 @@ def test_memory_of_repeats_by_hand():
     rows = [
         {"item": "q", "shown": "xy", "pick": pick, "repeat": k} for k, pick in enumerate((0, 0, 1))
     ]
-    assert repeat_memory(build(rows)).value == pytest.approx(0.5)
-    assert repeat_memory(build(rows[:2])).value is None, "two repeats have one distance"
+    assert repeat_similarity(build(rows)).value == pytest.approx(0.5)
+    assert repeat_similarity(build(rows[:2])).value is None, "two repeats have one distance"
 
 
 @pytest.mark.parametrize("copy", [0.0, 0.6])
 def test_memory_of_a_copying_judge_has_its_closed_form(copy: float):
     # Verdicts d apart differ with probability (1 − copyᵈ)/2.
-    got = repeat_memory(copying_judge(copy, 1200, 3, seed=3))
+    got = repeat_similarity(copying_judge(copy, 1200, 3, seed=3))
     assert got.value == pytest.approx((copy - copy**2) / 2, abs=0.03)  # four standard errors
     assert (got.low > 0) == (copy > 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from metrics.position.first_slot_votes import count_items_leaning_first, live_first_share
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
 from metrics.position.order_effect import order_effect
@@ -88,7 +88,11 @@ def test_bounds_of_the_consistency_of_a_llmbar_run():
     frame = llmbar("GPTOut", "ChatGPT", "CoT")
     (got,) = consistency_bounds(frame).values()
     assert (got.low, got.high) == (pytest.approx(19 / 47), pytest.approx(20 / 47))
-    assert got.value == pytest.approx(19 / 46) == rater_profile(frame)[()]["consistency"].value
+    assert (
+        got.value
+        == pytest.approx(19 / 46)
+        == estimate_position_measures(frame)[()]["consistency"].value
+    )
 
 
 def test_bounds_without_missing_verdicts_are_the_value():
@@ -107,7 +111,7 @@ def test_second_choices_that_are_not_read_leave_the_even_share_within_the_bounds
         lost = [pick == 1 and draw.random() < 0.3 for pick in said]
         rows += pair(f"q{k}", *(None if gone else s for s, gone in zip(said, lost, strict=True)))
     frame = build(rows)
-    measured = rater_profile(frame)[()]["first_share"]
+    measured = estimate_position_measures(frame)[()]["first_share"]
     (bounds,) = first_share_bounds(frame).values()
     assert measured.low > 0.5  # the interval of what was read is far from the truth
     assert bounds.low == pytest.approx(0.5)  # all missing ones for the second slot: the truth

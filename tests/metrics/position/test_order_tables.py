@@ -123,7 +123,7 @@ def test_a_prompt_that_only_scores_has_no_missing_verdicts():
         for row in pair(f"q{k}", None, None)
     ]
     frame = build([row for k in range(10) for row in pair(f"q{k}", 0, 0)] + scored)
-    assert build_order_tables(frame, ["judge"])["j",].missing == 0
+    assert build_order_tables(frame, ["judge"])["j",].incomplete_pairs == 0
     for bounds in (first_share_bounds, consistency_bounds):
         both = bounds(frame, ["judge", "prompt"])
         assert both["j", "creation-factuality"].low is None

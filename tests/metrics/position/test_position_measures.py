@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from metrics.position import position_measures as p
 from tests.metrics.frames import PICKS, build, pair, patterns, prd, rotated
 
@@ -17,7 +17,7 @@ ORACLE = {"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3}
 
 
 def values(frame: pd.DataFrame) -> dict[str, float | None]:
-    return {name: got.value for name, got in rater_profile(frame)[()].items()}
+    return {name: got.value for name, got in estimate_position_measures(frame)[()].items()}
 
 
 def test_a_verdict_that_follows_the_position_is_not_consistent():
@@ -117,7 +117,7 @@ def test_where_one_order_was_asked_all_verdicts_count_and_a_note_says_so():
 def test_a_cell_with_one_order_does_not_change_the_rule_of_another():
     rows = [*pair("q1", 0, 1), *pair("q2", 0, None)]
     other = [{"item": "q3", "shown": "xy", "pick": 0, "orders": 1, "judge": "k"}]
-    got = rater_profile(build([*rows, *other]), ["judge"])
+    got = estimate_position_measures(build([*rows, *other]), ["judge"])
     assert (got[("j",)]["first_share"].n, got[("k",)]["first_share"].n) == (2, 1)
     assert "one order" in got[("k",)]["first_share"].note
     assert "one order" not in got[("j",)]["first_share"].note
@@ -148,7 +148,7 @@ def test_n_options_have_a_share_for_each_slot_and_a_chance_level():
 
 def test_a_prompt_of_pairs_does_not_hide_the_chance_level_of_one_with_options():
     rows = [*pair("q1", 0, 1), *rotated("q2", [1, 2, 0]), *rotated("q3", [0, 0, 0])]
-    got = rater_profile(build(rows), ["prompt"])
+    got = estimate_position_measures(build(rows), ["prompt"])
     assert got[("p",)]["chance"].value == pytest.approx(0.5)
     assert got[("choice",)]["chance"].value == pytest.approx(3 * 4 / 6 * 1 / 6 * 1 / 6)
 
@@ -182,7 +182,7 @@ def test_several_n_are_weighted_by_their_verdicts():
     ids=["none", "unreadable", "ties", "single", "one order", "options unread", "options tied"],
 )
 def test_degenerate_frames_give_a_number_or_a_reason(frame):
-    for got in rater_profile(frame)[()].values():
+    for got in estimate_position_measures(frame)[()].values():
         assert got.value is None or math.isfinite(got.value)
         assert got.value is not None or got.note
     p.flip_counts(frame), p.slot_counts(frame), p.slot_shares(frame)
@@ -210,7 +210,7 @@ def test_renaming_contestants_changes_nothing(picks):
     rows = [row for k, (a, b) in enumerate(picks) for row in pair(f"q{k}", a, b)]
     names = {"x": "zebra", "y": "ant"}
     renamed = [{**row, "shown": [names[name] for name in row["shown"]]} for row in rows]
-    assert rater_profile(build(rows)) == rater_profile(build(renamed))
+    assert estimate_position_measures(build(rows)) == estimate_position_measures(build(renamed))
 
 
 @given(PAIRS, st.integers(1, 5))
@@ -218,7 +218,9 @@ def test_unreadable_rows_change_no_value(picks, more):
     rows = [row for k, (a, b) in enumerate(picks) for row in pair(f"q{k}", a, b)]
     noise = [row for k in range(more) for row in pair(f"bad{k}", None, None)]
     noise += pair("q0", None, None, repeat=1)
-    assert rater_profile(build(rows)) == rater_profile(build(rows + noise))
+    assert estimate_position_measures(build(rows)) == estimate_position_measures(
+        build(rows + noise)
+    )
 
 
 PUBLISHED = {
@@ -233,7 +235,7 @@ PUBLISHED = {
 
 def test_position_bias_of_the_prd_judges_is_as_published():
     frame = prd()
-    profiles = rater_profile(frame, ["judge"])
+    profiles = estimate_position_measures(frame, ["judge"])
     for judge, (pc, chance, kappa, hard, first, second, slots, ties, entropy) in PUBLISHED.items():
         got = {name: estimate.value for name, estimate in profiles[(judge,)].items()}
         assert got["consistency"] == pytest.approx(pc, abs=1e-9)
@@ -261,5 +263,5 @@ def test_four_options_picked_in_two_slots_are_divided_by_the_log_of_four(picks):
 def test_pairs_beside_four_options_keep_the_interval_of_pairs():
     pairs = [row for k in range(6) for row in pair(f"p{k}", 0, k % 2, judge="a")]
     four = [row for k in range(6) for row in rotated(f"q{k}", (0, 1, 2, 3), judge="b")]
-    both = rater_profile(build(pairs + four), ["judge"])[("a",)]["entropy"]
+    both = estimate_position_measures(build(pairs + four), ["judge"])[("a",)]["entropy"]
     assert both == p.slot_entropy(build(pairs))

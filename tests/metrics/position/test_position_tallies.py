@@ -37,7 +37,7 @@ def test_the_interval_of_three_slots_is_a_jackknife_on_the_root_of_the_distance(
     floor = math.sqrt(1 / (2 * 20 * math.log(3)))
     half = stats.t.ppf(0.975, 19) * max(error, floor)
     centre = math.sqrt(1 - value)
-    got = t.entropy_interval(sums, t.PooledEntropy((3,)), SLOT_ENTROPY)
+    got = t.estimate_slot_entropy(sums, t.PooledEntropy((3,)), SLOT_ENTROPY)
     assert (got.value, got.n, got.items) == (pytest.approx(value), 20, 20)
     assert (got.low, got.high) == pytest.approx(
         (1 - min(centre + half, 1) ** 2, 1 - max(centre - half, 0) ** 2)
@@ -46,7 +46,7 @@ def test_the_interval_of_three_slots_is_a_jackknife_on_the_root_of_the_distance(
 
 def test_equal_counts_have_the_width_of_random_picks():
     # H = 1 and no deviation by symmetry: half t_11·√(1/(2·12·ln 3)) below.
-    got = t.entropy_interval(one_pick_items(4, 4, 4), t.PooledEntropy((3,)), SLOT_ENTROPY)
+    got = t.estimate_slot_entropy(one_pick_items(4, 4, 4), t.PooledEntropy((3,)), SLOT_ENTROPY)
     half = stats.t.ppf(0.975, 11) * math.sqrt(1 / (24 * math.log(3)))
     assert (got.value, got.high) == (pytest.approx(1), 1)
     assert got.low == pytest.approx(1 - half**2)
@@ -55,11 +55,11 @@ def test_equal_counts_have_the_width_of_random_picks():
 def test_one_slot_alone_counts_its_items_not_its_picks():
     # Five items of four picks, all in one slot: entropy 0 at distance 1, floor by five items.
     sums = np.tile([4.0, 0, 0, 4], (5, 1))
-    got = t.entropy_interval(sums, t.PooledEntropy((3,)), SLOT_ENTROPY)
+    got = t.estimate_slot_entropy(sums, t.PooledEntropy((3,)), SLOT_ENTROPY)
     half = stats.t.ppf(0.975, 4) * math.sqrt(1 / (2 * 5 * math.log(3)))
     assert (got.value, got.low, got.n, got.items) == (0, 0, 20, 5)
     assert got.high == pytest.approx(1 - max(1 - half, 0) ** 2)
-    alone = t.entropy_interval(sums[:1], t.PooledEntropy((3,)), SLOT_ENTROPY)
+    alone = t.estimate_slot_entropy(sums[:1], t.PooledEntropy((3,)), SLOT_ENTROPY)
     assert (alone.value, alone.low, alone.high) == (0, None, None) and alone.note
 
 
@@ -70,7 +70,7 @@ def test_a_plain_entropy_has_as_many_slots_as_columns():
     for counts in ((14, 4, 2), (9, 3)):
         sums = one_pick_items(*counts)
         pooled = t.PooledEntropy((len(counts),))
-        assert t.entropy_interval(sums, plain, SLOT_ENTROPY) == t.entropy_interval(
+        assert t.estimate_slot_entropy(sums, plain, SLOT_ENTROPY) == t.estimate_slot_entropy(
             sums, pooled, SLOT_ENTROPY
         )
 
@@ -81,12 +81,12 @@ def test_the_entropy_of_pairs_is_that_of_the_limits_of_the_first_share():
     def bits(p: float) -> float:
         return -(p * math.log2(p) + (1 - p) * math.log2(1 - p))
 
-    got = t.entropy_interval(one_pick_items(9, 3), t.PooledEntropy((2,)), SLOT_ENTROPY)
+    got = t.estimate_slot_entropy(one_pick_items(9, 3), t.PooledEntropy((2,)), SLOT_ENTROPY)
     assert share.low < 0.5 < share.high  # the largest entropy lies inside
     assert (got.value, got.high) == (pytest.approx(bits(0.75)), 1)
     assert got.low == pytest.approx(min(bits(share.low), bits(share.high)))
     far = proportion([1] * 29 + [0], range(30))
-    apart = t.entropy_interval(one_pick_items(29, 1), t.PooledEntropy((2,)), SLOT_ENTROPY)
+    apart = t.estimate_slot_entropy(one_pick_items(29, 1), t.PooledEntropy((2,)), SLOT_ENTROPY)
     assert (apart.low, apart.high) == pytest.approx((bits(far.high), bits(far.low)))
 
 
@@ -95,8 +95,8 @@ def test_pooled_entropies_know_their_columns():
     assert pooled.column_edges == [0, 2, 5]
     # Pairs 1 : 1 (entropy 1), three options all in one slot (0): weighted 2 and 3 of 5.
     assert float(pooled(np.array([1.0, 1, 3, 0, 0, 5]))) == pytest.approx(2 / 5)
-    assert pooled.sizes_in_use(np.array([1.0, 1, 0, 0, 0, 2])) == [2]
-    assert pooled.sizes_in_use(np.array([0.0, 0, 0, 1, 0, 1])) == [3]
+    assert pooled.numbers_of_options_in_use(np.array([1.0, 1, 0, 0, 0, 2])) == [2]
+    assert pooled.numbers_of_options_in_use(np.array([0.0, 0, 0, 1, 0, 1])) == [3]
 
 
 def test_cells_of_pairs_are_estimated_at_once():
@@ -106,7 +106,7 @@ def test_cells_of_pairs_are_estimated_at_once():
     assert got is not None
     each = [sums[cell == k] for k in (0, 1)]
     pooled = t.PooledEntropy((2,))
-    assert got[:2] == [t.entropy_interval(one, pooled, SLOT_ENTROPY) for one in each]
+    assert got[:2] == [t.estimate_slot_entropy(one, pooled, SLOT_ENTROPY) for one in each]
     assert got[2].value is None and got[2].note == SLOT_ENTROPY.empty
     assert t.pair_entropy_estimates(one_pick_items(1, 1, 1), cell[:3], 1, SLOT_ENTROPY) is None
 
@@ -158,11 +158,11 @@ def test_order_sets_lean_by_hand():
     assert sets["tied"].tolist() == [0, 0, 0, 1, 2]
     counted = {
         name: getattr(t, f"{name}_tally")(evidence).sums[:, 0].tolist()
-        for name in ("primacy", "recency", "fairness", "conflict")
+        for name in ("primacy", "recency", "fairness", "flip")
     }
     assert counted == {
         "primacy": [1, 0, 0, 1, 0], "recency": [0, 1, 0, 0, 0],
-        "fairness": [-1, 1, 0, -1, 0], "conflict": [1, 1, 0, 1, 0],
+        "fairness": [-1, 1, 0, -1, 0], "flip": [1, 1, 0, 1, 0],
     }  # fmt: skip
     ties = t.tie_tally(evidence)
     assert (ties.sums[:, 0].sum(), ties.sums[:, 1].sum()) == (3, 10)

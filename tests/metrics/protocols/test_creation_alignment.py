@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from metrics.protocols import creation_alignment as a
-from metrics.protocols.creation_alignment_table import alignment_table
+from metrics.protocols.creation_alignment_table import human_alignment_table
 from tests.metrics.frames import RECORDS, build, pair
 
 
@@ -27,8 +27,8 @@ def test_a_dual_judge_is_the_mean_of_its_two_signed_scores():
     ]  # fmt: skip
     rows[3]["margin"] = 2
     dual, single = (
-        a.judge_alignment(build(rows), "j"),
-        a.judge_alignment(build(rows), "j", dual=False),
+        a.judge_alignment_with_people(build(rows), "j"),
+        a.judge_alignment_with_people(build(rows), "j", dual=False),
     )
     assert (dual.mae.value, dual.mae.n) == (0, 1)
     # One by one: |2 − 1.5|, |1 − 1.5|, and q2: |1 + 1| = 2: mean 1, two of three within 1.
@@ -38,14 +38,14 @@ def test_a_dual_judge_is_the_mean_of_its_two_signed_scores():
 def test_a_person_is_held_against_the_others():
     # Scores of x: a +2, b 0, c +1. a against ½: 1.5; b against 1.5; c against 1.
     rows = [vote("q", "a", 0, 2), vote("q", "b", "tie"), vote("q", "c", 0, 1)]
-    assert a.judge_alignment(build(rows), "human:a").mae.value == pytest.approx(1.5)
-    assert a.always_tie_alignment(build(rows)).mae.value == pytest.approx(1)
+    assert a.judge_alignment_with_people(build(rows), "human:a").mae.value == pytest.approx(1.5)
+    assert a.always_tie_alignment_with_people(build(rows)).mae.value == pytest.approx(1)
 
 
 def test_without_people_there_is_a_reason_not_a_zero():
     frame = build(pair("q", 0, 0))
-    assert a.judge_alignment(frame, "j").mae.value is None
-    assert a.always_tie_alignment(frame).consistency.note
+    assert a.judge_alignment_with_people(frame, "j").mae.value is None
+    assert a.always_tie_alignment_with_people(frame).consistency.note
 
 
 def judged(item: str, model: str, score: float, second: float | None = None, **more):
@@ -78,7 +78,7 @@ def line(rows, judge, model, run="dual", sees=""):
 def test_models_have_a_line_each_and_the_pooled_one_pools_cases():
     # j: q1/m 2 and 1 (mean 1.5, gap 0); q2/m 1 (gap 2); q1/k 0 (gap 0).
     rows = [*judged("q1", "m", 2, 1), *judged("q2", "m", 1), *judged("q1", "k", 0), *PEOPLE]
-    got = alignment_table(build(rows), "base")
+    got = human_alignment_table(build(rows), "base")
     assert line(got.rows, "j", "m").mae.value == pytest.approx(1)
     assert line(got.rows, "j", "k").mae.value == 0
     pooled = line(got.rows, "j", "overall")
@@ -87,13 +87,13 @@ def test_models_have_a_line_each_and_the_pooled_one_pools_cases():
     assert pooled.consistency.value == pytest.approx(2 / 3)
     # One by one: q1/m ½ and ½, q2/m 2 and 2, q1/k 0 and 0.
     assert line(got.rows, "j", "overall", "single").mae.value == pytest.approx(5 / 6)
-    first = alignment_table(build(rows), "base", ["first"])
+    first = human_alignment_table(build(rows), "base", ["first"])
     assert line(first.rows, "j", "overall", "first").mae.n == 3
     assert first.contrasts == []
 
 
 def test_people_stand_beside_their_own_and_the_judge_that_always_says_equal():
-    got = alignment_table(build([*judged("q1", "m", 2), *PEOPLE]), "base")
+    got = human_alignment_table(build([*judged("q1", "m", 2), *PEOPLE]), "base")
     # a against b: q1/m |2 − 1|, q2/m 0, q1/k 2.
     assert line(got.people, "human:a", "overall", "single").mae.value == pytest.approx(1)
     assert line(got.people, "people", "overall", "single").mae.n == 6
@@ -104,7 +104,7 @@ def test_people_stand_beside_their_own_and_the_judge_that_always_says_equal():
 
 def test_dual_against_single_is_paired_by_case():
     rows = [*judged("q1", "m", 2, 1), *judged("q2", "m", 1), *PEOPLE]
-    (got,) = alignment_table(build(rows), "base").contrasts
+    (got,) = human_alignment_table(build(rows), "base").contrasts
     # q1/m: 0 − ½; q2/m: 2 − 2. Mean −¼.
     assert (got.judge, got.left, got.right) == ("j", "dual", "single")
     assert got.mae.value == pytest.approx(-0.25)
@@ -114,7 +114,7 @@ def test_dual_against_single_is_paired_by_case():
 def test_seeing_the_images_is_held_against_reading_the_description():
     images = build([*judged("q1", "m", 2, 1), *judged("q2", "m", -1), *PEOPLE])
     context = build([*judged("q1", "m", 0), *judged("q2", "m", -1), *judged("q1", "k", 2), *PEOPLE])
-    got = alignment_table({"images": images, "context": context}, "base")
+    got = human_alignment_table({"images": images, "context": context}, "base")
     assert line(got.rows, "j", "overall", sees="images").mae.value == 0
     assert line(got.rows, "j", "overall", sees="context").mae.value == pytest.approx(3.5 / 3)
     # On the two cases both have: (0 − 1.5 + 0 − 0)/2. Votes that stand in both frames count once.
@@ -124,11 +124,13 @@ def test_seeing_the_images_is_held_against_reading_the_description():
 
 
 def test_a_table_of_nothing_has_reasons():
-    empty = alignment_table(build([]), "base")
+    empty = human_alignment_table(build([]), "base")
     assert empty.rows == [] and empty.always_tie[0].mae.note
-    nobody = alignment_table(build(judged("q", "m", 1)), "base")
+    nobody = human_alignment_table(build(judged("q", "m", 1)), "base")
     assert all(row.mae.value is None and row.mae.note for row in nobody.rows)
-    unread = alignment_table(build([*pair("q1", None, None, x="base", y="m"), *PEOPLE]), "base")
+    unread = human_alignment_table(
+        build([*pair("q1", None, None, x="base", y="m"), *PEOPLE]), "base"
+    )
     assert unread.rows == [] and unread.people
 
 
@@ -148,7 +150,7 @@ def test_creation_mmbench_table_7_pools_the_items_through_the_table_itself():
                 rows += judged(f"q{k}", model, 2 if k < right else -1, judge=judge)
                 rows += voted(f"q{k}", model, a=1)
         run = "dual" if dual else "single"
-        got = alignment_table(build(rows), "base", [run])
+        got = human_alignment_table(build(rows), "base", [run])
         for model, printed in zip(group["model"], group["consistency"], strict=True):
             value = line(got.rows, judge, model, run).consistency.value
             assert round(100 * value, 2) == pytest.approx(printed, abs=0.0051), (judge, model)
@@ -163,7 +165,7 @@ def test_a_random_study_is_the_same_number_by_plain_arithmetic():
         rows += voted(f"q{k}", "m", **dict(zip("abc", votes.tolist(), strict=True)))
         rows += judged(f"q{k}", "m", int(one), int(two))
         gaps.append(abs((one + two) / 2 - votes.mean()))
-    got = line(alignment_table(build(rows), "base").rows, "j", "overall")
+    got = line(human_alignment_table(build(rows), "base").rows, "j", "overall")
     assert got.mae.value == pytest.approx(np.mean(gaps))
     assert got.consistency.value == pytest.approx(np.mean(np.array(gaps) <= 1))
 
@@ -172,13 +174,13 @@ def test_a_judge_that_was_asked_once_is_not_dual():
     # One order only: +1 against P = 1.5 and −1: gaps ½ and 2. Two scores there are not.
     once = [judged("q1", "m", 1)[0], judged("q2", "m", 1)[0]]
     rows = build([*({**row, "orders": 1} for row in once), *PEOPLE])
-    got = alignment_table(rows, "base")
+    got = human_alignment_table(rows, "base")
     assert line(got.rows, "j", "overall", "single").mae.value == pytest.approx(1.25)
     dual = line(got.rows, "j", "overall")
     assert dual.mae.value is None and "one order" in dual.mae.note
     (gain,) = got.contrasts
     assert gain.mae.value is None  # no gain of nothing over something
-    assert a.judge_alignment(rows, "j").mae.value == pytest.approx(1.25)
+    assert a.judge_alignment_with_people(rows, "j").mae.value == pytest.approx(1.25)
 
 
 def test_gaps_of_one_run_are_those_that_show_the_baseline_first():
@@ -200,7 +202,7 @@ def test_a_judge_of_one_order_has_no_mean_of_two_and_says_so():
     assert scores.gaps("nobody").empty_note != a.ONE_ORDER_NOTE
     assert scores.gaps("j", "single").gap.tolist() == [0]
     assert scores.gaps("j").alignment.mae.note == a.ONE_ORDER_NOTE
-    assert a.judge_alignment(build(rows), "j").mae.value == 0, "each verdict by itself"
+    assert a.judge_alignment_with_people(build(rows), "j").mae.value == 0, "each verdict by itself"
 
 
 def test_rows_are_chosen_by_the_input_that_the_judge_saw():

@@ -30,7 +30,7 @@ def test_both_orders_are_pooled_and_failures_are_not_in_the_denominator():
     frame = build(rows)
     counts = p.five_level_counts(frame, "base")["model"]
     assert tuple(counts[name] for name in LEVELS) == (1, 1, 1, 1, 1, 1)
-    assert p.reward_from_counts(counts) == (0, 40)
+    assert p.reward_and_win_rate_from_counts(counts) == (0, 40)
     assert p.reward_table(frame, "base")["model"].value == pytest.approx(0)
     assert p.creation_win_rates(frame, "base")["model"].value == pytest.approx(0.4)
     assert p.creation_win_rates(frame, "base")["model"].n == 5
@@ -44,11 +44,11 @@ def test_without_a_baseline_rewards_mirror():
 
 
 def test_nothing_read_has_no_reward():
-    assert p.reward_from_counts(dict.fromkeys(LEVELS, 0)) == (None, None)
+    assert p.reward_and_win_rate_from_counts(dict.fromkeys(LEVELS, 0)) == (None, None)
     assert p.reward_table(build(dual("q", None, None)), "base")["model"].value is None
     assert p.reward_table(build([])) == {}
     assert p.visual_factuality(build([])) == {}
-    assert p.single_ratings(build([])) == {}
+    assert p.single_answer_ratings(build([])) == {}
 
 
 def scored(item: str, shown, scores, **more):
@@ -74,7 +74,7 @@ def test_single_ratings_are_means_over_items():
         {"item": q, "shown": ["m"], "pick": None, "status": "ok", "scores": [s], "orders": 1}
         for q, s in (("q1", 8), ("q1", 6), ("q2", 9))
     ]
-    assert p.single_ratings(build(rows))["m"].value == pytest.approx(8)
+    assert p.single_answer_ratings(build(rows))["m"].value == pytest.approx(8)
 
 
 def rated(item, score, prompt="p", judge="j", labels=None):
@@ -87,7 +87,7 @@ def test_several_scores_of_a_scorer_are_not_averaged_together():
     # A log with two scores of one scorer: .1604 and .625, not .3927.
     rows = [rated(f"q{k}", score, f"scorer/{name}") for k in range(4)
             for name, score in (("harm", 0.1604), ("refusals", 0.625))]  # fmt: skip
-    got = p.single_ratings(build(rows))
+    got = p.single_answer_ratings(build(rows))
     assert {name: one.value for name, one in got.items()} == pytest.approx(
         {"m (scorer/harm)": 0.1604, "m (scorer/refusals)": 0.625}
     )
@@ -95,19 +95,19 @@ def test_several_scores_of_a_scorer_are_not_averaged_together():
 
 def test_a_rating_has_the_unit_and_bounds_of_its_scale():
     five = [rated(f"q{k}", score, labels=list("12345")) for k, score in enumerate((5, 5, 5, 4))]
-    got = p.single_ratings(build(five))["m"]
+    got = p.single_answer_ratings(build(five))["m"]
     assert (got.unit, got.high) == ("score/5", 5)
     unknown = [rated(f"q{k}", score) for k, score in enumerate((0.9, 0.2, 1.0, 0.5))]
-    assert p.single_ratings(build(unknown))["m"].unit == "score"
+    assert p.single_answer_ratings(build(unknown))["m"].unit == "score"
     ten = [rated(f"q{k}", score, "mt-bench-single") for k, score in enumerate((9, 10, 10))]
-    got = p.single_ratings(build(ten))["m"]
+    got = p.single_answer_ratings(build(ten))["m"]
     assert (got.unit, got.high) == ("score/10", 10)
 
 
 def test_ratings_of_several_judges_say_that_they_are_pooled():
     rows = [rated(f"q{k}", 4, judge=judge) for k in range(3) for judge in ("a", "b")]
-    assert "2 judges" in p.single_ratings(build(rows))["m"].note
-    assert "judges" not in p.single_ratings(build(rows[::2]))["m"].note
+    assert "2 judges" in p.single_answer_ratings(build(rows))["m"].note
+    assert "judges" not in p.single_answer_ratings(build(rows[::2]))["m"].note
 
 
 def test_creation_mmbench_table_5_follows_from_its_counts():
@@ -117,7 +117,7 @@ def test_creation_mmbench_table_5_follows_from_its_counts():
     table = pd.read_csv(path).dropna(subset=["much_better"])
     assert len(table) == 19
     for row in table.to_dict("records"):
-        reward, rate = p.reward_from_counts({name: int(row[name]) for name in LEVELS})
+        reward, rate = p.reward_and_win_rate_from_counts({name: int(row[name]) for name in LEVELS})
         assert reward == pytest.approx(row["reward"], abs=0.01)
         assert rate == pytest.approx(row["win_rate"], abs=0.01)
 
@@ -160,5 +160,5 @@ def test_a_mean_rating_counts_every_item_of_a_question_once():
         for k, score in enumerate((10, 10, 10, 1, 1, 1))
     ]
     frame = build(rows).assign(question=pd.Categorical(["q", "q", "q", "r", "s", "t"]))
-    got = p.single_ratings(frame)["x"]
+    got = p.single_answer_ratings(frame)["x"]
     assert (got.value, got.n, got.items) == (5.5, 6, 4)

@@ -56,7 +56,7 @@ def test_categories_and_tasks_pool_their_judgements():
     assert literary["m"].reward.value == pytest.approx(50)
     common = {row.model: row for row in table[("Common",)]}
     assert common["m"].reward.value == pytest.approx(-75) and "k" not in common
-    tasks = row_selection.add_item_column(
+    tasks = row_selection.add_column_by_item(
         build(STUDY), "task", {"q1": "poem", "q2": "poem", "q3": "email"}
     )
     assert set(creation_table(tasks, "base", ["task"])) == {("poem",), ("email",)}

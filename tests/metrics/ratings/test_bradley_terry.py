@@ -122,7 +122,7 @@ def test_plain_maximum_likelihood_wherever_the_data_are_strongly_connected():
 def test_the_graph_tells_strong_from_weak_links():
     def groups(frame, strong):
         return (
-            bradley_terry_fit.component_labels(
+            bradley_terry_fit.connected_component_codes(
                 count_pairs(extract_battles(frame)), strong=strong
             ).max()
             + 1

@@ -12,11 +12,11 @@ from scipy import sparse, stats
 from metrics.ratings.conditional_logit import (
     LogitFit,
     LogitProblem,
-    contrast_basis,
     largest_first_sort_key,
     tally_by_item_kind,
     unidentified_parameters,
     verdict_t_quantile,
+    zero_sum_basis,
 )
 from studies.domain import Estimate
 
@@ -74,7 +74,7 @@ def test_a_combination_of_parameters_has_its_t_interval():
     half = stats.t.ppf(0.975, 9) * math.sqrt(0.13)
     assert (got.value, got.n, got.items, got.note) == (1.5, 40, 10, "")
     assert (got.low, got.high) == pytest.approx((1.5 - half, 1.5 + half))
-    assert fit().error(weights) == pytest.approx(math.sqrt(0.13))
+    assert fit().clustered_standard_error(weights) == pytest.approx(math.sqrt(0.13))
     assert not fit().regularised and fit().is_finite(weights) is True
 
 
@@ -83,8 +83,8 @@ def test_without_an_error_there_is_no_interval_but_a_reason():
     for one in (fit(sandwich=None), fit(sandwich=np.zeros((2, 2)))):
         got = one.estimate(weights, 4, unit="", method="")
         assert (got.value, got.low, got.high) == (1, None, None) and got.note
-    assert fit(sandwich=None).error(weights) is None
-    assert fit(sandwich=np.zeros((2, 2))).error(weights) == 0
+    assert fit(sandwich=None).clustered_standard_error(weights) is None
+    assert fit(sandwich=np.zeros((2, 2))).clustered_standard_error(weights) == 0
 
 
 def test_only_combinations_inside_the_finite_space_have_an_interval():
@@ -113,7 +113,7 @@ def test_the_t_of_verdicts_has_more_degrees_of_freedom_with_fewer_verdicts_per_i
 
 def test_a_basis_of_contrasts_is_orthonormal_and_sums_to_zero():
     for size in (2, 3, 5):
-        basis = contrast_basis(size)
+        basis = zero_sum_basis(size)
         assert basis.shape == (size, size - 1)
         assert basis.sum(axis=0) == pytest.approx(np.zeros(size - 1))
         assert basis.T @ basis == pytest.approx(np.eye(size - 1))

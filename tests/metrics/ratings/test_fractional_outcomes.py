@@ -38,7 +38,7 @@ def test_a_win_rate_by_probabilities_is_their_mean():
 
 def test_what_the_slots_lack_is_the_ties_and_is_shared():
     rows = build(soft("q1", (0.5, 0.3), (0.1, 0.7)))
-    assert row_selection.probability_points(rows) == pytest.approx(
+    assert row_selection.points_from_probabilities(rows) == pytest.approx(
         np.array([[0.6, 0.4], [0.2, 0.8]])
     )
     assert win_rate(rows, outcome="probability")["x"].value == pytest.approx(0.7, abs=1e-6)

@@ -17,7 +17,7 @@ from metrics.ratings.judge_as_ranker import (
     fit_decisiveness,
     judge_as_ranker,
     kendall_tau_rows,
-    symmetric_beta,
+    symmetric_beta_cdf,
 )
 from tests.metrics.frames import build
 
@@ -58,8 +58,8 @@ def test_tau_equals_scipys_also_with_ties(seed: int) -> None:
 
 def test_the_symmetric_beta_function_is_scipys() -> None:
     x = np.linspace(0, 1, 11)
-    assert symmetric_beta(x, 2.5) == pytest.approx(stats.beta.cdf(x, 2.5, 2.5))
-    assert symmetric_beta(x, 1.0) == pytest.approx(x)
+    assert symmetric_beta_cdf(x, 2.5) == pytest.approx(stats.beta.cdf(x, 2.5, 2.5))
+    assert symmetric_beta_cdf(x, 1.0) == pytest.approx(x)
 
 
 @pytest.mark.parametrize("alpha", [0.4, 1.0, 3.0, 9.0])

@@ -180,7 +180,7 @@ def test_a_free_judge_that_a_remedy_helps_gets_the_remedy() -> None:
     assert plan is not None and chosen is not None
     (step,) = plan.steps
     assert step.cost == 0 and step.rule.id in ("calibrated", "graded")
-    assert step.rule.price >= chosen.rule.price
+    assert step.rule.calls_per_comparison >= chosen.rule.calls_per_comparison
 
 
 def test_the_interval_of_a_step_is_as_wide_as_its_agreement_varies() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from metrics.error_models.certified_share import certify_share
-from metrics.remedies.decision_rules import ask_people, calibrated_call
+from metrics.remedies.decision_rules import calibrated_call, send_share_to_people
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
@@ -98,7 +98,7 @@ def test_two_judges_in_opposite_orders():
     expected = expected_credit(
         [BIASED, OTHER], lambda v: (credit(v[0][0] + v[1][1]) + credit(v[0][1] + v[1][0])) / 2
     )
-    assert line.rule.price == 2
+    assert line.rule.calls_per_comparison == 2
     assert_recovered(line, expected)
 
 
@@ -112,7 +112,7 @@ def test_three_repeats_in_one_and_in_both_orders():
     first, second = (binom.pmf(range(4), 3, p) for p in right)
     both = sum(first[i] * second[j] * credit(i + j - 3) for i in range(4) for j in range(4))
     assert_recovered(found["repeats(3)-both"], both)
-    assert found["repeats(3)-both"].rule.price == 6
+    assert found["repeats(3)-both"].rule.calls_per_comparison == 6
 
 
 def test_graded_rules_of_one_judge():
@@ -153,11 +153,13 @@ def test_the_calibration_of_an_item_does_not_use_its_fold():
 def test_people_decide_the_share_with_the_highest_entropy():
     verdicts = np.array([[1.0, 1.0, 1.0, 0.0], [1.0, -1.0, 0.0, 0.0]])
     votes = (np.array([0.0, 1.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0]))
-    half = ask_people(verdicts, votes, 0.5)  # the two comparisons whose orders differ
+    half = send_share_to_people(verdicts, votes, 0.5)  # the two comparisons whose orders differ
     assert half.first.tolist() == [1.0, 1.0, 1.0, 0.0]
-    quarter = ask_people(verdicts, votes, 0.25)  # one of the two, either with probability 1/2
+    quarter = send_share_to_people(
+        verdicts, votes, 0.25
+    )  # one of the two, either with probability 1/2
     assert quarter.first.tolist() == [1.0, 0.5, 1.0, 0.0]
-    everything = ask_people(verdicts, votes, 1.0)
+    everything = send_share_to_people(verdicts, votes, 1.0)
     assert everything.first.tolist() == [0.0, 1.0, 1.0, 1.0]
 
 

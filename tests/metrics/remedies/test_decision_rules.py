@@ -30,16 +30,23 @@ def test_rules_of_one_judge_in_two_orders():
     half = (0.5, 0.5)
     single = said(d.single_call_in_random_order(BOTH))
     assert single == [(1, 0), (0, 1), half, (0.5, 0), (0, 0), "?"]
-    assert said(d.both_orders_agree(BOTH)) == [(1, 0), (0, 1), (0, 0), (0, 0), (0, 0), "?"]
-    assert said(d.pooled_orders(BOTH)) == [(1, 0), (0, 1), (0, 0), (1, 0), (0, 0), "?"]
+    assert said(d.decide_if_both_orders_agree(BOTH)) == [
+        (1, 0),
+        (0, 1),
+        (0, 0),
+        (0, 0),
+        (0, 0),
+        "?",
+    ]
+    assert said(d.decide_by_sum_of_orders(BOTH)) == [(1, 0), (0, 1), (0, 0), (1, 0), (0, 0), "?"]
 
 
 def test_credit_is_one_a_half_or_nothing():
     rule = d.single_call_in_random_order(BOTH[:, :5])
     truth = np.array([1.0, 1.0, 1.0, -1.0, 1.0])
-    assert rule.decided.tolist() == [1, 1, 1, 0.5, 0]
+    assert rule.probability_decided.tolist() == [1, 1, 1, 0.5, 0]
     assert rule.sign.tolist() == [1, -1, 0, 0.5, 0]
-    assert rule.right(truth).tolist() == [1, 0, 0.5, 0, 0]
+    assert rule.probability_right(truth).tolist() == [1, 0, 0.5, 0, 0]
     # Undecided counts half: the fourth is wrong with ½ and undecided with ½.
     assert rule.credit(truth).tolist() == [1, 0, 0.5, 0.25, 0.5]
     thirds = d.Decisions(np.array([0.0]), np.array([0.4]), 1 / 3)
@@ -59,7 +66,7 @@ def test_repeats_are_decided_by_their_majority():
 
 def test_graded_scores_are_averaged_and_need_their_margin():
     graded = np.array([[0.8, 0.5, -0.4, NAN], [0.0, -0.5, -0.2, 0.1]])
-    assert said(d.graded_orders(graded)) == [(1, 0), (0, 0), (0, 1), "?"]
+    assert said(d.decide_by_mean_graded_score(graded)) == [(1, 0), (0, 0), (0, 1), "?"]
     # Means .4, 0 and −.3.
     assert said(d.graded_with_margin(graded, 0.3)) == [(1, 0), (0, 0), (0, 1), "?"]
     assert said(d.graded_with_margin(graded, 0.35)) == [(1, 0), (0, 0), (0, 0), "?"]
@@ -102,7 +109,7 @@ def test_juries_sum_their_votes():
     assert said(d.jury_one_order([plus, flip])) == [(0.5, 0)]
     assert said(d.jury_one_order([flip, flip])) == [(0, 0)]
     assert said(d.jury_both_orders([plus, flip])) == [(1, 0)]
-    assert d.jury_votes([plus, flip, plus]).tolist() == [4]
+    assert d.sum_of_jury_verdicts([plus, flip, plus]).tolist() == [4]
     assert said(d.round_robin([plus, flip])) == [(0.75, 0.25)]
     assert [one.tolist() for one in d.alternating_calls([plus, flip, flip], 1)] == [[1], [1], [-1]]
     assert [one.tolist() for one in d.alternating_calls([plus, flip, flip], 0)] == [[1], [-1], [1]]
@@ -113,25 +120,30 @@ def test_people_are_asked_first_where_the_orders_differ():
     verdicts = np.array([[1.0, 1, 1, 1], [1, 1, 1, -1]])
     votes = np.zeros(4), np.ones(4)
     # A quarter: only the flip. Half: the flip, and a third of the others. An eighth: half the flip.
-    assert said(d.ask_people(verdicts, votes, 0.25)) == [(1, 0)] * 3 + [(0, 1)]
-    half = said(d.ask_people(verdicts, votes, 0.5))
+    assert said(d.send_share_to_people(verdicts, votes, 0.25)) == [(1, 0)] * 3 + [(0, 1)]
+    half = said(d.send_share_to_people(verdicts, votes, 0.5))
     assert half[3] == (0, 1) and half[0] == pytest.approx((2 / 3, 1 / 3))
-    assert said(d.ask_people(verdicts, votes, 0.125)) == [(1, 0)] * 3 + [(0, 0.5)]
-    assert said(d.ask_people(verdicts, votes, 0.0)) == [(1, 0)] * 3 + [(0, 0)]
-    assert said(d.ask_people(verdicts, votes, 1.0)) == [(0, 1)] * 4
+    assert said(d.send_share_to_people(verdicts, votes, 0.125)) == [(1, 0)] * 3 + [(0, 0.5)]
+    assert said(d.send_share_to_people(verdicts, votes, 0.0)) == [(1, 0)] * 3 + [(0, 0)]
+    assert said(d.send_share_to_people(verdicts, votes, 1.0)) == [(0, 1)] * 4
 
 
 def test_cases_without_a_vote_or_a_verdict_are_not_sent():
     verdicts = np.array([[1.0, 1, NAN, 1], [1, -1, 1, -1]])
     votes = np.array([0.0, 0, 0, NAN]), np.array([1.0, 1, 1, NAN])
     # Two of four can be sent, one of them flips: half of them is the flip.
-    assert said(d.ask_people(verdicts, votes, 0.5)) == [(1, 0), (0, 1), "?", "?"]
+    assert said(d.send_share_to_people(verdicts, votes, 0.5)) == [
+        (1, 0),
+        (0, 1),
+        "?",
+        "?",
+    ]
     # All flip: each is sent with the same probability.
     flips = np.array([[1.0, 1], [-1, -1]])
-    asked = d.ask_people(flips, (np.ones(2), np.zeros(2)), 0.5)
+    asked = d.send_share_to_people(flips, (np.ones(2), np.zeros(2)), 0.5)
     assert said(asked) == [(0.5, 0), (0.5, 0)]
     # None flips: the share comes from all.
-    alike = d.ask_people(np.ones((2, 2)), (np.zeros(2), np.ones(2)), 0.5)
+    alike = d.send_share_to_people(np.ones((2, 2)), (np.zeros(2), np.ones(2)), 0.5)
     assert said(alike) == [(0.5, 0.5), (0.5, 0.5)]
 
 

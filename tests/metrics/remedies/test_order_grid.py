@@ -128,7 +128,7 @@ def test_rotations_take_the_option_chosen_most_often():
     assert single.agreement.value == pytest.approx((1 + 1 / 4) / 2)
     assert rotations.agreement.value == pytest.approx((1 + 1 / 4) / 2)  # undecided: 1/N
     assert rotations.decided.value == 0.5 and single.decided.value == 1.0
-    assert rotations.rule.price == 4
+    assert rotations.rule.calls_per_comparison == 4
 
 
 def test_points_have_a_sign_unless_they_are_zero():
@@ -163,7 +163,10 @@ def test_rotations_use_the_first_call_in_each_order():
         for row in [{**row, "pick": row["shown"].index(f"o{pick}")}]
     ]
     (table,) = rotation_tables(build(rows), np.random.default_rng(0)).values()
-    assert [(one.rule.price, one.agreement.value) for one in table] == [(1, 0), (3, 0)]
+    assert [(one.rule.calls_per_comparison, one.agreement.value) for one in table] == [
+        (1, 0),
+        (3, 0),
+    ]
 
 
 def test_a_vote_without_a_verdict_is_no_vote():

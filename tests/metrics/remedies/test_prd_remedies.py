@@ -104,7 +104,7 @@ def test_the_identity_with_the_numbers_of_gpt_4(study):
         "tie_once_right": 81,
         "tie_once_wrong": 29,
     }
-    pool = next(line for line in study.judge_table(cell) if line.rule.id == "pool")
+    pool = next(line for line in study.estimate_rules_of_rater(cell) if line.rule.id == "pool")
     assert found.gain == pytest.approx(pool.difference.value)
     assert pool.changed == 81 + 29
 

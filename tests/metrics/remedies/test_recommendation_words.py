@@ -40,7 +40,7 @@ def test_nothing_shown_is_not_written_as_nothing_helps() -> None:
     assert advice.chosen is None and advice.coin
     assert says(advice.sentence, "shown to help", "chance", "2 points", "found in")
     # Without ties, adding up two orders earns exactly as much as one call: nothing can be found.
-    assert power_text(drawn_study(40, 0.0, 0.7).judge_table(0)) == ""
+    assert power_text(drawn_study(40, 0.0, 0.7).estimate_rules_of_rater(0)) == ""
 
 
 def test_the_detection_rate_is_that_of_a_normal_estimate() -> None:

@@ -12,7 +12,7 @@ import pytest
 from metrics.__main__ import format_estimate, render_tables
 from metrics.estimation.contrasts import paired_contrasts
 from metrics.protocols.benchmark_correlations import add_study_scores, correlate_all_benchmarks
-from metrics.protocols.creation_alignment_table import alignment_table
+from metrics.protocols.creation_alignment_table import human_alignment_table
 from metrics.protocols.creation_table import creation_table
 from metrics.protocols.grade_table import grade_cells, reading_differences
 from metrics.protocols.visit_leaderboard import cost_per_head_to_head, visit_leaderboard_rows
@@ -158,8 +158,8 @@ def test_little_data_is_a_sensible_answer_or_a_reason(name):
         reading_differences(frame, frame),
         creation_table(frame),
         creation_table(frame, "base", ["category"]),
-        alignment_table(frame),
-        alignment_table({"images": frame, "context": frame}, "base"),
+        human_alignment_table(frame),
+        human_alignment_table({"images": frame, "context": frame}, "base"),
         corrected_win_rates(frame),
         paired_contrasts(frame, ["judge"], CONTRASTED_MEASURES, rng()),
         correlate_all_benchmarks(

@@ -18,7 +18,7 @@ from metrics.twins.style_control import (
     NOT_VARIED,
     fit_style,
     read_style_data,
-    style_of_judge,
+    style_effects_on_judge,
     style_section,
 )
 from studies.texts.style_features import STYLE_FEATURES, count_style_marks
@@ -105,7 +105,7 @@ def test_weights_and_errors_equal_those_of_statsmodels():
     own = np.concatenate([fit.influence[:, 1:4] - fit.influence[:, :1], fit.influence[:, 4:]], 1)
     errors = np.array(known["errors"])
     assert np.sqrt((own**2).sum(axis=0)) == pytest.approx(errors, abs=1e-6)
-    shares = style_of_judge(data)["coefficients"].values()
+    shares = style_effects_on_judge(data)["coefficients"].values()
     half = [(one.high - one.low) / 2 for one in shares]
     t = stats.t.ppf(0.975, items - 1)
     assert half == pytest.approx(t * np.sqrt(items / (items - 1)) * errors[3:], abs=1e-6)
@@ -117,7 +117,7 @@ def test_known_weights_are_recovered_within_their_intervals():
     values = []
     for seed in range(40):
         frame, styles = simulated(40, 0.25, seed)
-        one = style_of_judge(read_style_data(frame, styles))["coefficients"]["length"]
+        one = style_effects_on_judge(read_style_data(frame, styles))["coefficients"]["length"]
         values.append(one.value)
         held += one.low <= 0.25 <= one.high
     assert held >= 34 and np.mean(values) == pytest.approx(0.25, abs=0.04)
@@ -146,7 +146,7 @@ def test_style_explains_a_ranking_that_only_style_makes():
                 if a != b:
                     pick = int(rng.random() > expit(3 * _gap(own, a, b)))
                     rows.append({"item": f"q{k}", "shown": (a, b), "pick": pick})
-    got = style_of_judge(read_style_data(build(rows), styles))
+    got = style_effects_on_judge(read_style_data(build(rows), styles))
     share = got["style_share"]
     assert share.low <= 1 <= share.high and share.value > 0.6
     spread = [
@@ -159,13 +159,13 @@ def test_style_explains_a_ranking_that_only_style_makes():
 def test_models_that_do_not_overlap_in_style_are_refused():
     frame, styles = simulated(20, 0.0, 2)
     fixed = {item: {m: (10 * (n + 1), 0, 0, 0) for n, m in enumerate(MODELS)} for item in styles}
-    got = style_of_judge(read_style_data(frame, fixed))
+    got = style_effects_on_judge(read_style_data(frame, fixed))
     assert got["coefficients"]["length"].note == NO_OVERLAP and "ranking" not in got
 
 
 def test_too_few_items_and_missing_texts_give_a_reason():
     frame, styles = simulated(3, 0.0, 2)
-    got = style_of_judge(read_style_data(frame, styles))
+    got = style_effects_on_judge(read_style_data(frame, styles))
     assert (
         got["coefficients"]["length"].value is None
         and "items" in got["coefficients"]["length"].note

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from metrics.drift.night_scores import RESISTANCE, Stream, score_night
-from metrics.estimation.contrasts import adjust_contrast_family
+from metrics.estimation.contrasts import estimate_contrast_family
 from metrics.summary.summary import summarise_frame
 from metrics.twins.twin_effects import (
     INDIFFERENT,
@@ -18,7 +18,12 @@ from metrics.twins.twin_effects import (
     compare_twins_of_sides,
     twin_effects,
 )
-from metrics.twins.twin_sentence import BLIND, control_sentence, points_with_interval, twin_headline
+from metrics.twins.twin_sentence import (
+    BLIND,
+    control_sentence,
+    difference_with_interval_text,
+    twin_headline,
+)
 from studies.domain import Estimate
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import CONTROLS, twin_name
@@ -250,7 +255,7 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
     totals = compare_twins_of_sides(frame, rest, *sides)
     turned = compare_twins_of_sides(frame, rest, *sides[::-1])
     for found, sign in ((totals, 1), (turned, -1)):
-        lines = adjust_contrast_family(list(found.values()), np.random.default_rng(0))
+        lines = estimate_contrast_family(list(found.values()), np.random.default_rng(0))
         for name, line in zip(found, lines, strict=True):
             gap = effects["j", name].value - effects["k", name].value
             assert line.raw.value == pytest.approx(sign * gap)
@@ -268,7 +273,7 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
     ],
 )
 def test_an_interval_that_leaves_out_0_does_not_end_at_0(low, high, told):
-    assert points_with_interval(Estimate(-0.14, low, high, unit="share")) == told
+    assert difference_with_interval_text(Estimate(-0.14, low, high, unit="share")) == told
 
 
 def test_the_interval_of_a_preference_moves_with_its_value():

@@ -10,9 +10,9 @@ from scipy import stats
 from metrics.twins.twin_effects import INDIFFERENT, NOT_SHOWN, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     chance_sentence,
+    difference_with_interval_text,
     digits_to_show_sign,
     irrelevant_effects_by_size,
-    points_with_interval,
     twin_headline,
 )
 from metrics.twins.twin_verdicts import DUEL
@@ -66,7 +66,7 @@ def test_the_detectable_effect_is_the_half_width_and_the_margin_for_power() -> N
     ],
 )
 def test_points_have_a_sign_an_interval_and_a_true_minus(estimate: Estimate, text: str) -> None:
-    assert points_with_interval(estimate) == text
+    assert difference_with_interval_text(estimate) == text
 
 
 def test_three_more_decimals_are_the_most() -> None:

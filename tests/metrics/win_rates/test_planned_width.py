@@ -19,7 +19,7 @@ from metrics.win_rates.planned_width import (
     assumed_components,
     detectable_win_rate,
     planned_width,
-    variance_sources,
+    variance_shares_by_source,
 )
 
 ITEM, JUDGE, ORDER = frozenset(["item"]), frozenset(["item", "judge"]), frozenset(["item", "order"])
@@ -86,12 +86,12 @@ def test_the_expected_width_is_that_of_simulated_studies():
 
 
 def test_sources_are_shares_of_the_variance_of_the_mean():
-    parts = variance_sources(KNOWN, SIZE)
+    parts = variance_shares_by_source(KNOWN, SIZE)
     assert parts == pytest.approx(
         {"item": 0.002 / 0.003, "judge": 0.0004 / 0.003, "order": 0.0002 / 0.003,
          "repeat": 0.0004 / 0.003}
     )  # fmt: skip
-    assert variance_sources(VarianceComponents(FACETS, {ITEM: 0.0}, None, 1.0), SIZE) == {}
+    assert variance_shares_by_source(VarianceComponents(FACETS, {ITEM: 0.0}, None, 1.0), SIZE) == {}
 
 
 def test_a_win_rate_is_found_with_power_beyond_the_half_width():

@@ -29,14 +29,14 @@ def expected_points(frame, rule):
     study = build_remedy_study(frame)
     rows = frame.iloc[study.grid.row]
     decisions = rule.decisions
-    credit = decisions.first + (1 - decisions.decided) / 2
+    credit = decisions.first + (1 - decisions.probability_decided) / 2
     keys = zip(rows["item"].astype(str), rows["comparison"].astype(str), strict=True)
     return dict(zip(keys, credit.tolist(), strict=True))
 
 
 def table_rule(frame, id):
     study = build_remedy_study(frame)
-    return next(rule for rule in study.judge_rules(0) if rule.id == id)
+    return next(rule for rule in study.rules_shown_for_rater(0) if rule.id == id)
 
 
 @pytest.mark.parametrize("id", ["calibrated", "margin(0.25)", "margin(0.5)"])

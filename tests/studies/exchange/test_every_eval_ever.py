@@ -13,7 +13,7 @@ import pytest
 from studies.domain import Ask, Judgement, Verdict
 from studies.errors import StudyError
 from studies.exchange.every_eval_ever import (
-    _list_points_by_model,
+    _list_results_by_model,
     _make_archive_path,
     find_schema_faults,
 )
@@ -99,7 +99,7 @@ def test_a_study_without_usable_verdicts_is_refused(store: Store, tmp_path: Path
 def test_the_reference_is_no_model_in_comparisons_or_alone() -> None:
     def points(pick: Any, *shown: str, scores: tuple[float, ...] = ()) -> list[tuple]:
         asked = Ask("k", "q", "j", "p", shown, ("A", "B")[: len(shown)])
-        return _list_points_by_model(Judgement(asked, "ok", Verdict(pick, 1, scores)))
+        return _list_results_by_model(Judgement(asked, "ok", Verdict(pick, 1, scores)))
 
     assert points(0, "x", "@reference") == [("x", "win rate", 1.0)]
     assert points("tie", "x", "y") == [("x", "win rate", 0.5), ("y", "win rate", 0.5)]

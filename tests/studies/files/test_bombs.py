@@ -22,7 +22,7 @@ import pytest
 
 from components.inspect.load_comparison import load_image
 from components.study.file.lenient_study import START_YAML
-from components.study.jobs import store_upload, use_upload
+from components.study.jobs import save_uploads_as_data, store_upload
 from judges.judge_errors import PlanError
 from judges.rendering.messages import image_url
 from studies.errors import SourceError
@@ -230,7 +230,7 @@ def test_an_upload_that_is_refused_leaves_the_study_and_the_disk_as_they_were(
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
     for names in (["line.jsonl"], ["line.csv", "wide.jsonl"]):
         with pytest.raises(SourceError, match="MB are read"):
-            use_upload(START_YAML, [folder / name for name in names], tmp_path)
+            save_uploads_as_data(START_YAML, [folder / name for name in names], tmp_path)
     assert not (tmp_path / "uploads").exists()
     assert parse_study(START_YAML, "study.yaml", tmp_path).data.source == "probe"
 

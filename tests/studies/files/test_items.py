@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from studies.domain import AnswerCheck, Item, Preference
 from studies.errors import SourceError
-from studies.files.items import drop_nulls, dump_item, parse_item, parse_stored_item, read_items
+from studies.files.items import (
+    dump_item,
+    normalise_parquet_value,
+    parse_item,
+    parse_stored_item,
+    read_items,
+)
 from tests.page_words import pattern, says
 from tests.studies.small_items import line, write_lines
 
@@ -56,7 +62,9 @@ def test_null_is_the_same_as_absent() -> None:
 
 def test_null_is_absent_in_maps_of_a_parquet_file_too() -> None:
     pairs = [("x", "an answer"), ("y", None), ("z", [("deep", None), ("kept", 1)])]
-    assert drop_nulls({"map": pairs, "none": None}) == {"map": {"x": "an answer", "z": {"kept": 1}}}
+    assert normalise_parquet_value({"map": pairs, "none": None}) == {
+        "map": {"x": "an answer", "z": {"kept": 1}}
+    }
 
 
 @pytest.mark.parametrize(

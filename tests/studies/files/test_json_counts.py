@@ -17,7 +17,11 @@ from studies.errors import SourceError
 from studies.files import tables
 from studies.files.read_limits import PUBLIC_LIMITS, current_limits
 from studies.files.table_formats import json_lines
-from studies.files.table_formats.json_lines import count_values, decode_json_cell, parse_json_cell
+from studies.files.table_formats.json_lines import (
+    count_values,
+    parse_cell_if_json,
+    parse_json_cell_or_raise,
+)
 from studies.files.table_formats.nested_columns import value_at_path
 from studies.files.tables import read_table
 from studies.sources.cells import parse_conversation, parse_texts
@@ -149,8 +153,8 @@ CELL_READERS: dict[str, Callable[[str], object]] = {
     "a conversation": lambda text: parse_conversation(f"[{text}]"),
     "a list of texts": lambda text: parse_texts(f"[{text}]"),
     "a path into a cell": lambda text: value_at_path({"a": f'{{"b": [{text}]}}'}, ["a", "b"]),
-    "a run of Phoenix": lambda text: parse_json_cell(f'{{"question": [{text}]}}', "{"),
-    "a judgement": lambda text: decode_json_cell(f"[{text}]"),
+    "a run of Phoenix": lambda text: parse_cell_if_json(f'{{"question": [{text}]}}', "{"),
+    "a judgement": lambda text: parse_json_cell_or_raise(f"[{text}]"),
 }
 
 

@@ -17,7 +17,7 @@ from studies.__main__ import main
 from studies.domain import Judgement, Usage
 from studies.errors import SourceError, StoreUnusable
 from studies.exchange.export import write_export
-from studies.exchange.shard_import import import_shards, save_shards
+from studies.exchange.shard_import import import_shards, save_shards_as_study
 from studies.files.shards import (
     AskOutcome,
     CallAttempt,
@@ -192,7 +192,9 @@ def test_folders_that_are_opened_at_once_while_answers_come_in_keep_apart(
     items = list(done.items("small").values())
 
     def open_folder(folder: Path) -> None:
-        save_shards(planned, replace(parse_study(STUDY), name=folder.name), items, folder, "sha")
+        save_shards_as_study(
+            planned, replace(parse_study(STUDY), name=folder.name), items, folder, "sha"
+        )
 
     def take(_: object) -> None:
         import_shards(planned, [folders[0] / "m.parquet"])

@@ -14,7 +14,7 @@ import pytest
 from studies.errors import SourceError
 from studies.files.read_limits import LOCAL_LIMITS, MEGABYTE, PUBLIC_LIMITS, current_limits
 from studies.files.table_formats.nested_columns import (
-    expand_columns,
+    expand_nested_paths,
     find_rows_in_object,
     is_nested_path,
     list_nested_paths,
@@ -253,7 +253,7 @@ def test_a_path_leads_into_objects_lists_and_json_texts():
         assert is_nested_path(name, columns)
     for name in ("a.b", "t", "other.x", ""):
         assert not is_nested_path(name, columns)
-    table = expand_columns(nested([row]), ["a.b.c.0", "a.b.c[1].d", "t.x", "a.b.none.x", "t"])
+    table = expand_nested_paths(nested([row]), ["a.b.c.0", "a.b.c[1].d", "t.x", "a.b.none.x", "t"])
     assert table.columns == ("a.b", "t", "a.b.c.0", "a.b.c[1].d", "t.x", "a.b.none.x")
     cells = table.rows[0]
     assert (cells["a.b.c.0"], cells["a.b.c[1].d"], cells["t.x"]) == (10, 5, 1)
@@ -265,15 +265,15 @@ def test_a_path_leads_into_objects_lists_and_json_texts():
 def test_each_element_of_a_list_becomes_a_row_with_the_place_of_its_own():
     table = nested([{"q": "1", "l": [{"t": "x"}, {"t": "y"}]}, {"q": "2", "l": []},
                     {"q": "3", "l": [{"s": 1}]}])  # fmt: skip
-    found = expand_columns(table, ["l[].t", "l[].s"])
+    found = expand_nested_paths(table, ["l[].t", "l[].s"])
     assert [(row["q"], row["l[].t"], row["l[].s"]) for row in found.rows] == [
         ("1", "x", None), ("1", "y", None), ("3", None, 1),
     ]  # fmt: skip
     assert [found.row_place(n) for n in range(3)] == ["t, row 1", "t, row 1", "t, row 3"]
-    plain = expand_columns(nested([{"l": ["x", "y"]}]), ["l[]"])
+    plain = expand_nested_paths(nested([{"l": ["x", "y"]}]), ["l[]"])
     assert [row["l[]"] for row in plain.rows] == ["x", "y"]
     with pytest.raises(SourceError) as refused:
-        expand_columns(nested([{"k": [1], "l": [1]}]), ["l[]", "k[]"])
+        expand_nested_paths(nested([{"k": [1], "l": [1]}]), ["l[]", "k[]"])
     assert "k.0" in str(refused.value)
 
 

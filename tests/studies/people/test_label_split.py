@@ -13,14 +13,14 @@ from studies.people.label_split import (
     LabelSplit,
     Look,
     draw_split,
-    find_improved_prompt,
+    find_prompt_to_improve,
+    load_labels_and_extend_split,
     record_look,
-    split_labels,
     stored_split,
 )
 from studies.people.study_labels import (
     StudyLabels,
-    keep_labelled_answers,
+    item_with_only_these_labels,
     label_answers,
     read_labels,
 )
@@ -107,7 +107,7 @@ def test_the_split_is_stored_and_the_same_candidates_are_no_second_look(store: S
     for k in range(4):
         sheet.both(f"q{k}", "j", "xx")
     sheet.save(store, design={f"q{k}": "x" for k in range(4)})
-    _, split = split_labels(store, "kept")
+    _, split = load_labels_and_extend_split(store, "kept")
     assert stored_split(store, "kept") == split
     rules = CandidateRecord("p+rules", "rules", "sha1", split.learn, "writer")
     look = Look("j", "p", (rules,))
@@ -171,7 +171,7 @@ def test_labels_of_scores_are_means_and_never_disputed() -> None:
 def test_held_out_answers_keep_their_labels_and_nothing_else() -> None:
     got = answer_labels({"q1": [("fail", "ann")]}, {}, "pass")
     item = Item("q1", "?", {"x": "1", "y": "2"}, labels=(AnswerLabel("y", "pass"),))
-    kept = keep_labelled_answers(item, got)
+    kept = item_with_only_these_labels(item, got)
     assert dict(kept.responses) == {"x": "1"}
     assert kept.labels == (AnswerLabel("x", "fail"),)
 
@@ -203,4 +203,4 @@ def test_studies_made_from_a_study_are_renamed_with_it(store: Store) -> None:
     follow = [candidate_study_name("new", "j", "p"), writer_study_name("new", "p", "w")]
     assert {line.name for line in store.studies()} == {"new", *follow, *others, made[0]}
     assert [store.study(name).name for name in follow] == follow
-    assert find_improved_prompt(store, follow[0]) == ImprovedPrompt("new", "j", "p")
+    assert find_prompt_to_improve(store, follow[0]) == ImprovedPrompt("new", "j", "p")

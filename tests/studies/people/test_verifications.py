@@ -32,7 +32,7 @@ def verified(store: Store) -> Store:
 def verify_all(store: Store, who: str, *, follows: bool) -> None:
     at = open_vote_session(store, "s", voter_id(who), "verify")
     while (ballot := at.next_ballot()) is not None:
-        at.check(ballot.position, ballot.done, AnswerCheck("", "", follows))
+        at.store_verification(ballot.position, ballot.done, AnswerCheck("", "", follows))
 
 
 def test_words_of_the_data_and_of_the_page_are_together(verified: Store) -> None:

@@ -345,7 +345,9 @@ def test_a_verification_is_a_check_and_no_judgement(store: Store) -> None:
     ann = enter(store, mode="verify")
     ballot = ann.next_ballot()
     assert ballot is not None and ballot.shown == ("@reference",)
-    ann.check(ballot.position, ballot.done, AnswerCheck("", "", False, "caption", True), "cut off")
+    ann.store_verification(
+        ballot.position, ballot.done, AnswerCheck("", "", False, "caption", True), "cut off"
+    )
     assert list(store.judgements("s")) == []
     said = AnswerCheck("human:ann", "@reference", False, "caption", True)
     assert checks_by_item(read_ballots(store.read_connection, "s")) == {ballot.item: (said,)}

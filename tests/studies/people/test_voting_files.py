@@ -100,7 +100,7 @@ def test_what_people_verified_goes_out_with_the_items(store: Store, tmp_path: Pa
     ann = open_vote_session(store, "s", voter_id("ann"), "verify")
     ballot = ann.next_ballot()
     assert ballot is not None
-    ann.check(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
+    ann.store_verification(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
     write_export(store, "s", "items", tmp_path / "items.jsonl")
     (item,) = parse_items(read_table(tmp_path / "items.jsonl"))
     assert item.checks == (AnswerCheck("human:ann", "@reference", False, "answer", False),)

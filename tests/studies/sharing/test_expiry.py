@@ -60,7 +60,7 @@ def test_only_visitors_old_studies_go_and_their_runs_with_them(guarded: VisitorS
     store, later = guarded.unrestricted, time.time() + 8 * DAY_SECONDS
     note(store, "gone", "old", "dead-owner", ended=5.0)
     note(store, "late", "run lately", "dead-owner", ended=later - DAY_SECONDS)
-    alive = LeaseOwner(store.owners)
+    alive = LeaseOwner(store.run_locks_folder)
     note(store, "live", "running", alive.id, ended=None)
     assert delete_unused_studies_and_uploads(store, 9, later).studies == 0
     assert delete_unused_studies_and_uploads(store, 7, later).studies == 1

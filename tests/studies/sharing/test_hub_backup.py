@@ -22,7 +22,7 @@ ITEMS = [Item("q", "why?", {"x": "a", "y": "b"})]
 
 def test_what_was_saved_comes_back(hub: Hub, store: Store, tmp_path: Path) -> None:
     store.save_study(Study("kept"), ITEMS, (), ())
-    hub_backup.save_snapshot(store, "me/data", TOKEN)
+    hub_backup.upload_snapshot(store, "me/data", TOKEN)
     assert hub.created[0]["type"] == "dataset"
     assert hub.created[0]["visibility"] == "private"
     fresh = tmp_path / "fresh" / "evenhand.db"
@@ -103,7 +103,7 @@ def test_the_log_of_an_older_file_does_not_spoil_what_is_fetched(
     hub: Hub, store: Store, tmp_path: Path
 ) -> None:
     store.save_study(Study("kept"), ITEMS, (), ())
-    hub_backup.save_snapshot(store, "me/data", TOKEN)
+    hub_backup.upload_snapshot(store, "me/data", TOKEN)
     other = Store(tmp_path / "new.db")
     other.save_study(Study("older"), ITEMS, (), ())
     log = (tmp_path / "new.db-wal").read_bytes()
@@ -130,6 +130,8 @@ def test_a_failed_snapshot_does_not_end_the_page(
 
 def test_a_token_is_not_cut_in_two_by_the_length_of_a_message() -> None:
     for before in range(260, 304):
-        said = hub_backup._scrub_token(ValueError("x" * before + TOKEN + " end"), TOKEN)
+        said = hub_backup._error_text_without_token(
+            ValueError("x" * before + TOKEN + " end"), TOKEN
+        )
         assert "hf_" not in said and len(said) <= 300
-    assert hub_backup._scrub_token(ValueError("a  b"), None) == "a b"
+    assert hub_backup._error_text_without_token(ValueError("a  b"), None) == "a b"

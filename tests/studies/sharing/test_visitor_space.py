@@ -10,7 +10,12 @@ import pytest
 
 from judges.planning.plan import make_plan, save_plan
 from studies.errors import StudyError
-from studies.sharing.expiry import RECENT_SECONDS, VisitorSpace, make_room, used_bytes
+from studies.sharing.expiry import (
+    RECENT_SECONDS,
+    VisitorSpace,
+    delete_unused_until_room,
+    total_used_bytes,
+)
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import Visitor, as_visitor, new_secret, visitor_from_secret
 from studies.spec.study import parse_study
@@ -63,29 +68,31 @@ def guarded(store: Store) -> Iterator[VisitorStore]:
 
 def test_the_longest_unused_go_first_and_what_is_in_use_stays(guarded: VisitorStore) -> None:
     store = guarded.unrestricted
-    alive = LeaseOwner(store.owners)
+    alive = LeaseOwner(store.run_locks_folder)
     note(store, "live", "running", alive.id, ended=None)
-    before = used_bytes(store)
-    assert make_room(store, before + 1) and len(names(store)) == 5, "nothing is deleted in vain"
+    before = total_used_bytes(store)
+    assert delete_unused_until_room(store, before + 1) and len(names(store)) == 5, (
+        "nothing is deleted in vain"
+    )
     with attempt(DENIAL, PUBLIC, "studies beyond the space of all visitors"):
-        assert make_room(store, before)
+        assert delete_unused_until_room(store, before)
         assert names(store) == {"house", "old", "running", "recent"}
-        assert used_bytes(store) < before
-        assert not make_room(store, 1)
+        assert total_used_bytes(store) < before
+        assert not delete_unused_until_room(store, 1)
         assert names(store) == {"house", "running", "recent"}
     alive.close()
     assert store.counts("house")["planned"] == 2
 
 
 def test_files_count_and_go_with_the_last_study_of_their_visitor(guarded: VisitorStore) -> None:
-    store, empty = guarded.unrestricted, used_bytes(guarded.unrestricted)
+    store, empty = guarded.unrestricted, total_used_bytes(guarded.unrestricted)
     files = [upload(guarded, who) for who in (ONE, OTHER)]
-    assert used_bytes(store) >= empty + 2 * FILE_BYTES
+    assert total_used_bytes(store) >= empty + 2 * FILE_BYTES
     in_an_hour = time.time() + RECENT_SECONDS - 60
-    assert make_room(store, used_bytes(store), in_an_hour)
+    assert delete_unused_until_room(store, total_used_bytes(store), in_an_hour)
     assert names(store) == {"house", "old", "running", "recent"}
     assert all(file.exists() for file in files), "uploaded in the last hour"
-    assert not make_room(store, 1, in_an_hour + 120)
+    assert not delete_unused_until_room(store, 1, in_an_hour + 120)
     assert names(store) == {"house"} and not any(file.exists() for file in files)
 
 
@@ -95,8 +102,8 @@ def test_without_room_a_study_is_refused_in_words_and_others_are_kept(
     store = guarded.unrestricted
     for name in names(store):
         set_used(store, name, 60)
-    space = VisitorSpace(store, used_bytes(store))
-    full = VisitorStore(store, has_room=space.has_room)
+    space = VisitorSpace(store, total_used_bytes(store))
+    full = VisitorStore(store, has_room=space.make_room_if_needed)
     before = names(store)
     with (
         attempt(DENIAL, PUBLIC, "a study when nothing unused is left"),
@@ -114,14 +121,16 @@ def test_the_space_is_counted_again_after_some_seconds_or_when_it_is_full(
     guarded: VisitorStore,
 ) -> None:
     now, store = [0.0], guarded.unrestricted
-    space = VisitorSpace(store, used_bytes(store) + FILE_BYTES, every=10, clock=lambda: now[0])
-    assert space.has_room()
+    space = VisitorSpace(
+        store, total_used_bytes(store) + FILE_BYTES, every=10, clock=lambda: now[0]
+    )
+    assert space.make_room_if_needed()
     files = [upload(guarded, who) for who in (ONE, OTHER)]
     for name in names(store):
         set_used(store, name, 60)
-    assert space.has_room(), "counted less than 10 s ago"
+    assert space.make_room_if_needed(), "counted less than 10 s ago"
     now[0] = 10.0
-    assert not space.has_room()
+    assert not space.make_room_if_needed()
     for file in files:
         file.unlink()
-    assert space.has_room()
+    assert space.make_room_if_needed()

@@ -121,20 +121,20 @@ READS = {
     "latest_judgements": lambda s, n: s.latest_judgements(n, 5),
     "frame_rows": lambda s, n: s.frame_rows(n),
     "frame": lambda s, n: len(s.frame(n)),
-    "prompt_of": lambda s, n: s.prompt_of(n, "brief-letters"),
+    "planned_prompt_yaml": lambda s, n: s.planned_prompt_yaml(n, "brief-letters"),
     "runs": lambda s, n: s.runs(n),
     "has_live_asks": lambda s, n: s.has_live_asks(n),
     "token_totals": lambda s, n: sum(s.token_totals(n)),
     "search_judgements": lambda s, n: s.search_judgements(n, "a"),
-    "cached": lambda s, n: s.cached(n, "how many", lambda: len(s.frame_rows(n))),
+    "cached_on_disk": lambda s, n: s.cached_on_disk(n, "how many", lambda: len(s.frame_rows(n))),
     "memoised": lambda s, n: s.memoised(n, ("rows",), lambda: s.frame_rows(n)),
     "find_memoised": lambda s, n: (
         s.memoised(n, ("rows",), lambda: s.frame_rows(n)) and s.find_memoised(n, ("rows",))
     ),
-    "created": lambda s, n: s.created(n),
+    "creation_time": lambda s, n: s.creation_time(n),
     "planned_prompts": lambda s, n: s.planned_prompts(n),
     "answered_keys": lambda s, n: s.answered_keys(n),
-    "counts_of_origin": lambda s, n: s.counts_of_origin(n, "live"),
+    "ask_counts_of_origin": lambda s, n: s.ask_counts_of_origin(n, "live"),
     "ask_counts": lambda s, n: s.ask_counts(n),
     "read_blocks": lambda s, n: list(
         s.read_blocks(
@@ -155,7 +155,9 @@ QUERIES = {
     "count_items_judges_people_prompts": lambda s, n: any(
         plan_queries.count_items_judges_people_prompts(s, n)
     ),
-    "count_verdict_forms": lambda s, n: any(plan_queries.count_verdict_forms(s, n)),
+    "count_pair_multi_and_strong_verdicts": lambda s, n: any(
+        plan_queries.count_pair_multi_and_strong_verdicts(s, n)
+    ),
     "extraction_costs": lambda s, n: cost_queries.extraction_costs(s, n),
     "failure_counts": lambda s, n: cost_queries.failure_counts(s, n),
     "has_live_run": lambda s, n: run_queries.has_live_run(s, n),
@@ -163,12 +165,14 @@ QUERIES = {
     "judge_costs": lambda s, n: cost_queries.judge_costs(s, n),
     "judge_spending": lambda s, n: judge_spending.judge_spending(s, n, "fair").replies,
     "planned_calls_by_item": lambda s, n: plan_queries.planned_calls_by_item(s, n),
-    "machine_comparisons": lambda s, n: list(plan_queries.machine_comparisons(s, n)),
-    "machine_verdict_stamp": lambda s, n: any(plan_queries.machine_verdict_stamp(s, n)),
+    "comparisons_not_by_people": lambda s, n: list(plan_queries.comparisons_not_by_people(s, n)),
+    "stamp_of_verdicts_not_by_people": lambda s, n: any(
+        plan_queries.stamp_of_verdicts_not_by_people(s, n)
+    ),
     "mean_call_dollars": lambda s, n: judge_spending.mean_call_dollars(s, n),
     "mean_call_tokens": lambda s, n: judge_spending.mean_call_tokens(s, n),
-    "mean_token_parts": lambda s, n: judge_spending.mean_token_parts(s, n),
-    "mean_ask_cost": lambda s, n: plan_queries.mean_ask_cost(s, n, "fair")[0],
+    "mean_prompt_and_reply_tokens": lambda s, n: judge_spending.mean_prompt_and_reply_tokens(s, n),
+    "ask_cost_count_and_mean": lambda s, n: plan_queries.ask_cost_count_and_mean(s, n, "fair")[0],
     "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
     "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),
     "count_asks_by_status": lambda s, n: plan_queries.count_asks_by_status(s, n, ("ok",), 2**62),
@@ -217,7 +221,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "save_study",
         "delete_study",
         "rename_study",
-        "set_combine",
+        "set_combine_rule",
         "name_saved_by_visitor",
         "owns",
         "item",
@@ -226,7 +230,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "questions",
         "recorded_judgements",
         "recorded_prompt",
-        "scale_of_prompt",  # reads `prompt_of` and `recorded_prompt`
+        "scale_of_prompt",  # reads `planned_prompt_yaml` and `recorded_prompt`
         "version",
         "folder_of",
         "salt_of",
@@ -497,7 +501,7 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
         for change in (
             lambda: guarded.rename_study("a's", "b's"),
             lambda: guarded.rename_study("house", "mine"),
-            lambda: guarded.set_combine("a's", "strict"),
+            lambda: guarded.set_combine_rule("a's", "strict"),
         ):
             with pytest.raises((StudyError, AccessDenied)):
                 change()

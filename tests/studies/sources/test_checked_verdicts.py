@@ -13,7 +13,7 @@ from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.files.items import dump_item, parse_item, read_items
 from studies.frames.known_answers import right_verdicts
-from studies.frames.point_columns import GOLD_COLUMN, pass_fail_rows
+from studies.frames.point_columns import GOLD_COLUMN, pass_fail_mask
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec
 from studies.store.store import Store
@@ -103,7 +103,7 @@ def test_a_study_of_labels_round_trips_through_store_and_export(tmp_path: Path) 
     loaded = import_verdicts(store, "checks.csv", folder=tmp_path)
     assert says(loaded.notes, "columns not read", "extra")
     frame = store.frame("checks")
-    assert pass_fail_rows(frame).all()
+    assert pass_fail_mask(frame).all()
     assert frame[GOLD_COLUMN].tolist()[:3] == [1.0, 1.0, 0.0]
     assert frame[GOLD_COLUMN].isna().sum() == 1
     assert list(frame["category"].astype(str)) == ["law", "law", "code", "code"]

@@ -10,7 +10,7 @@ import pytest
 
 from judges.__main__ import main as judges
 from judges.planning.plan import make_plan, save_plan
-from metrics.catalogue.records import rater_profile
+from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.estimation.measures import ORDER_UNKNOWN_NOTE
 from metrics.position import position_measures
@@ -62,7 +62,7 @@ def test_records_without_an_order_have_no_number_about_place(store: Store, tmp_p
     import_verdicts(store, table(tmp_path / "h.csv", rows), "mine")
     frame = store.frame("mine")
     assert frame["orders"].tolist() == [0] * 5
-    profile = rater_profile(frame)[()]
+    profile = estimate_position_measures(frame)[()]
     for name in ("first_share", "entropy", "consistency", "kappa", "primacy", "noise_floor"):
         assert (profile[name].value, profile[name].note) == (None, ORDER_UNKNOWN_NOTE), name
     pooled = MeasureCube(

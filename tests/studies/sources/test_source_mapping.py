@@ -16,7 +16,7 @@ from studies.sources.registry import (
     DETECTION_ORDER,
     SOURCE_FORMATS,
     render_table_of_formats,
-    write_table,
+    write_table_of_formats,
 )
 from studies.spec.study import DataSpec
 from tests.page_words import pattern, says
@@ -242,7 +242,7 @@ def test_every_format_has_a_test_that_names_it() -> None:
 def test_the_table_in_the_docs_is_replaced_as_a_whole(tmp_path: Path) -> None:
     docs = tmp_path / "formats.md"
     docs.write_text("# Files\n\n| `--format` | old |\n|---|---|\n| `x` | y |\n\nNext.\n")
-    write_table(docs)
+    write_table_of_formats(docs)
     assert docs.read_text() == f"# Files\n\n{render_table_of_formats()}\nNext.\n"
 
 

@@ -15,7 +15,7 @@ from studies.sources.formats import creation_mmbench
 from studies.sources.formats.creation_mmbench import (
     CATEGORY_BY_TASK,
     TASKS_BY_CATEGORY,
-    build_query,
+    fill_query_template,
     parse_criteria,
 )
 from studies.sources.load import load_source
@@ -259,7 +259,7 @@ def test_the_query_template_is_built_from_its_parts(tmp_path: Path) -> None:
     (blind,) = loaded(path, split="text-only").items
     assert blind.instruction.startswith(asked) and blind.instruction.endswith("A kitchen.")
     assert blind.images == () and blind.context == ""
-    assert build_query("", "", "Say it.", "") == "Say it."
+    assert fill_query_template("", "", "Say it.", "") == "Say it."
 
 
 def test_the_text_only_variant_needs_a_description(tmp_path: Path) -> None:

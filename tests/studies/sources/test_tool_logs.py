@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metrics.protocols.creation_levels import single_ratings
+from metrics.protocols.creation_levels import single_answer_ratings
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.people.study_labels import read_labels
@@ -76,7 +76,7 @@ def test_a_folder_of_inspect_logs_is_one_study(tmp_path: Path, store: Store) -> 
     found = import_verdicts(store, folder, "logs")
     assert len(found.items) == 5 and found.items[0].responses.keys() == {"model/a", "model/b"}
     frame = store.frame("logs")
-    means = single_ratings(frame[frame["judge"] == "judge/one"])
+    means = single_answer_ratings(frame[frame["judge"] == "judge/one"])
     assert means["model/b"].value == 0.5 and means["model/b"].n == 2
     named = loaded(folder / "a.eval", parts=("b.json",))
     assert len(named.judgements) == len(found.judgements)

@@ -52,7 +52,7 @@ def test_a_single_text_counts_as_a_list_of_one() -> None:
     [
         ("text", True), ("text", ["a"]), ("text", {}), ("text", b"bytes"),
         ("texts", [None]), ("texts", {"a": 1}), ("text_map", {"a": None}), ("text_map", ["a"]),
-        ("items", "a"),
+        ("list_entries", "a"),
     ],
 )  # fmt: skip
 def test_a_value_of_another_kind_is_named_in_the_error(read: str, value: object) -> None:
@@ -72,7 +72,7 @@ def test_whatever_is_written_is_read_or_refused_in_words(value: object) -> None:
     read = FieldReader({"key": value}, "file")
     for attempt in (
         lambda: read.text("key"), lambda: read.whole_number("key", 0), lambda: read.texts("key"),
-        lambda: read.text_map("key"), lambda: read.items("key"),
+        lambda: read.text_map("key"), lambda: read.list_entries("key"),
         lambda: read.choice("key", "", "a"),
     ):  # fmt: skip
         try:

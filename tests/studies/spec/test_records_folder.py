@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from studies.errors import SourceError
-from studies.spec.records_folder import check_source_variable, expand_source
+from studies.spec.records_folder import check_source_variable, expand_records_variable
 
 NAME = "${EVENHAND_RECORDS}"
 
@@ -22,9 +22,9 @@ def test_only_the_folder_of_records_is_put_in(monkeypatch):
         ("${}", "${}"),
         ("plain", "plain"),
     ):
-        assert expand_source(source) == path
+        assert expand_records_variable(source) == path
     monkeypatch.setenv("EVENHAND_RECORDS", "")
-    assert expand_source(f"{NAME}/visit") == f"{NAME}/visit"
+    assert expand_records_variable(f"{NAME}/visit") == f"{NAME}/visit"
 
 
 def test_another_variable_and_an_unset_one_are_refused(monkeypatch):

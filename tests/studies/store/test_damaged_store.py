@@ -23,7 +23,7 @@ from studies.errors import StoreDamaged, StoreUnusable
 from studies.store.database import connect
 from studies.store.recovery import damage, wal_check
 from studies.store.recovery.file_header import read_header
-from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
+from studies.store.recovery.wal_check import read_wal, wal_path, why_wal_is_foreign
 from studies.store.store import Store
 from tests.other_user import let_others_enter, without_rights
 from tests.studies.store.damaged_stores import (
@@ -224,12 +224,12 @@ def test_no_log_of_a_store_of_the_same_shape_is_applied(tmp_path: Path) -> None:
             shutil.copyfile(file, target)
             shutil.copyfile(wal_path(log), wal_path(target))
             header = read_header(target)
-            assert header is not None and find_foreign_wal(target, header), (file.name, log.name)
+            assert header is not None and why_wal_is_foreign(target, header), (file.name, log.name)
             tried += 1
     assert tried == 96
     for copy in (copy for group in copies for copy in group):
         header = read_header(copy)
-        assert header is not None and find_foreign_wal(copy, header) == "", copy.name
+        assert header is not None and why_wal_is_foreign(copy, header) == "", copy.name
 
 
 def add_replies(store: Store, rows: int) -> None:
@@ -248,13 +248,13 @@ def test_a_log_without_a_first_page_must_fit_the_file_s_number_of_pages(tmp_path
             plain.execute("UPDATE replies SET reply='y' || substr(reply, 2)")
             logs[name] = wal_path(path).read_bytes()
             header = read_header(path)
-            assert header is not None and find_foreign_wal(path, header) == ""
+            assert header is not None and why_wal_is_foreign(path, header) == ""
             wal = read_wal(wal_path(path))
             assert wal is not None and all(frame.page != 1 for frame in wal.frames)
     target = tmp_path / "small.db"
     wal_path(target).write_bytes(logs["large"])
     header = read_header(target)
-    assert header is not None and "pages, not" in find_foreign_wal(target, header)
+    assert header is not None and "pages, not" in why_wal_is_foreign(target, header)
 
 
 def test_a_store_without_an_identity_gets_one_when_it_is_opened(place: Path) -> None:
@@ -266,10 +266,10 @@ def test_a_store_without_an_identity_gets_one_when_it_is_opened(place: Path) -> 
         (identity,) = other.execute("PRAGMA application_id").fetchone()
         assert identity
         header = read_header(path)
-        assert header is not None and find_foreign_wal(path, header) == ""
+        assert header is not None and why_wal_is_foreign(path, header) == ""
         other.execute("PRAGMA wal_checkpoint(PASSIVE)")
         header = read_header(path)  # has the identity; the log still begins without it
-        assert header is not None and find_foreign_wal(path, header) == ""
+        assert header is not None and why_wal_is_foreign(path, header) == ""
     store.close()
 
 
@@ -299,7 +299,7 @@ def test_no_store_s_own_log_is_taken_for_another_s(seed: int, tmp_path: Path) ->
     for _ in range(60):
         _write_at_random(chance, chance.choice(writers))
         header = read_header(path)
-        assert header is not None and find_foreign_wal(path, header) == ""
+        assert header is not None and why_wal_is_foreign(path, header) == ""
         checked += read_wal(wal_path(path)) is not None
     for connection in writers:
         connection.close()

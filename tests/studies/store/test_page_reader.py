@@ -21,7 +21,7 @@ from studies.store.recovery.page_reader import (
     _read_varint,
 )
 from studies.store.recovery.page_trees import PageTrees
-from studies.store.recovery.table_shapes import store_shapes
+from studies.store.recovery.table_shapes import parse_table_shapes
 from studies.store.recovery.wal_check import read_wal, wal_path
 
 SCHEMA = (
@@ -57,7 +57,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def read_trees(path: Path, wal: Any = None) -> tuple[PageTrees, dict[str, list[Row]]]:
     with PageFile(path, wal) as pages:
-        trees = PageTrees(pages, store_shapes(SCHEMA))
+        trees = PageTrees(pages, parse_table_shapes(SCHEMA))
         trees.find_roots()
         return trees, {name: list(trees.rows(name)) for name in trees.shapes}
 
@@ -88,7 +88,7 @@ def test_the_rows_are_those_that_sqlite_reads(database):
     )
     assert {row.rowid for row in indexed} == {None}
     assert not any(trees.losses[name].has_losses for name in ("notes", "pairs"))
-    record = trees.shapes["notes"].record(found["notes"][0])
+    record = trees.shapes["notes"].row_as_dict(found["notes"][0])
     assert record == {"id": -5, "a": None, "b": 0}
 
 
@@ -242,7 +242,7 @@ def test_a_damaged_cell_and_a_damaged_page_lose_their_rows_alone(tmp_path):
     content[page + cell + 2] = 0x7F  # the size of this record's header
     content[(leaves[1] - 1) * 512] = 99  # no kind of page
     path.write_bytes(content)
-    shapes = store_shapes(["CREATE TABLE notes (id INTEGER PRIMARY KEY, a, b)"])
+    shapes = parse_table_shapes(["CREATE TABLE notes (id INTEGER PRIMARY KEY, a, b)"])
     with PageFile(path, None) as pages:
         assert pages.btree_page(leaves[0]).bad_cells == 1
         with pytest.raises(Unreadable):
@@ -258,7 +258,7 @@ def test_a_damaged_cell_and_a_damaged_page_lose_their_rows_alone(tmp_path):
 
 def test_a_page_belongs_to_one_tree_of_its_own_kind(database):
     with PageFile(database, None) as pages:
-        trees = PageTrees(pages, store_shapes(SCHEMA))
+        trees = PageTrees(pages, parse_table_shapes(SCHEMA))
         trees.find_roots()
         notes, pairs = trees.roots["notes"], trees.roots["pairs"]
         assert list(trees.rows("notes", pairs)) == [] and list(trees.rows("pairs", notes)) == []
@@ -281,7 +281,7 @@ def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path):
     content[512] = 99  # the first page of `one`, after that of the file
     path.write_bytes(content)
     with PageFile(path, None) as pages:
-        trees = PageTrees(pages, store_shapes(names))
+        trees = PageTrees(pages, parse_table_shapes(names))
         trees.find_roots()
         assert list(trees.rows("one")) == []
         assert len(list(trees.rows("two"))) == 100

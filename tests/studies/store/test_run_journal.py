@@ -36,7 +36,7 @@ def judgement(key: str, status: str = "ok", reply: str = "A") -> Judgement:
 
 
 async def begun(journal: RunJournal, key: str, **more: bool) -> int:
-    attempt = await journal.begin(key, **more)
+    attempt = await journal.begin_attempt(key, **more)
     assert isinstance(attempt, int), attempt
     return attempt
 
@@ -45,11 +45,13 @@ def test_a_leased_ask_is_elsewhere_for_another_run_and_answered_once_settled(sto
     async def act() -> None:
         one, two = RunJournal(store), RunJournal(store)
         attempt = await begun(one, "k")
-        assert await two.begin("k") == "elsewhere"
-        assert await one.begin("k") == "elsewhere", "two judges may be one and the same request"
+        assert await two.begin_attempt("k") == "elsewhere"
+        assert await one.begin_attempt("k") == "elsewhere", (
+            "two judges may be one and the same request"
+        )
         assert two.find_in_progress(["k", "free"]) == {"k"}
-        await one.settle(judgement("k"), attempt, Usage(10, 2), 0.5)
-        assert await two.begin("k") == "answered"
+        await one.store_judgement(judgement("k"), attempt, Usage(10, 2), 0.5)
+        assert await two.begin_attempt("k") == "answered"
         assert two.find_in_progress(["k", "free"]) == set()
         one.close()
         two.close()
@@ -64,8 +66,8 @@ def test_a_run_does_not_ask_again_what_another_failed_at_while_it_ran(store):
     async def act() -> None:
         one, two = RunJournal(store), RunJournal(store)
         attempt = await begun(one, "k")
-        await one.settle(judgement("k", "error"), attempt, NO_USAGE, None)
-        assert await two.begin("k") == "answered", "it failed a moment ago"
+        await one.store_judgement(judgement("k", "error"), attempt, NO_USAGE, None)
+        assert await two.begin_attempt("k") == "answered", "it failed a moment ago"
         later = RunJournal(store)
         await begun(later, "k")  # an error never satisfies a resume
         for journal in (one, two, later):
@@ -79,9 +81,11 @@ def test_between_two_attempts_the_lease_is_kept_and_nothing_is_listed_as_paid(st
         one, two = RunJournal(store), RunJournal(store)
         first = await begun(one, "k")
         assert one.attempts_in_flight == {first}
-        await one.end(first, "HTTP 500", NO_USAGE, None)
+        await one.end_attempt(first, "HTTP 500", NO_USAGE, None)
         assert one.attempts_in_flight == set()
-        assert await two.begin("k") == "elsewhere", "it waits in a backoff and is still ours"
+        assert await two.begin_attempt("k") == "elsewhere", (
+            "it waits in a backoff and is still ours"
+        )
         assert open_attempts(store) == []
         second = await begun(one, "k", leased=True)
         assert open_attempts(store) == [second]
@@ -97,10 +101,10 @@ def test_between_two_attempts_the_lease_is_kept_and_nothing_is_listed_as_paid(st
 def test_a_released_ask_is_anybodys_and_a_late_release_takes_no_lease_of_others(store):
     async def act() -> None:
         one, two = RunJournal(store), RunJournal(store)
-        await one.end(await begun(one, "k"), "HTTP 500", NO_USAGE, None)
-        await one.release("k")
+        await one.end_attempt(await begun(one, "k"), "HTTP 500", NO_USAGE, None)
+        await one.release_lease("k")
         await begun(two, "k")
-        await one.release("k")
+        await one.release_lease("k")
         assert one.find_in_progress(["k"]) == {"k"}, "the lease is two's now"
         one.close()
         two.close()
@@ -117,10 +121,12 @@ def test_nothing_without_words_replaces_a_reply(outcome, store):
     async def act() -> None:
         first = RunJournal(store)
         half = judgement("k", "truncated", "half a")
-        await first.settle(half, await begun(first, "k"), NO_USAGE, None)
+        await first.store_judgement(half, await begun(first, "k"), NO_USAGE, None)
         first.close()
         retry = RunJournal(store, again=["truncated", "error"])
-        await retry.settle(judgement("k", outcome, ""), await begun(retry, "k"), NO_USAGE, None)
+        await retry.store_judgement(
+            judgement("k", outcome, ""), await begun(retry, "k"), NO_USAGE, None
+        )
         retry.close()
 
     do(act)
@@ -132,7 +138,7 @@ def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store)
     async def act() -> None:
         journal = RunJournal(store)
         await begun(journal, "a")  # its call has begun and never came back
-        await journal.end(await begun(journal, "b"), "HTTP 500", NO_USAGE, None)
+        await journal.end_attempt(await begun(journal, "b"), "HTTP 500", NO_USAGE, None)
         journal.close()
 
     do(act)
@@ -146,7 +152,7 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 async def main():
     journal = RunJournal(Store(sys.argv[1]))
-    await journal.begin("k")
+    await journal.begin_attempt("k")
     print(journal.owner.id, flush=True)
     sys.stdin.read()
 asyncio.run(main())
@@ -163,16 +169,16 @@ def test_a_lease_lives_as_long_as_its_process_and_dies_with_it(store):
 
     async def begin() -> object:
         journal = RunJournal(store)
-        attempt = await journal.begin("k")
+        attempt = await journal.begin_attempt("k")
         journal.close()
         return attempt
 
-    assert is_owner_alive(store.owners, owner)
+    assert is_owner_alive(store.run_locks_folder, owner)
     assert do(begin) == "elsewhere"
     assert list_maybe_paid_twice(store) == []
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
-    assert not is_owner_alive(store.owners, owner)
+    assert not is_owner_alive(store.run_locks_folder, owner)
     assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["k"]
     assert isinstance(do(begin), int)
 

@@ -82,7 +82,7 @@ def test_all_rows_of_undamaged_pages_are_copied_unchanged(whole: Path, damaged: 
     flip_bytes(damaged)
     report = repaired(damaged)
     kept = {table.name: table.kept for table in report.tables}
-    assert report.lost > 0 and kept["judgements"] > 0.8 * ASKS
+    assert report.lost_rows > 0 and kept["judgements"] > 0.8 * ASKS
     for table in TABLES:
         found = rows_of(report.target, table)
         assert found <= rows_of(whole, table), f"{table}: only rows that were there"
@@ -110,7 +110,7 @@ def test_lost_rows_are_counted(seed: int, whole: Path, damaged: Path) -> None:
 def test_a_file_without_its_end_gives_the_rows_before_it(whole: Path, damaged: Path) -> None:
     cut_off(damaged)
     report = repaired(damaged)
-    assert report.lost > 0
+    assert report.lost_rows > 0
     assert 0 < len(rows_of(report.target, "judgements")) <= ASKS
 
 
@@ -126,7 +126,7 @@ def test_a_file_without_its_first_page_loses_no_row(whole: Path, damaged: Path) 
 def test_a_log_of_another_store_is_not_applied(whole: Path, damaged: Path) -> None:
     add_foreign_log(damaged)
     report = repaired(damaged)
-    assert report.lost == 0 and any("another store" in note for note in report.notes)
+    assert report.lost_rows == 0 and any("another store" in note for note in report.notes)
     for table in TABLES:
         assert rows_of(report.target, table) == rows_of(whole, table), table
 
@@ -137,7 +137,7 @@ def test_the_own_log_of_a_crashed_store_is_applied(tmp_path: Path) -> None:
     store.close()
     report = repaired(copy)
     assert {table.name: table.kept for table in report.tables}["judgements"] == 300
-    assert report.lost == 0
+    assert report.lost_rows == 0
 
 
 def test_long_texts_of_any_alphabet_are_copied(tmp_path: Path) -> None:

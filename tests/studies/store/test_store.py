@@ -314,7 +314,7 @@ def test_blocks_skip_gaps_between_positions(store: Store) -> None:
     save(store, "s", "k1", "k2")
     write(store, judged(ask("k1")), judged(ask("k2")))
     store.writer.run(lambda c: c.execute("UPDATE plan SET position=? WHERE key='k2'", (2**40,)))
-    blocks = parallel_reads.plan_blocks(store.read_connection, "s")
+    blocks = parallel_reads.blocks_of_plan(store.read_connection, "s")
     assert [block["first"] for block in blocks] == [0, 2**40]
     assert len(store._build_frame("s", store.study("s"))) == 2
 
@@ -324,7 +324,7 @@ def test_the_rate_of_an_endpoint_that_reports_no_tokens(store: Store) -> None:
     save(store, "s", *keys)
     write(store, *(replace(judged(ask(key)), usage=Usage(), seconds=2.0) for key in keys))
     store.writer.run(lambda c: c.execute("UPDATE requests SET endpoint='e'"))
-    assert store.endpoint_rate("e") == (0.0, 0.5)
+    assert store.endpoint_throughput("e") == (0.0, 0.5)
 
 
 def test_an_error_is_pending_and_any_other_outcome_is_not(store: Store) -> None:

@@ -46,5 +46,5 @@ def test_an_index_has_the_row_id_as_its_last_value(row: Row, fits: bool) -> None
 
 
 def test_a_record_names_the_row_id() -> None:
-    assert TABLE.record(Row(7, (None, "a"))) == {"id": 7, "name": "a"}
-    assert INDEX.record(Row(None, ("x", 5))) == {"name": "x", "": 5}
+    assert TABLE.row_as_dict(Row(7, (None, "a"))) == {"id": 7, "name": "a"}
+    assert INDEX.row_as_dict(Row(None, ("x", 5))) == {"name": "x", "": 5}

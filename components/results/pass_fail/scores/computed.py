@@ -18,7 +18,7 @@ from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_e
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_contradictions import ScoreContradictions, score_contradictions
 from studies.domain import Rater
-from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
+from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
 def score_row_mask(frame: pd.DataFrame) -> np.ndarray:
     """Mask of the rows with scores of single answers that the view Agreement shows: all if at least
     one has a label, else those by prompts that declare a scale. Others are in the view Paper."""
-    single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
+    single = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
     declared = many[labels.codes.to_numpy()] if len(many) else np.zeros(len(frame), bool)
@@ -108,7 +108,7 @@ def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
     """Return the kinds of verdicts of a study; without verdicts, those that its plan asks for."""
     frame = filtered.unfiltered_frame
     if len(frame):
-        passes, scores = pass_fail_rows(frame), score_row_mask(frame)
+        passes, scores = pass_fail_mask(frame), score_row_mask(frame)
         return VerdictKinds(bool(passes.any()), bool(scores.any()), bool((passes | scores).all()))
     texts = filtered.store.planned_prompts(filtered.name)
     prompts = [parse_prompt(text, filtered.name) for text in texts]

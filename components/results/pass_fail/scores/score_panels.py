@@ -44,12 +44,12 @@ def draw_matrix(filtered: FilteredStudy) -> Drawn:
     )
 
 
-def draw_order(filtered: FilteredStudy) -> Markup:
+def draw_order_effects(filtered: FilteredStudy) -> Markup:
     results = load_scores(filtered)
     return EMPTY if results.shown is None else panels.order_tables(results)
 
 
-def draw_labels(filtered: FilteredStudy) -> Markup | None:
+def draw_agreement_with_labels(filtered: FilteredStudy) -> Markup | None:
     """Draw the agreement of scores with labels, of the judge and prompt shown; None if none of
     their scores has a label."""
     results = load_scores(filtered)
@@ -85,8 +85,8 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
-def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_labels(filtered)
+def report_agreement_with_labels(filtered: FilteredStudy) -> ReportPanel | None:
+    made = draw_agreement_with_labels(filtered)
     return ReportPanel(LABELS_TITLE, "", made) if made else None
 
 
@@ -100,7 +100,7 @@ MATRIX: Final = Panel(
     (Body("score_matrix", "eh-score-matrix", clickable=True),),
     MATRIX_TITLE,
     report=report_matrix,
-    table=score_tables.criteria_order_table,
+    table=score_tables.criteria_order_paper_table,
     json_keys=(
         "score_distribution.*.*.arrangements.*.shares.*",
         "score_distribution.*.*.criteria.*.expected",
@@ -108,7 +108,7 @@ MATRIX: Final = Panel(
 )
 ORDER: Final = Panel(
     "score_order",
-    draw_order,
+    draw_order_effects,
     (Body("score_order", "eh-score-order"),),
     "Does the order matter?",
     how="Arrangements (orders of options and of criteria) are compared on the same answer. The "
@@ -116,19 +116,19 @@ ORDER: Final = Panel(
     "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
     "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
     "no score. Intervals: by item.",
-    report=lambda filtered: draw_order(filtered) or None,
-    table=score_tables.score_order_table,
+    report=lambda filtered: draw_order_effects(filtered) or None,
+    table=score_tables.score_order_paper_table,
     json_keys=("option_order.*.*.changed", "criteria_order.*.*", "point_repeats.*.*.deviation"),
 )
 LABELS: Final = Panel(
     "score_labels",
-    draw_labels,
+    draw_agreement_with_labels,
     (Body("score_labels", "eh-score-agreement"),),
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
     needs=score_tables.NO_LABELS,
-    report=report_labels,
-    table=score_tables.score_agreement_table,
+    report=report_agreement_with_labels,
+    table=score_tables.score_agreement_paper_table,
     json_keys=("scores.*.*.mae", "scores.*.*.bias", "scores.*.*.within_one"),
 )
 AGAINST: Final = Panel(

@@ -179,7 +179,7 @@ def score_judges_table(results: ScoreResults) -> Markup | None:
 # -- tables for a paper ----------------------------------------------------------------------------
 
 
-def score_agreement_table(filtered: FilteredStudy) -> PaperTable | None:
+def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: agreement with labels of scores, of expected scores, and by criterion;
     None without model judges."""
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
@@ -210,7 +210,7 @@ def _named_agreements(
             yield f"{names[rater]}, {criterion}", one
 
 
-def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
+def score_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the options' order on scores, one row for each judge and prompt that
     saw several orders; None without model judges."""
     caption = (
@@ -222,7 +222,7 @@ def score_order_table(filtered: FilteredStudy) -> PaperTable | None:
     return paper_table_by_judge(filtered, "Score order", caption, ORDER_COLUMNS, found)
 
 
-def criteria_order_table(filtered: FilteredStudy) -> PaperTable | None:
+def criteria_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the criteria's order in rubrics, one row for each judge and prompt
     that saw several orders; None without model judges."""
     caption = (

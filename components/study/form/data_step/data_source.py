@@ -61,7 +61,7 @@ def source_card(preview: StudyPreview, state: FormState) -> Markup:
         source=source,
         file=original_name(source),
         built_in=[(name, "Probe set" if name == "probe" else name) for name in BUILT_IN_SOURCES],
-        split=study.raw(*DATA.split) or "",
+        split=study.value_in_file(*DATA.split) or "",
         splits=[(split, "") for split in (known.splits if known else ())],
         known=known,
         hub_sets=[(one.hub, one.summary) for one in hub_sets()] if kind == HUB else (),

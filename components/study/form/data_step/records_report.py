@@ -15,9 +15,9 @@ from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
 from components.study.file.lenient_study import FormState
 from components.study.form.data_step.table_columns import (
-    has_roles,
     mapping_form,
-    table_needing_mapping,
+    offers_column_roles,
+    table_with_mapping,
 )
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
@@ -51,17 +51,17 @@ def records_html(preview: StudyPreview, state: FormState) -> Markup:
 
 
 def _error_notice(preview: StudyPreview) -> Markup:
-    if not preview.data_error or has_roles(preview):
+    if not preview.data_error or offers_column_roles(preview):
         return EMPTY  # the strip below names a column that is missing
-    if not preview.lenient_study.raw(*DATA.mapping) and table_needing_mapping(preview):
-        why = with_original_name(preview, preview.data_error)
+    if not preview.lenient_study.value_in_file(*DATA.mapping) and table_with_mapping(preview):
+        why = with_original_file_name(preview, preview.data_error)
         advice = "The meaning of each column was guessed. Check the guesses below and confirm them."
         notice = notice_html("warn", "The format of this table is unknown.", advice)
         return notice + html.error_details(why)
     return EMPTY  # the strip below says why the file cannot be read
 
 
-def with_original_name(preview: StudyPreview, words: str) -> str:
+def with_original_file_name(preview: StudyPreview, words: str) -> str:
     """The text `words` with the stored name of an uploaded file replaced by its original name."""
     stored = PurePath(preview.lenient_study.source).name
     return words.replace(stored, original_name(preview.lenient_study.source))
@@ -79,7 +79,9 @@ def _detected_format(preview: StudyPreview) -> Markup:
         names = ", ".join(found.disabled_metrics)
         title = "The order of the answers is not recorded."
         disabled = notice_html("warn", title, f"{why} Disabled: {names}.")
-    return html.detected_format(found, with_original_name(preview, found.format_reason), disabled)
+    return html.detected_format(
+        found, with_original_file_name(preview, found.format_reason), disabled
+    )
 
 
 # ------------------------------------------------------------------------------- gaps
@@ -109,7 +111,7 @@ def _join_report_html(found: JoinReport) -> Markup:
 
 def _answer_coverage_table(preview: StudyPreview) -> Markup:
     """HTML table of found, missing and empty answers per model; empty if all answers are found."""
-    named = preview.lenient_study.raw(*STUDY.contestants)
+    named = preview.lenient_study.value_in_file(*STUDY.contestants)
     names = named if isinstance(named, list) and named else preview.contestants[:20]
     found = [
         count_coverage(str(name), [item.responses.get(str(name)) for item in preview.items])
@@ -159,7 +161,7 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
         )
         for item in items[first : first + PAGE_SIZE]
     ]
-    orders = planned_orders(preview.plan) if preview.plan else 0
+    orders = count_planned_orders(preview.plan) if preview.plan else 0
     known = [item.id for item in preview.records.items] if preview.records else []
     places = {id: place for place, id in enumerate(known)}
     order = [places.get(item.id, 0) for item in items]
@@ -176,7 +178,7 @@ def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
     return found.shown if found else ()
 
 
-def planned_orders(plan: Plan) -> int:
+def count_planned_orders(plan: Plan) -> int:
     """Number of orders in which a comparison is judged with the first prompt, taken from the first
     item with a comparison; 0 if there is none."""
     found = (next(_iterate_presentations(plan, item), None) for item in plan.items)

@@ -40,7 +40,7 @@ def slice_form(preview: StudyPreview, state: FormState) -> Markup:
         players[REFERENCE] = f"{REFERENCE}, compared as a model"
     where = filter_text(study)
     own_filter = {} if where in _COMMON_FILTERS else {where: where.replace("=", " is ")}
-    per, files = study.raw(*DATA.per), study.raw(*DATA.files)
+    per, files = study.value_in_file(*DATA.per), study.value_in_file(*DATA.files)
     strata = ", ".join(f"{k}: {v}" for k, v in per.items()) if isinstance(per, Mapping) else ""
     metas = sorted({f"meta.{key}" for item in items[:200] for key in item.meta})
     return html.slice_form(
@@ -52,7 +52,10 @@ def slice_form(preview: StudyPreview, state: FormState) -> Markup:
         where_hint="filters apply before sampling" if preview.records and where else "",
         categories=_multi_select(DATA.categories, names, as_list(study.value(*DATA.categories))),
         models=_multi_select(
-            STUDY.contestants, players, as_list(study.raw(*STUDY.contestants)), f"all{many}"
+            STUDY.contestants,
+            players,
+            as_list(study.value_in_file(*STUDY.contestants)),
+            f"all{many}",
         ),
         sampled=f"{count(len(drawn))} of {count(len(names))} categories are in this sample"
         if names
@@ -65,7 +68,7 @@ def slice_form(preview: StudyPreview, state: FormState) -> Markup:
         fields=["category", *metas[:12]],
         strata=strata,
         files=files if isinstance(files, Mapping) else {},
-        join=", ".join(str(part) for part in as_list(study.raw(*DATA.join))),
+        join=", ".join(str(part) for part in as_list(study.value_in_file(*DATA.join))),
     )
 
 
@@ -121,7 +124,7 @@ def sample_switch(preview: StudyPreview) -> Markup:
     return controls.bare_switch(SAMPLE_FIELD, "Questions", options, value)
 
 
-def sample_values(choice: str) -> dict[str, str]:
+def fields_of_sample_choice(choice: str) -> dict[str, str]:
     """Field -> value for a choice: "first 50" -> {"data.count": "50", "data.take": "first"}."""
     if choice == ALL_ITEMS:
         return {str(DATA.count): "0", str(DATA.take): DATA.take.default}

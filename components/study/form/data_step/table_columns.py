@@ -16,13 +16,13 @@ from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.verdicts.verdict import RecordedReplyReader
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import EvenhandError
-from studies.files.table_formats.nested_columns import expand_columns, list_nested_paths
+from studies.files.table_formats.nested_columns import expand_nested_paths, list_nested_paths
 from studies.files.tables import SourceTable, is_table_file, read_table, text_of
 from studies.files.upload_names import hide_hashes
 from studies.sources.detection.detect import matching_formats
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.formats.any_table import MAPPING_FIELDS
-from studies.sources.load import TABLE_FORMAT, LoadedSource, read_source, source_path
+from studies.sources.load import TABLE_FORMAT, LoadedSource, detect_format_and_read, source_path
 from studies.spec.keys import DATA
 
 html: Final = macros("study/form/data_step/table_columns.html")
@@ -64,11 +64,11 @@ def guessed_mapping(study: LenientStudy) -> dict[str, str]:
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 
 
-def table_needing_mapping(preview: StudyPreview) -> SourceTable | None:
+def table_with_mapping(preview: StudyPreview) -> SourceTable | None:
     """The source's table, if the study file has a column mapping, or if the source was not loaded
     and no known format fits. Else None; also if the source is no single table or is unreadable."""
     study = preview.lenient_study
-    mapped = bool(study.raw(*DATA.mapping))
+    mapped = bool(study.value_in_file(*DATA.mapping))
     if preview.records is not None and not mapped:
         return None
     table = source_table(study)
@@ -78,7 +78,7 @@ def table_needing_mapping(preview: StudyPreview) -> SourceTable | None:
 
 def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
     """Column mapping of the study file; if the file has none, the guessed mapping."""
-    saved = preview.lenient_study.raw(*DATA.mapping)
+    saved = preview.lenient_study.value_in_file(*DATA.mapping)
     if isinstance(saved, Mapping):
         return {str(column): str(field) for column, field in saved.items()}
     return guess_mapping(table.columns, table.rows)
@@ -90,20 +90,20 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 def mapping_form(preview: StudyPreview) -> Markup:
     """HTML menus for the meaning of each column; a guessed meaning is shown, but not used until it
     is confirmed. Empty if the source neither has nor needs a column mapping."""
-    table = table_needing_mapping(preview)
+    table = table_with_mapping(preview)
     if table is None:
         return EMPTY
     study, mapping = preview.lenient_study, current_mapping(preview, table)
-    roles = has_roles(preview)
+    roles = offers_column_roles(preview)
     return html.mapping_form(
         [
             _describe_column(table, column, mapping.get(column, ""))
             for column in list_mappable_names(table)
         ],
-        saved=bool(study.raw(*DATA.mapping)),
+        saved=bool(study.value_in_file(*DATA.mapping)),
         guess=guess_mapping(table.columns, table.rows),
         roles=roles,
-        reading=str(study.raw(*DATA.read) or ""),
+        reading=str(study.value_in_file(*DATA.read) or ""),
         formats=_reply_formats(set(mapping.values())),
         shown=EMPTY if roles else _first_comparisons_html(study, table, mapping),
     )
@@ -116,14 +116,14 @@ def _reply_formats(fields: set[str]) -> list[tuple[str, str]]:
         return []
     stated = {"winner", "winner_index", "score"} & fields
     default = "from the mapped column" if stated else "detected from the replies"
-    return [("", default), *((name, name) for name in RecordedReplyReader.formats)]
+    return [("", default), *((name, name) for name in RecordedReplyReader.format_names)]
 
 
 def _describe_column(
     table: SourceTable, column: str, field: str
 ) -> tuple[str, str, str, list[tuple[str, str]]]:
     """Name of a column, its field, an example of its texts, and the fields it can be mapped to."""
-    shown = expand_columns(replace(table, rows=table.rows[:20]), [column]).rows
+    shown = expand_nested_paths(replace(table, rows=table.rows[:20]), [column]).rows
     examples = (text_of(one.get(column)).strip() for one in shown)
     example = next((text for text in examples if text), "empty")
     options = [
@@ -160,7 +160,7 @@ def _read_first_rows(
     spec = read_data_spec(study)
     start = replace(table, rows=table.rows[:_ROWS_READ])
     mapped = replace(spec, format=TABLE_FORMAT, mapping=dict(mapping))
-    return read_source(mapped, source_path(spec, study.folder), study.folder, start)
+    return detect_format_and_read(mapped, source_path(spec, study.folder), study.folder, start)
 
 
 def _describe_judgement(
@@ -190,10 +190,10 @@ def _describe_judgement(
 # ------------------------------------------------------------------------------- roles
 
 
-def has_roles(preview: StudyPreview) -> bool:
+def offers_column_roles(preview: StudyPreview) -> bool:
     """Whether the source is a table that has or needs a column mapping, and each of its rows is a
     question with its answers."""
-    table = table_needing_mapping(preview)
+    table = table_with_mapping(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
@@ -201,8 +201,8 @@ def roles_html(preview: StudyPreview) -> Markup:
     """HTML menus that assign a column to each role: question, answer of each model, known better
     answer, label by people. Empty for a known format, and for a table with one answer or verdict
     per row."""
-    table = table_needing_mapping(preview)
-    if table is None or not has_roles(preview):
+    table = table_with_mapping(preview)
+    if table is None or not offers_column_roles(preview):
         return EMPTY
     mapping = current_mapping(preview, table)
     columns = {field: column for column, field in reversed(mapping.items())}
@@ -217,15 +217,15 @@ def roles_html(preview: StudyPreview) -> Markup:
     ]  # fmt: skip
     menus = [(label, role, needed, columns.get(role, "")) for label, role, needed in roles]
     names = [(name, name) for name in list_mappable_names(table)]
-    saved = bool(preview.lenient_study.raw(*DATA.mapping))
+    saved = bool(preview.lenient_study.value_in_file(*DATA.mapping))
     return html.roles(menus, names, saved, mapping == guess_mapping(table.columns, table.rows))
 
 
 def missing_roles(preview: StudyPreview) -> list[str]:
     """Required roles without a column ("the question", "the answer of model 2"), for a table with a
     question and answers in each row; empty for any other source."""
-    table = table_needing_mapping(preview)
-    if table is None or not has_roles(preview):
+    table = table_with_mapping(preview)
+    if table is None or not offers_column_roles(preview):
         return []
     mapping = current_mapping(preview, table)
     have = len(_answer_fields(mapping))

@@ -33,11 +33,11 @@ from components.results.agreement.panels import (
     show_merged_orders,
 )
 from components.results.agreement.people_tables import (
-    best_replacement_sentence,
+    best_voter_replacement_sentence,
     show_coefficients,
     show_corrected_rates,
-    show_distances,
-    show_replacements,
+    show_score_distances,
+    show_voter_replacements,
 )
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
@@ -82,18 +82,18 @@ def test_every_coefficient_stands_in_the_table(voted):
 def test_one_order_and_both_by_hand(voted):
     data = agreement(voted, "voted")
     # first: every merged verdict is a tie, and people tie once in six.
-    assert data.merged_shares["first"].value == pytest.approx(1 / 6)
+    assert data.merged_share_equal_to_majority["first"].value == pytest.approx(1 / 6)
     said = text(show_merged_orders(data))
     assert "42 \u2192 17" in said and "100 \u2192 100" in said
 
 
 def test_who_would_replace_a_person_best(voted):
     data = agreement(voted, "voted")
-    best, worst = data.judge_replacements
+    best, worst = data.judges_replacing_a_voter
     # 5/6 against 13/18; and 17/36.
     assert best.advantage.value == pytest.approx(1 / 9)
     assert worst.advantage.value == pytest.approx(-1 / 4)
-    said = text(show_replacements(data))
+    said = text(show_voter_replacements(data))
     assert "+11.1" in said and "\u221225.0" in said
     assert says(said, "Best replacement", "good")
 
@@ -105,23 +105,27 @@ def test_a_leader_that_is_not_sure_is_not_called_sure():
             judge, share, share, Estimate(low + 0.03, low, low + 0.06, 9, 9), best
         )
 
-    unsure = best_replacement_sentence([one("a", -0.01, 0.55), one("b", -0.02, 0.45)])
+    unsure = best_voter_replacement_sentence([one("a", -0.01, 0.55), one("b", -0.02, 0.45)])
     assert says(unsure, "no significant difference", "person")
     assert says(unsure, "only 55", "samples; b", "45")
     assert says(
-        best_replacement_sentence([one("a", 0.01, 0.99), one("b", 0, 0.01)]), "often", "person"
+        best_voter_replacement_sentence([one("a", 0.01, 0.99), one("b", 0, 0.01)]),
+        "often",
+        "person",
     )
-    assert says(best_replacement_sentence([one("a", -0.2, 1.0)]), "often", "person")
+    assert says(best_voter_replacement_sentence([one("a", -0.2, 1.0)]), "often", "person")
 
 
 def test_distances_stand_beside_always_tie(voted):
     data = agreement(voted, "voted")
     # P: 1 for q0…q3, 1/3 for q4, 0 for q5; good says 1, 1, 1, 1, 1, 0: MAE (2/3)/6 = 1/9.
-    assert data.people_alignment("good", True).mae.value == pytest.approx(1 / 9)
+    assert data.distance_from_people_scores("good", True).mae.value == pytest.approx(1 / 9)
     # first: 0 on average in both orders; one order is off by |±1 − P|.
-    assert data.people_alignment("first", True).mae.value == pytest.approx((4 + 1 / 3) / 6)
+    assert data.distance_from_people_scores("first", True).mae.value == pytest.approx(
+        (4 + 1 / 3) / 6
+    )
     assert data.scores.always_tie_gaps().alignment.mae.value == pytest.approx((4 + 1 / 3) / 6)
-    assert "always tie" in text(show_distances(data))
+    assert "always tie" in text(show_score_distances(data))
 
 
 def test_corrected_win_rates_stand_beside_the_raw_ones(store):
@@ -134,7 +138,7 @@ def test_corrected_win_rates_stand_beside_the_raw_ones(store):
             sheet.votes(f"q{k}", ann=said)
     sheet.save(store)
     data = agreement(store, "few votes")
-    one = data.corrected["x"]
+    one = data.win_rates_corrected_by_votes["x"]
     # The judge is always right, so that its word on the other 40 is nearly taken as it is.
     assert one.corrected.value == pytest.approx(one.judge.value, abs=0.002)
     assert one.worth > 2
@@ -300,7 +304,7 @@ def test_a_category_named_like_the_total_stands_beside_it(store):
     for n in range(20):
         sheet.both(f"q{n}", "j", "xx" if n < 10 else "yy").votes(f"q{n}", ann="x", bob="x")
     sheet.save(store, categories={f"q{n}": "All" if n < 10 else "b" for n in range(20)})
-    drawn = majority_panel.categories_html(FilteredStudy(store, "named"))
+    drawn = majority_panel.agreement_by_category_html(FilteredStudy(store, "named"))
     heat = json.loads(unescape(re.search(r'data-heat="([^"]*)"', drawn)[1]))
     found = [(column, value) for _, column, value, *_ in heat["cells"]]
     assert found == [("All (total)", 0.5), ("All", 1.0), ("b", 0.0)]

@@ -38,7 +38,7 @@ def case(people: str | None = None, known: str | None = None, **counts: dict[str
 )
 def test_judges_with_a_tie_are_against_nobody(winner: str | None, against: int) -> None:
     one = case(judges={"x": 2, "y": 3, "tie": 4})
-    assert one.judge_count == 9 and one.count_against(winner) == against
+    assert one.judge_count == 9 and one.count_judges_against(winner) == against
 
 
 def test_a_case_is_more_informative_with_more_judges_against_and_a_surer_majority() -> None:
@@ -117,6 +117,6 @@ def test_a_winner_has_a_name_a_tie_or_none() -> None:
 
 
 def test_a_question_is_listed_on_one_line_of_160_characters() -> None:
-    assert disputes.shorten(" a\n b ") == "a b"
-    assert disputes.shorten("a" + "x" * 160) == "a" + "x" * 159
-    assert disputes.shorten("x" * 160) == "x" * 160
+    assert disputes.shorten_question(" a\n b ") == "a b"
+    assert disputes.shorten_question("a" + "x" * 160) == "a" + "x" * 159
+    assert disputes.shorten_question("x" * 160) == "x" * 160

@@ -141,7 +141,7 @@ def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: St
     at = open_vote_session(store, "s", voter_id("cat"), "verify")
     ballot = at.next_ballot()
     assert ballot is not None
-    at.check(ballot.position, ballot.done, AnswerCheck("", "", True))
+    at.store_verification(ballot.position, ballot.done, AnswerCheck("", "", True))
     assert says(heading_now(), "21 verifications", "12 answers", "3")
     at.undo()
     assert says(heading_now(), "20 verifications", "12 answers", "2")
@@ -183,7 +183,7 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
     at = open_vote_session(store, "s", voter_id("ann"), "verify")
     ballot = at.next_ballot()
     assert ballot is not None
-    at.check(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
+    at.store_verification(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
     assert says(
         verification_subtitle(load_verification(load_agreement(scene))),
         "1 verification",

@@ -18,17 +18,17 @@ from components.results.agreement.computed import Agreement
 from components.results.agreement.disputes import AGAINST_PEOPLE
 from components.results.agreement.panels import agreement_finding, show_matrix
 from components.results.agreement.people_tables import (
-    best_prompt_sentence,
-    best_replacement_sentence,
+    best_replacing_prompt_sentence,
+    best_voter_replacement_sentence,
     show_coefficients,
     show_corrected_rates,
-    show_replacements,
+    show_voter_replacements,
 )
 from components.results.agreement.voters_panel import (
     UNFOLDED_VOTERS,
     show_targeted_notice,
     show_voters,
-    targeted_votes_note,
+    targeted_vote_share_line,
     voters_subtitle,
 )
 from components.results.controls.mark_selection import inspect_filters_for_mark
@@ -172,9 +172,9 @@ def sought(tmp_path_factory):
 
 def test_estimates_say_that_some_votes_were_sought(sought):
     data = agreement(sought, "s")
-    assert (data.targeted_votes, data.votes_cast) == (8, 18)
+    assert (data.targeted_vote_count, data.votes_cast) == (8, 18)
     assert "8 of 18 votes" in text(show_targeted_notice(data)) and says(
-        targeted_votes_note(data), "not chosen", "random"
+        targeted_vote_share_line(data), "not chosen", "random"
     )
     controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
     shown = agreement_tab.VIEW.render(FilteredStudy(sought, "s"), controls)
@@ -186,7 +186,7 @@ def test_estimates_say_that_some_votes_were_sought(sought):
 
 def test_corrected_win_rates_rest_on_random_votes_alone(sought):
     data = agreement(sought, "s")
-    got = data.corrected["x"]
+    got = data.win_rates_corrected_by_votes["x"]
     assert got.people.n == 10 and says(got.corrected.note, "8 votes", "not chosen")
     frame = sought.frame("s")
     alone = frame[~((frame["chosen"] == "flipped").to_numpy())]
@@ -206,9 +206,9 @@ def test_votes_of_a_file_are_nobodys_choice(store):
     six_items().save(store)
     data = agreement(store, "voted")
     assert (
-        data.targeted_votes == 0
+        data.targeted_vote_count == 0
         and show_targeted_notice(data) == ""
-        and targeted_votes_note(data) == ""
+        and targeted_vote_share_line(data) == ""
     )
     assert "chosen" not in store.frame("voted")
     assert "of the votes" not in show_voters(data)
@@ -233,7 +233,7 @@ def test_one_order_and_both_stand_side_by_side_in_every_coefficient(store):
 def test_alpha_is_a_coefficient_of_the_matrix(store):
     six_items().save(store)
     data = agreement(store, "voted")
-    value = data.table["good"]["people"].alpha.value
+    value = data.agreement_by_rater_pair["good"]["people"].alpha.value
     assert f"{value:.2f}" in show_matrix(data, "α")
 
 
@@ -243,15 +243,17 @@ def test_which_prompt_would_replace_a_person_best(store):
         sheet.both(f"q{k}", "good", "yy", "hasty").both(f"q{k}", "first", "yx", "hasty")
     sheet.save(store)
     data = agreement(store, "prompts")
-    assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
-    said = text(show_replacements(data))
+    assert {one.judge for one in data.prompts_replacing_a_voter} == {"p", "hasty"}
+    said = text(show_voter_replacements(data))
     assert says(said, "Best replacement", "good")
     assert says(said, "2", "pooled", "replaces a person")
-    assert best_prompt_sentence([]) == ""
+    assert best_replacing_prompt_sentence([]) == ""
     six_items().save(store)
     alone = agreement(store, "voted")
-    assert alone.prompt_replacements == []
-    assert "prompt" not in best_replacement_sentence(alone.judge_replacements, alone.raters.names)
+    assert alone.prompts_replacing_a_voter == []
+    assert "prompt" not in best_voter_replacement_sentence(
+        alone.judges_replacing_a_voter, alone.raters.names
+    )
 
 
 @pytest.mark.extra

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, machine_rows, rater_names
+from components.filtering.filters import Filter, judge_rows_or_people_rows, rater_names
 from components.html.format import join_names
 from components.results.bias import panels as bias_view
 from components.results.bias import sentences
@@ -154,7 +154,7 @@ def test_one_judge_alone_is_named(judged):
 @pytest.mark.parametrize("measure", list_matrix_measures(2))
 def test_every_measure_has_a_matrix_with_both_judges(judged, measure):
     frame = judged.frame(NAME)
-    html = bias_matrix_html(bias_from_frame(frame), measure, frame=machine_rows(frame))
+    html = bias_matrix_html(bias_from_frame(frame), measure, frame=judge_rows_or_people_rows(frame))
     assert "always first" in html
     assert "fair" in html
     assert "nan" not in html.lower()
@@ -273,7 +273,7 @@ def test_failures_are_counted_and_can_be_opened(judged):
     frame.loc[frame.index[:3], "status"] = "unreadable"
     frame.loc[frame.index[:3], "pick"] = np.int8(-2)
     bias = bias_from_frame(frame)
-    assert bias.failures == 3
+    assert bias.unusable_reply_count == 3
     assert "{&quot;status&quot;: &quot;failures&quot;}" in bias_view.default_kpis_html(bias)
     assert "status&quot;: &quot;failures" not in bias_view.default_kpis_html(
         bias_from_frame(judged.frame(NAME))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from components.html.scales import CONSISTENCY_SCALE, chance_scale
+from components.html.scales import CONSISTENCY_SCALE, scale_for_many_options
 from components.results.bias.bias_matrix import LAYOUTS, bias_matrix_html
 from components.results.bias.computed import bias_from_frame
-from components.results.bias.many_options import option_finding, show_slot_effects
+from components.results.bias.many_options import position_preference_finding, show_slot_effects
 from components.results.bias.option_tests import fit_option_rows
 from components.results.bias.pair_tests import (
     ENTROPY_BAND_HEAD,
@@ -72,8 +72,8 @@ def test_the_colours_of_a_matrix_among_n_options_begin_at_their_chance_level(fra
 
 
 def test_a_scale_for_n_options_keeps_its_multiple_of_chance():
-    assert chance_scale(CONSISTENCY_SCALE, 0.5).full == CONSISTENCY_SCALE.full
-    three = chance_scale(CONSISTENCY_SCALE, 1 / 9)
+    assert scale_for_many_options(CONSISTENCY_SCALE, 0.5).full == CONSISTENCY_SCALE.full
+    three = scale_for_many_options(CONSISTENCY_SCALE, 1 / 9)
     assert (three.css_class(1.0), three.css_class(1 / 18)) == ("b0", "b20")
     assert three.css_class(0.25) != "b20", "25 % of three options is more than chance"
 
@@ -117,7 +117,7 @@ def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
 
 def test_who_prefers_a_place_is_counted_and_named(frame):
     bias = bias_from_frame(frame)
-    title, lead = option_finding(bias, fit_option_rows(frame))
+    title, lead = position_preference_finding(bias, fit_option_rows(frame))
     assert title == (
         "One of two judges prefers a position. first picks the first of 4 positions in "
         "100\u202f% of its choices (p < .001, permutation test of all positions)."
@@ -127,7 +127,7 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
 
 def test_a_steady_judge_alone_prefers_no_place(frame):
     steady = frame[frame["judge"] == "steady"]
-    title, _ = option_finding(bias_from_frame(steady), fit_option_rows(steady))
+    title, _ = position_preference_finding(bias_from_frame(steady), fit_option_rows(steady))
     assert title == ("No judge significantly prefers a position; consistency is 100\u202f%.")
 
 

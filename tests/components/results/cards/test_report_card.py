@@ -40,7 +40,7 @@ def test_the_preferred_position_is_that_of_more_flips_or_of_the_choice_model(
         flips={"toward_first": first, "toward_second": second},
         position_term=(None, None, None, "third"),
     )
-    assert FLAT["toward"].fget(card) == toward
+    assert FLAT["preferred_position"].fget(card) == toward
 
 
 def test_changes_on_a_repeat_are_named_only_where_calls_were_repeated() -> None:
@@ -113,7 +113,7 @@ def test_the_interval_of_a_label_has_a_distance_from_one_half(
 ) -> None:
     label = {"label": Estimate(0.5, low, high)}
     card = stub(slot_label_effects=label, _widen_for_all_cards=lambda given: given)
-    found = ReportCard._label_interval_from_half(card)
+    found = ReportCard._label_interval_distance_from_half(card)
     assert found == (None if distance is None else pytest.approx(distance))
 
 
@@ -153,9 +153,9 @@ def test_a_card_says_in_how_many_orders_answers_were_shown(
 
 def categories(**found: Estimate) -> str:
     card = stub(
-        categories=found,
+        consistency_by_category=found,
         measures={"chance": Estimate(0.5)},
-        selection={},
+        inspect_filters={},
         rater="j",
         judge="j",
         prompt="p",
@@ -208,6 +208,6 @@ def test_examples_are_flips_of_different_items_the_most_lopsided_first() -> None
     flipped = np.array([True, False, True, True, True, True])
     lean = np.array([2, 2, 1, -1, -2, 0])
     index = ComparisonIndex(frame, rows, rows, flipped, lean, rows < 0)
-    assert [row.item for row in card_html._pick_examples(index)] == ["a", "d", "c"]
+    assert [row.item for row in card_html._choose_example_flips(index)] == ["a", "d", "c"]
     none = ComparisonIndex(frame, rows, rows, rows < 0, lean, rows < 0)
-    assert card_html._pick_examples(none) == []
+    assert card_html._choose_example_flips(none) == []

@@ -15,7 +15,11 @@ from components.results.contrasts import comparison, panels, sides
 from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
-from components.results.contrasts.panels import contrast_finding, show_categories, show_family
+from components.results.contrasts.panels import (
+    contrast_finding,
+    show_contrasts_by_category,
+    show_measure_family,
+)
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY
 from metrics.estimation.contrasts import Contrast
@@ -89,7 +93,7 @@ def test_turned_round_every_difference_turns(scene):
 
 
 def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
-    html = show_family(pair_with_filtered_side(scene, "", ""), "Behaviour")
+    html = show_measure_family(pair_with_filtered_side(scene, "", ""), "Behaviour")
     ties = html[html.index("Ties<") :]
     assert no_difference_badge() in ties[: ties.index("</tr>")]
     first = html[html.index("Consistency<") :]
@@ -97,7 +101,7 @@ def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
 
 
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
-    said = text(show_family(pair_with_filtered_side(scene, "", ""), "Quality"))
+    said = text(show_measure_family(pair_with_filtered_side(scene, "", ""), "Quality"))
     assert says(said, "Not", AGREEMENT.name, "no better answer")
     assert "Consistency" in said
 
@@ -110,10 +114,10 @@ def test_the_same_items_only(store):
     sheet.save(store)
     pair = pair_with_filtered_side(FilteredStudy(store, "half"), "steady", "shaky")
     (line,) = [line for one, line in pair.family_contrasts("Behaviour") if one is CONSISTENCY]
-    assert pair.common_count == 5
+    assert pair.common_item_count == 5
     assert (line.left_value, line.right_value) == (1.0, pytest.approx(0.4))
     # The table has each judge's consistency on all its items, as every other view: 7 of 10.
-    row = re.search(r"Consistency<.*?</tr>", show_family(pair, "Behaviour"), re.S)[0]
+    row = re.search(r"Consistency<.*?</tr>", show_measure_family(pair, "Behaviour"), re.S)[0]
     cells = re.findall(r'<td class="num [ab]".*?</td>', row)
     assert [text(cell).strip() for cell in cells] == ["100.0", "70.0"]
 
@@ -123,7 +127,7 @@ def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(sce
     enough, few = pair.by_category(CONSISTENCY)
     assert {line.left[1]: line.raw.value for _, line in enough} == {"hard": 10 / 12, "easy": 0.0}
     assert [(line.left[1], line.raw.low) for _, line in few] == [("rare", None)]
-    said = text(show_categories(pair, "Consistency"))
+    said = text(show_contrasts_by_category(pair, "Consistency"))
     assert "2 items: too few" in said
 
 
@@ -278,7 +282,7 @@ def test_a_models_name_keeps_its_capitals_and_known_answers_open_no_votes(store)
                 rows.append((f"q{k}", judge, "p", shown, "GPT" if judge == "ada" else "LLaMA", 2))
     save(store, "names", rows, design={f"q{k}": "GPT" for k in range(6)})
     pair = pair_with_filtered_side(FilteredStudy(store, "names"), "ada", "bob")
-    html = show_family(pair, "Win rates")
+    html = show_measure_family(pair, "Win rates")
     assert "points, LLaMA" in html and "points, llama" not in html
-    assert AGREEMENT.name in show_family(pair, "Quality")
-    assert "unlike" not in show_family(pair, "Quality")
+    assert AGREEMENT.name in show_measure_family(pair, "Quality")
+    assert "unlike" not in show_measure_family(pair, "Quality")

@@ -78,7 +78,7 @@ def test_values_of_a_row_are_counts_or_shares() -> None:
 
 def test_a_link_names_the_judge_and_the_prompt_that_both_sides_have() -> None:
     def common(*sides: Side) -> dict[str, str]:
-        return item_differences._common_selection(pair(*sides))
+        return item_differences._common_inspect_filters(pair(*sides))
 
     assert common(Side("a", "j", "p"), Side("b", "j", "q")) == {"judge": "j"}
     assert common(Side("a", "j", "p"), Side("b", "k", "p")) == {"prompt": "p"}

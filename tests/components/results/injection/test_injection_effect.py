@@ -11,7 +11,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
 from components.inspect import injection_marks
-from components.inspect.injection_marks import mark_suspects
+from components.inspect.injection_marks import mark_suspects_or_empty
 from components.inspect.list_html import detail_panel, filter_bar
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import NO_SUSPECTS, ONLY_SUSPECTS, Selection
@@ -86,7 +86,7 @@ def test_the_words_are_marked_and_escaped(scene):
 
 
 def test_a_harmless_text_is_not_marked():
-    assert mark_suspects("It is 4 & <b>so on</b>.") == ""
+    assert mark_suspects_or_empty("It is 4 & <b>so on</b>.") == ""
 
 
 def test_the_profile_lists_them_before_anything_is_asked():
@@ -116,6 +116,6 @@ def test_a_notice_says_whether_the_verdict_stands_in_repeated_words(
     monkeypatch.setattr(injection_marks, "_echo_spans", lambda order, _: order < echoes)
     found = lambda order, _: inside and order == 1  # noqa: E731
     monkeypatch.setattr(injection_marks, "_is_verdict_in_echo", found)
-    opened: Any = SimpleNamespace(item=None, line=SimpleNamespace(names=()), orders=range(3))
+    opened: Any = SimpleNamespace(item=None, line=SimpleNamespace(model_names=()), orders=range(3))
     text = str(injection_marks.suspect_notice(opened))
     assert says(text, "An answer asks", *said)

@@ -34,11 +34,11 @@ def test_a_judge_has_its_own_effects_and_its_own_controls_of_the_same_design() -
     control, foreign = effect(prompt="", family=CONTROL), effect("k", "", CONTROL)
     designed = effect(prompt="", family=CONTROL, design="substitution")
     effects = (own, other, control, foreign, designed)
-    found = twin_panels.filtered_effects(study(*effects))
+    found = twin_panels.twin_effects_by_rater(study(*effects))
     assert list(found) == [("j", "p"), ("k", "p")]
     assert found["j", "p"] == [own, control] and found["k", "p"] == [other, foreign]
-    assert list(twin_panels.filtered_effects(study(*effects, judge="k"))) == [("k", "p")]
-    assert twin_panels.filtered_effects(study(*effects, prompt="q")) == {}
+    assert list(twin_panels.twin_effects_by_rater(study(*effects, judge="k"))) == [("k", "p")]
+    assert twin_panels.twin_effects_by_rater(study(*effects, prompt="q")) == {}
 
 
 def test_the_table_lists_each_effect_once_with_its_smallest_detectable_one() -> None:
@@ -130,7 +130,7 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     """Judge 0.1 without an interval, people 0.4: an axis from 0 to 0.4 has them at 25 and 100 %."""
     found = {"j": weights(Estimate(0.1), Estimate(-0.3))}
     shown = SimpleNamespace(store=None, name="", filter=Filter(), memoised=lambda *_: found)
-    monkeypatch.setattr(twin_panels, "stored_styles", lambda *_: {})
+    monkeypatch.setattr(twin_panels, "style_counts_of_study", lambda *_: {})
     made = twin_panels.draw_style(shown)  # type: ignore[arg-type]
     assert made is not None
     html = made.bodies["style"]

@@ -20,7 +20,7 @@ from components.results.bias.flip_leans import flip_leans
 from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import panels
 from components.results.overview import tab as summary_tab
-from components.results.view_drawing import VIEWS, study_finding
+from components.results.view_drawing import VIEWS, study_headline
 from components.study.plan.demo_studies import OPTIONS_STUDY
 from studies.store.store import Store
 from tests.page_words import says
@@ -52,7 +52,7 @@ def test_the_table_of_judges_has_the_flips_by_direction_and_leads_to_the_cards(j
     ]
     assert {one["judge"] for one in targets} == {row.lean.judge for row in rows}
     assert {one["view"] for one in targets} == {"Summary"} <= set(VIEWS)
-    ranking = summary_tab.draw_ranking(shown)
+    ranking = summary_tab.draw_ranking_line(shown)
     assert says(ranking, "Does", "ranking hold") and 'data-view="Ranking"' in ranking
 
 
@@ -91,7 +91,7 @@ def test_the_agreement_is_named_after_the_answers_it_compares_with(store):
 def test_the_headline_is_that_of_position_bias(judged):
     shown = FilteredStudy(judged, NAME)
     assert summary_tab.finding(shown)[0] == bias_tab.finding(shown)[0]
-    assert study_finding(judged, NAME) == bias_tab.finding(shown)[0]
+    assert study_headline(judged, NAME) == bias_tab.finding(shown)[0]
 
 
 def test_older_addresses_still_open_their_place(judged, tab):
@@ -138,7 +138,7 @@ def test_while_a_run_is_active_advice_is_hidden(judged, store):
     """The style sheet hides what is of the class `eh-claim` during a run."""
     name = six_items("Voted").save(store)
     advice = summary_tab.draw_advice(FilteredStudy(store, name))
-    ranking = summary_tab.draw_ranking(FilteredStudy(judged, NAME))
+    ranking = summary_tab.draw_ranking_line(FilteredStudy(judged, NAME))
     assert "eh-claim" in advice and "eh-claim" in ranking
     assert "eh-claim" not in summary_tab.draw_judges(FilteredStudy(judged, NAME))
 

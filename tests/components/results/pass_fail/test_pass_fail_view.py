@@ -29,7 +29,7 @@ from components.results.pass_fail.panels import (
 )
 from components.results.pass_fail.rate_tables import rates_table
 from components.results.pass_fail.scores import score_panels
-from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from metrics.labels.pass_by_order import pass_by_order
 from studies.domain import Estimate
@@ -146,7 +146,7 @@ def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
 
 def test_the_tab_draws_the_view(store: Store) -> None:
     controls = VIEWS["Agreement"].values_without_study
-    made = render_panels(FilteredStudy(store, "checks"), "Agreement", controls)
+    made = render_view_uncached(FilteredStudy(store, "checks"), "Agreement", controls)
     shown = " ".join(str(made[name]) for name in OUTPUTS)
     assert "κ 0.58" in shown and "always passes: 50.0" in shown
     assert says(shown, "never counted", "fail")

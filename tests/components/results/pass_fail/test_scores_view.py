@@ -17,7 +17,7 @@ from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores import score_panels as scores_tab
 from components.results.pass_fail.scores.computed import load_scores
-from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.planning.plan import make_plan, save_plan
 from metrics.summary.measured_study import read_stored_study
@@ -129,7 +129,7 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
     for name in ("rubrics", "mixed"):
         filtered = FilteredStudy(store, name)
         view = VIEWS["Agreement"]
-        made = render_panels(filtered, view.name, view.initial_values(filtered))
+        made = render_view_uncached(filtered, view.name, view.initial_values(filtered))
         assert set(OUTPUTS) <= set(made)
         position = VIEWS["Position"]
         matrix = position.render(filtered, position.initial_values(filtered))["score_matrix"]

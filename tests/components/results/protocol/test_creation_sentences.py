@@ -78,14 +78,16 @@ def test_judges_are_ranked_by_their_mean_grade_and_an_unknown_one_is_last() -> N
 
 
 def test_a_matrix_says_whether_the_unrelated_option_was_shown_and_how_many_options() -> None:
-    with_it = grade_panel._unrelated_heatmap(
+    with_it = grade_panel._heatmap_by_unrelated_option(
         UNRELATED_PRESENT, [cell("a", "p", 0.5, UNRELATED_PRESENT)], "Grade"
     )
-    without = grade_panel._unrelated_heatmap("", [cell("a", "p", 0.5, options=4)], "Grade")
+    without = grade_panel._heatmap_by_unrelated_option(
+        "", [cell("a", "p", 0.5, options=4)], "Grade"
+    )
     assert "with the unrelated" in with_it and "without" not in with_it
     assert "without an unrelated" in without and "N = 4, 4 items" in without
     mixed = [cell("a", "p", 0.5, options=n) for n in (3, 4)]
-    both = grade_panel._unrelated_heatmap("", mixed, "Grade")
+    both = grade_panel._heatmap_by_unrelated_option("", mixed, "Grade")
     assert "N = 3, 4" in both and "each N" in both and "each N" not in without
     assert (
         grade_panel.show_heatmap([*mixed, cell("a", "p", 0.5, UNRELATED_PRESENT)], "Grade").count(

@@ -9,7 +9,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.results.protocol import creation_panels, game_panels, visit_panels
 from components.results.ranking.computed import load_ranking
-from metrics.protocols.creation_levels import single_ratings as rated
+from metrics.protocols.creation_levels import single_answer_ratings as rated
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items

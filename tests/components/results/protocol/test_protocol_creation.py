@@ -102,7 +102,7 @@ def test_categories_and_tasks_pool_the_judgements_of_their_items(scene):
 
 
 def test_the_five_labels_by_place(creation):
-    counts = protocol_ratings.label_counts(FilteredStudy(creation, READ))
+    counts = protocol_ratings.arena_verdict_counts(FilteredStudy(creation, READ))
     firm = counts["firm", "creation-subjective"]
     # Each order of each model: good first A>B, good second B>A, bad first B>>A, bad second A>>B;
     # the two replies that failed had the baseline first.
@@ -110,7 +110,7 @@ def test_the_five_labels_by_place(creation):
 
 
 def test_a_judge_held_against_people_in_one_order_and_in_both(creation):
-    found = protocol_creation.compute_alignment(FilteredStudy(creation, READ), None)
+    found = protocol_creation.compute_distance_from_people(FilteredStudy(creation, READ), None)
     overall = {(r.judge, r.run): r for r in found.rows if r.model == "overall"}
     # People: good +½, bad −½. firm: good +1 (gap ½), bad −2 (gap 1½): MAE 1, half within one.
     assert overall["firm", "dual"].mae.value == pytest.approx(1)
@@ -120,25 +120,27 @@ def test_a_judge_held_against_people_in_one_order_and_in_both(creation):
     # Always tie: |0 − ½| = ½ everywhere, so within one.
     tie = next(r for r in found.always_tie if r.model == "overall")
     assert (tie.mae.value, tie.consistency.value) == (0.5, 1)
-    html = protocol_creation.show_alignment(found)
+    html = protocol_creation.show_distance_from_people(found)
     assert "Always tie" in html and "ann" in html and says(html, "each person compared", "others")
 
 
 def test_seeing_and_reading_stand_side_by_side_when_both_studies_are_there(creation):
     scene = FilteredStudy(creation, READ)
     assert protocol_view.comparable_studies(scene) == [SEEN]
-    found = protocol_view.load_alignment(scene, SEEN)
+    found = protocol_view.load_distance_from_people(scene, SEEN)
     assert {(r.judge, r.sees) for r in found.rows} == {
         (judge, sees) for judge in ("firm", "waverer") for sees in ("context", "images")
     }
-    html = protocol_creation.show_alignment(found)
+    html = protocol_creation.show_distance_from_people(found)
     assert "description − images" in html
 
 
 def test_without_votes_the_panel_says_what_it_needs(judged):
-    found = protocol_creation.compute_alignment(FilteredStudy(judged, "two judges"), None)
+    found = protocol_creation.compute_distance_from_people(
+        FilteredStudy(judged, "two judges"), None
+    )
     assert found is None
-    assert says(protocol_creation.show_alignment(found), "No votes", "people")
+    assert says(protocol_creation.show_distance_from_people(found), "No votes", "people")
 
 
 def test_win_rates_show_the_same_stacks(scene):
@@ -149,7 +151,7 @@ def test_win_rates_show_the_same_stacks(scene):
 def scores(tmp_path: Path, text: str) -> dict:
     path = tmp_path / "scores.csv"
     path.write_text(text, encoding="utf-8")
-    return protocol_redundancy.read_scores(path)
+    return protocol_redundancy.read_benchmark_scores(path)
 
 
 def test_other_benchmarks_are_matched_by_name(creation, tmp_path):

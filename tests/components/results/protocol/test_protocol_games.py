@@ -69,7 +69,7 @@ def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):
     html = protocol_games.show_win_rates(scene)
     assert html.index("60.0</b>") < html.index("40.0</b>")
     assert says(
-        protocol_games.unequal_games_html(protocol_games.game_conflicts(scene)),
+        protocol_games.game_conflicts_line_html(protocol_games.game_conflicts(scene)),
         "<b>3",
         "5</b>",
         "different results",

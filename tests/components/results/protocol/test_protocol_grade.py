@@ -134,10 +134,10 @@ def test_the_number_of_verdicts_that_hang_on_the_reading_rule(scene):
 
 def test_grades_and_the_selections_they_contradict(scene):
     html = protocol_reading.show_option_grades(scene)
-    rows = protocol_reading.graded_rows(scene)
+    rows = protocol_reading.rows_with_option_grades(scene)
     assert len(rows) == 3 * 36
     by_judge = {
-        judge: protocol_reading.mean_grades(rows[rows["judge"] == judge]) for judge in JUDGES
+        judge: protocol_reading.mean_option_grades(rows[rows["judge"] == judge]) for judge in JUDGES
     }
     # steady: 5 to its choice, which is always rank-1, and 1 to the others.
     assert [by_judge["steady"][f"rank-{k}"].value for k in (1, 2, 3)] == [5, 1, 1]
@@ -148,7 +148,7 @@ def test_grades_and_the_selections_they_contradict(scene):
 
 
 def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
-    beside = protocol_view.load_comparison_study(scene, REPLACED)
+    beside = protocol_view.load_choices_of_other_study(scene, REPLACED)
     found = protocol_unrelated.unrelated_grade_contrasts(
         protocol_grade.load_choice_rows(scene), beside.frame
     )
@@ -159,7 +159,7 @@ def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
 
 
 def test_with_one_more_option_nothing_is_compared(scene):
-    beside = protocol_view.load_comparison_study(scene, ADDED)
+    beside = protocol_view.load_choices_of_other_study(scene, ADDED)
     html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
     assert "not comparable" in html and says(html, "0.58", "N = 3", "0.57", "N = 4")
     assert "Difference" not in html
@@ -176,7 +176,7 @@ def test_how_often_the_unrelated_option_is_taken(graded):
 
 def test_studies_that_can_be_held_beside_come_first(scene):
     assert protocol_view.comparable_studies(scene) == [REPLACED, ADDED]
-    assert protocol_view.load_comparison_study(scene, "nobody") is None
+    assert protocol_view.load_choices_of_other_study(scene, "nobody") is None
 
 
 def test_a_filter_that_leaves_nothing_says_so(graded):

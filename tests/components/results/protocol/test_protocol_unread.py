@@ -8,7 +8,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.protocol.blocks import draw_grade_heatmap
-from components.results.protocol.grade_panel import show_unread_trials, study_grade_cells
+from components.results.protocol.grade_panel import show_items_without_choice, study_grade_cells
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
@@ -44,7 +44,7 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     # (.8842282, .7924813, 1) by their
     # rule. q2 is whole (1, 1, 1). So ours is 1 over q2 alone, theirs the mean of the two.
     scene = FilteredStudy(graded, "four")
-    html = show_unread_trials(scene, study_grade_cells(scene))
+    html = show_items_without_choice(scene, study_grade_cells(scene))
     assert ">mumbler<" in html and ">steady<" not in html
     assert "<b>1.00</b>" in html and "<b>0.94</b>" in html and "<b>0.90</b>" in html
     assert says(html, "1", "unusable reply", "left out")
@@ -65,4 +65,4 @@ def test_the_command_prints_the_same(graded: Store) -> None:
 def test_nothing_is_said_where_every_trial_was_read(graded: Store) -> None:
     scene = FilteredStudy(graded, "four")
     whole = [cell for cell in study_grade_cells(scene) if cell.judge == "steady"]
-    assert show_unread_trials(scene, whole) == ""
+    assert show_items_without_choice(scene, whole) == ""

@@ -135,7 +135,7 @@ def test_extracted_and_silent_replies_are_counted(scene):
 
 
 def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
-    html = protocol_visit.show_skills(scene)
+    html = protocol_visit.show_win_rates_by_skill(scene)
     assert "recognition" in html and "counting" in html
     assert escape(json.dumps({"category": "counting", "contestant": "x"})) in html
 

@@ -11,7 +11,11 @@ import pandas as pd
 
 from components.filtering.filters import COUNTING_RULES, Filter
 from components.results.ranking import tab as ranking_tab
-from components.results.ranking.choices_strip import ORDERS_FOLD, choices_strip, single_choices
+from components.results.ranking.choices_strip import (
+    ORDERS_FOLD,
+    analyses_with_one_change,
+    choices_strip,
+)
 from components.results.view.result_view import PanelGroup
 from metrics.win_rates.first_place import rank_multiverse
 from tests.metrics.frames import build
@@ -45,7 +49,7 @@ def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
 def test_columns_of_the_strip_change_one_choice_each() -> None:
     analyses = rank_multiverse(two_prompts())
     default = analyses[0]
-    shown = single_choices(analyses)
+    shown = analyses_with_one_change(analyses)
     assert {one.prompt for one in shown} == {"all", "p", "q"}
     for one in shown:
         changed = [
@@ -79,7 +83,7 @@ def test_a_choice_that_is_a_filter_sets_it_and_keeps_the_others() -> None:
 def test_the_filter_of_an_opponent_gives_the_places_of_its_column() -> None:
     """The strip says that against c alone these are the places; so must the filtered ranking."""
     frame = two_prompts()
-    columns = {one.baseline: one for one in single_choices(rank_multiverse(frame))}
+    columns = {one.baseline: one for one in analyses_with_one_change(rank_multiverse(frame))}
     for name in "abc":
         filtered = Filter(contestants=(name,)).apply(frame)
         assert rank_multiverse(filtered)[0].places == columns[name].places

@@ -97,16 +97,21 @@ def test_where_one_order_was_asked_the_panel_says_so():
 def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(ladder):
     votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
     ranking = compute_ranking(ladder, ladder, votes)
-    assert set(panels.people_ratings(ranking.board, ranking)) == {"a", "b", "c"}
+    assert set(panels.people_ratings(ranking.main_leaderboard, ranking)) == {"a", "b", "c"}
     title = ranking_finding(ranking)[0]
     assert says(title, "a leads b by", "people's votes", "same order", "places 2 to 3")
     some = build(battles({("a", "b"): (3, 2)}, judge="human:ann"))
-    assert panels.people_ratings(ranking.board, compute_ranking(ladder, ladder, some)) == {}
+    assert (
+        panels.people_ratings(ranking.main_leaderboard, compute_ranking(ladder, ladder, some)) == {}
+    )
 
 
 def test_people_never_rate_among_the_judges(ladder):
     votes = build([*battles(LADDER), *battles({("c", "a"): (90, 0)}, judge="human:ann")])
-    assert compute_ranking(votes).board.names == compute_ranking(ladder).board.names
+    assert (
+        compute_ranking(votes).main_leaderboard.names
+        == compute_ranking(ladder).main_leaderboard.names
+    )
 
 
 def test_a_short_run_has_not_converged_and_a_long_one_has():
@@ -143,7 +148,7 @@ def test_a_curve_that_ends_outside_its_band_is_named():
 
 def test_a_gap_without_a_finite_value_has_no_limit(judged):
     ranking = load_ranking(FilteredStudy(judged, NAME, Filter(judge="fair")))
-    assert panels.rating_limits(ranking) == {}
+    assert panels.elo_limit_by_model(ranking) == {}
     assert panels.convergence_badge(ranking) == ""
     assert "Regularised." in panels.leaderboard_html(ranking)
 
@@ -157,7 +162,7 @@ def test_the_curve_can_be_replayed_and_its_numbers_taken_along(ladder):
 @pytest.mark.records
 def test_a_lead_beside_overlapping_ranks_is_not_left_without_a_word():
     ranking = compute_ranking(prd())
-    html, board = panels.leaderboard_html(ranking), ranking.board
+    html, board = panels.leaderboard_html(ranking), ranking.main_leaderboard
     rows = html.split("<tr")[2:]
     for above, below, row in zip(board.names, board.names[1:], rows, strict=False):
         apart = board.ranks[above].high < board.ranks[below].low
@@ -169,7 +174,7 @@ def test_a_lead_beside_overlapping_ranks_is_not_left_without_a_word():
 def test_each_curve_has_its_name_at_the_end_and_a_band_that_starts_hidden(ladder):
     ranking = compute_ranking(ladder)
     figure = panels.elo_figure(ranking)
-    names = set(ranking.board.names)
+    names = set(ranking.main_leaderboard.names)
     bands = {one["meta"]["band"]: one for one in figure["data"] if "band" in one.get("meta", {})}
     lines = {one["meta"]["contestant"] for one in figure["data"] if one.get("mode") == "lines"
              and "contestant" in one.get("meta", {})}  # fmt: skip
@@ -183,10 +188,10 @@ def test_a_head_to_head_says_what_is_expected_and_how_many_battles(ladder):
     ranking = compute_ranking(ladder)
     html = panels.head_to_head_html(ranking)
     assert "Bradley–Terry expects" in html
-    assert panels.battles_per_cell(ranking) == "80 battles a cell"
+    assert panels.battles_per_cell_text(ranking) == "80 battles a cell"
     assert 'class="also"' not in html
     more = compute_ranking(build([*battles(LADDER), *battles({("a", "b"): (2, 1)}, judge="k")]))
-    assert panels.battles_per_cell(more) == "80 to 86 battles a cell"
+    assert panels.battles_per_cell_text(more) == "80 to 86 battles a cell"
     assert 'class="also"' in panels.head_to_head_html(more)
 
 
@@ -206,8 +211,8 @@ def test_prd_ranks_as_published_and_the_second_order_crowns_claude():
     people = frame[frame["judge"].astype(str).str.startswith("human:").to_numpy()]
     ranking = compute_ranking(mine, mine, people)
     names = ("gpt-4", "claude-v1", "vicuna-13b", "gpt-3.5-turbo", "bard")
-    assert ranking.board.names == names
-    assert ranking.board.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
+    assert ranking.main_leaderboard.names == names
+    assert ranking.main_leaderboard.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
     title, lead = ranking_finding(ranking)
     assert says(title, "gpt-4 ranks itself first; people", "same order", "places 3 to 5")
     assert says(lead, "Third", "fourth", "no", "4")
@@ -234,8 +239,10 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
     even = dict.fromkeys(itertools.combinations("bcdef", 2), (20, 20))
     among = compute_ranking(build(battles(lead | even)))
     for ranking, settled in ((alone, True), (among, False)):
-        gap = ranking.board.gap("a", "b")
-        assert gap.low > 0 and ranking.board.ranks["a"].high == (1 if settled else 6), gap
+        gap = ranking.main_leaderboard.gap("a", "b")
+        assert gap.low > 0 and ranking.main_leaderboard.ranks["a"].high == (1 if settled else 6), (
+            gap
+        )
         title, below = ranking_finding(ranking)
         assert says(title, "a leads b", f"{gap.value:.0f} Elo")
         assert says(title, "not significant", "adjustment") is not settled

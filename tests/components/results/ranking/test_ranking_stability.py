@@ -21,7 +21,7 @@ class Board:
         self.items = items
         self._significant = significant
 
-    def is_above(self, above: str, below: str) -> bool:
+    def is_significantly_better(self, above: str, below: str) -> bool:
         return above + below in self._significant
 
 
@@ -99,5 +99,7 @@ def test_fitted_rankings():
         rows += pair(f"q{n}", int(n < 3), int(n >= 57), x="a", y="b")
     first = build(rows)
     ranking = compute_ranking(first, first)
-    assert ranking.first_order.is_above("a", "b") and ranking.second_order.is_above("b", "a")
+    assert ranking.first_order.is_significantly_better(
+        "a", "b"
+    ) and ranking.second_order.is_significantly_better("b", "a")
     assert compare_orders(ranking).answer == "No"

@@ -22,8 +22,8 @@ from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.improve_panel import (
     TEMPLATE,
     ImproveCard,
-    build_card,
-    draw_improve,
+    build_improve_card,
+    draw_improve_card,
 )
 from components.results.remedies.tab import IMPROVED, NAME, VIEW
 from components.results.view.steps_and_menus import NextStep
@@ -60,14 +60,14 @@ def steps_after(store: Store, name: str) -> list[NextStep]:
 
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
     shown = FilteredStudy(weak_store, "small")
-    card = str(draw_improve(shown))
+    card = str(draw_improve_card(shown))
     assert says(card, "learn</b> 30 items", "hold-out</b> 30 items")
     assert says(card, "shown second", "100.0")  # mistakes before anything is tried
     assert stored_split(weak_store, "small") is None, "drawing stores nothing"
 
     writer, _ = perform_card_action(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
-    assert "A higher number" in str(draw_improve(shown))
+    assert "A higher number" in str(draw_improve_card(shown))
     back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
@@ -79,7 +79,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     run_through(load_stored_plan(weak_store, name), weak_store)
     assert [dict(step.opens) for step in steps_after(weak_store, name)] == [back]
     assert back not in [dict(step.opens) for step in steps_after(weak_store, "small")]
-    drawn = str(draw_improve(shown))
+    drawn = str(draw_improve_card(shown))
     assert says(drawn, "Adopt brief-letters+", "+50.0 points")
     assert "Adopt as brief-letters@2" in drawn and "looked at <b>once" in drawn
     inputs = read_alignment_inputs(weak_store, "small")
@@ -111,8 +111,8 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
-    assert "Disputed" not in str(draw_improve(shown))
-    cards = build_card(shown)
+    assert "Disputed" not in str(draw_improve_card(shown))
+    cards = build_improve_card(shown)
     assert cards is not None
     drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
     assert says(drawn, "1 comparison", "neither part")
@@ -126,7 +126,7 @@ def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     rules = "<script>alert(1)</script> is never better."
     perform_card_action(shown, {"improve": "try", "fields": {"rules": rules}})
-    assert "<script>" not in str(draw_improve(shown))
+    assert "<script>" not in str(draw_improve_card(shown))
     with pytest.raises(PlanError, match="not asked"):
         perform_card_action(shown, {"improve": "adopt", "kind": "magic"})
 
@@ -145,7 +145,7 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     lenient_store: Store, tmp_path: Path
 ) -> None:
     shown = FilteredStudy(lenient_store, "small")
-    card = str(draw_improve(shown))
+    card = str(draw_improve_card(shown))
     assert says(card, "60 answers", "have a label")
     assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
     fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
@@ -164,7 +164,7 @@ def test_single_answers_from_the_card_to_an_adopted_version(
 
 
 def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> None:
-    found = build_card(FilteredStudy(lenient_store, "small"))
+    found = build_improve_card(FilteredStudy(lenient_store, "small"))
     assert found is not None
     drawn = str(macros(TEMPLATE).improve(replace(found[0], disputed=(("i3", "x"),))))
     (link,) = re.findall(r'data-go="([^"]*)"', drawn)

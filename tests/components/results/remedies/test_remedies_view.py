@@ -27,7 +27,7 @@ from components.results.remedies.charts_svg import (
     box_around,
     frontier_chart,
     place_marks,
-    place_name,
+    reserve_room_for_name,
     risk_chart,
 )
 from components.results.remedies.computed import load_remedies
@@ -44,8 +44,8 @@ from components.results.remedies.panels import (
     remedy_finding,
     rules_table,
 )
-from components.results.remedies.pilots import offered_pilots, pilot_file
-from components.results.remedies.tab import remedies_report, remedies_table
+from components.results.remedies.pilots import offered_pilots, pilot_study_text
+from components.results.remedies.tab import remedies_paper_table, remedies_report
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
@@ -124,7 +124,7 @@ def test_vicuna_is_told_no_and_offered_another_judge(prd):
     assert recommendation_panel(results) == ""
     assert "Show remedies for gpt-4" in other_judges_panel(results)
     assert "+17.4 points" in other_judges_panel(results)
-    assert {line.rule.members for line in results.table} == {(("vicuna-13b", "prd"),)}
+    assert {line.rule.members for line in results.rule_estimates} == {(("vicuna-13b", "prd"),)}
 
 
 def test_open_lists_the_comparisons_that_the_rule_changes(prd):
@@ -149,7 +149,7 @@ def test_every_output_is_filled(prd):
 
 def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
     results = load_remedies(shown(prd, "gpt-4"))
-    rules = [line for line in results.table if line.complete and not line.rule.votes]
+    rules = [line for line in results.rule_estimates if line.complete and not line.rule.votes]
     assert frontier_chart(results, by_dollars=False).count("<circle") == 2 * len(rules)
     assert risk_chart(results).count('class="d"') == 2 * 6
 
@@ -180,15 +180,15 @@ def test_no_mark_covers_another_and_none_leaves_the_drawing(narrow):
 
 def test_a_name_without_room_is_left_out():
     canvas, taken = Canvas(340, 300), [Box(0, 0, 340, 300)]
-    assert place_name("75.8 One call", (100, 100), (80, 120), taken, canvas) is None
-    free = place_name("75.8 One call", (100, 100), (80, 120), [], canvas)
+    assert reserve_room_for_name("75.8 One call", (100, 100), (80, 120), taken, canvas) is None
+    free = reserve_room_for_name("75.8 One call", (100, 100), (80, 120), [], canvas)
     assert free is not None and free.anchor == "start" and free.y < 80
 
 
 def test_report_and_paper_have_the_table(prd):
     view = shown(prd, "gpt-4")
     assert "77.7" in remedies_report(view)
-    rows = {row[0]: row for row in remedies_table(view).rows}
+    rows = {row[0]: row for row in remedies_paper_table(view).rows}
     assert rows["Both orders, added up"][1:3] == ("2", "77.7")
     assert rows["Both orders, added up"][4] == "+1.9"
 
@@ -196,14 +196,14 @@ def test_report_and_paper_have_the_table(prd):
 def test_an_applied_rule_is_followed_and_named(prd):
     before = prd.version("prd")
     assert FilteredStudy(prd, "prd").rule[0] == "pooled"
-    prd.set_combine("prd", "pool")
+    prd.set_combine_rule("prd", "pool")
     view = shown(prd, "gpt-4")
     assert prd.version("prd") != before
     assert view.rule[0] == "majority"
     assert counting_rule_clause(view) == "; a win in one order and a tie in the other is a win"
     assert says(methods_paragraph(view), "both orders", "or", "one order")
     assert "In use" in recommendation_panel(load_remedies(view))
-    prd.set_combine("prd", "single")
+    prd.set_combine_rule("prd", "single")
     assert FilteredStudy(prd, "prd").rule[0] == "pooled"
 
 
@@ -219,16 +219,16 @@ def test_a_reader_is_offered_no_button_that_changes_the_study(prd):
     assert sends(recommendation_panel(owned), "use") and sends(pilots_panel(owned), "pilot")
     assert not sends(recommendation_panel(view), "use")
     assert pilots_panel(view) and not sends(pilots_panel(view), "pilot")
-    prd.set_combine("prd", "pool")
+    prd.set_combine_rule("prd", "pool")
     used = recommendation_panel(load_remedies(shown(reader, "gpt-4")))
     assert "In use" in used and not sends(used, "use")
-    prd.set_combine("prd", "single")
+    prd.set_combine_rule("prd", "single")
     reader.close()
 
 
 def test_a_jury_is_applied_and_named(prd):
     rule = "jury-both|gpt-4|gpt-3.5-turbo"
-    prd.set_combine("prd", rule)
+    prd.set_combine_rule("prd", rule)
     everyone, alone = FilteredStudy(prd, "prd"), shown(prd, "gpt-4")
     assert everyone.rule[0] == rule
     assert counting_rule_clause(everyone) == (
@@ -240,12 +240,12 @@ def test_a_jury_is_applied_and_named(prd):
     assert len(outcomes) == 800  # one for each comparison
     assert alone.rule[0] == "majority"  # one judge is shown: its own two orders
     assert "Undo" in recommendation_panel(load_remedies(alone))
-    prd.set_combine("prd", "single")
+    prd.set_combine_rule("prd", "single")
 
 
 def test_an_unknown_rule_is_refused(prd):
     with pytest.raises(StudyError):
-        prd.set_combine("prd", "coin")
+        prd.set_combine_rule("prd", "coin")
     assert prd.study("prd").combine in ("single", "pooled")
 
 
@@ -254,7 +254,7 @@ def test_pilots_are_runnable_and_make_the_calls_they_announce(simulated):
     found = {pilot.kind: pilot for pilot in offered_pilots(results)}
     assert "probabilities" not in found  # graded replies are stored
     assert {"repeats", "warning", "reference", "describe", "jury"} <= set(found)
-    assert found["repeats"].price == "240 calls, free (local)"
+    assert found["repeats"].price_text == "240 calls, free (local)"
     for kind in ("repeats", "examples", "warning", "reference", "describe"):
         plan = make_plan(parse_study(found[kind].yaml, "pilot", Path()))
         assert sum(1 for _ in asks_of(plan)) == found[kind].calls
@@ -275,7 +275,7 @@ def test_a_pilot_compares_the_models_that_the_filter_leaves(store):
 
 def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     filtered = FilteredStudy(simulated, "one judge")
-    text = pilot_file(filtered, "repeats")
+    text = pilot_study_text(filtered, "repeats")
     assert sum(1 for _ in asks_of(run_text(simulated, text))) == 240
     results = load_remedies(filtered)
     kinds = {(one.kind, one.line.rule.id) for one in results.pilot_lines}
@@ -292,7 +292,7 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
 )
 def test_a_pilot_of_another_prompt_adds_that_prompt_to_the_frontier(simulated, kind, prompt):
     filtered = FilteredStudy(simulated, "one judge")
-    plan = run_text(simulated, pilot_file(filtered, kind))
+    plan = run_text(simulated, pilot_study_text(filtered, kind))
     assert sum(1 for _ in asks_of(plan)) == 160  # two prompts, both orders, 40 items
     items = simulated.items("one judge")
     asked = [one for one in asks_of(plan) if one.ask.prompt == prompt]
@@ -339,7 +339,7 @@ def test_names_from_data_stay_text(simulated):
 
 def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     results = load_remedies(FilteredStudy(simulated, "one judge"))
-    lines = {line.rule.id: line for line in results.table}
+    lines = {line.rule.id: line for line in results.rule_estimates}
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
     assert results.advice.chosen.rule.id in ("graded", "calibrated")
     points, caption = results.risk_curve
@@ -444,7 +444,7 @@ def test_dollars_are_off_with_a_reason(prd, simulated):
         "no price is known for vicuna-13b"
     )
     local = load_remedies(FilteredStudy(simulated, "one judge"))
-    assert not local.priced and "cost nothing" in local.no_dollars_reason
+    assert not local.can_compare_in_dollars and "cost nothing" in local.no_dollars_reason
     assert "eh-no-dollars" in frontier_chart(local, by_dollars=False)
 
 

@@ -188,15 +188,15 @@ def test_the_page_is_refused_to_an_address_that_opens_it_too_often(room):
 def test_an_address_gets_back_no_more_than_its_burst_and_old_addresses_are_forgotten():
     now = [0.0]
     rate = AddressRate(burst=2, per_second=1.0, clock=lambda: now[0])
-    assert [rate.count_request("a") for _ in range(3)] == [True, True, False]
+    assert [rate.count_request_if_allowed("a") for _ in range(3)] == [True, True, False]
     now[0] = 100.0
-    assert [rate.count_request("a") for _ in range(3)] == [True, True, False]
+    assert [rate.count_request_if_allowed("a") for _ in range(3)] == [True, True, False]
     for number in range(MAX_REMEMBERED_CLIENTS - 1):
-        assert rate.count_request(f"b{number}")
-    assert not rate.count_request("a"), "the last place is still its own"
+        assert rate.count_request_if_allowed(f"b{number}")
+    assert not rate.count_request_if_allowed("a"), "the last place is still its own"
     for number in range(MAX_REMEMBERED_CLIENTS):
-        rate.count_request(f"c{number}")
-    assert rate.count_request("a") and len(rate._left) == MAX_REMEMBERED_CLIENTS
+        rate.count_request_if_allowed(f"c{number}")
+    assert rate.count_request_if_allowed("a") and len(rate._left) == MAX_REMEMBERED_CLIENTS
 
 
 def test_other_kinds_of_requests_are_passed_on():

@@ -17,11 +17,11 @@ import yaml
 from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
 from components.share.board import board_files, record_tree
-from components.share.board.board_rows import add_places, study_rows
+from components.share.board.board_rows import add_places, rows_with_verdicts_and_sets
 from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import BoardError, StudyRecords
 from judges.rendering.prompt import parse_prompt
-from metrics.catalogue.records import RECORDS, rater_profile
+from metrics.catalogue.records import RECORDS, estimate_position_measures
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.exchange.export import write_export
 from studies.people.item_votes import votes_as_judgements
@@ -112,7 +112,7 @@ def test_a_board_as_built_is_verified(board: Path) -> None:
 
 def test_the_rows_have_the_numbers_of_the_store(store: Store, built: Path) -> None:
     rows = json.loads((built / "board.json").read_text())["rows"]
-    profile = rater_profile(store.frame("Two judges"), ["judge", "prompt"])
+    profile = estimate_position_measures(store.frame("Two judges"), ["judge", "prompt"])
     for row in rows:
         theirs = profile[row["judge"], row["prompt"]]
         for key in ("accuracy", "consistency", "first_share"):
@@ -307,7 +307,12 @@ def test_twins_have_their_own_column_and_change_no_other(store: Store, tmp_path:
     records = record_tree.records_of_store(store, "With twins")
     board = board_files.write_board([records], tmp_path / "board")
     assert "all equal" in board_files.verify_board(tmp_path / "board")
-    plain = [row for row, *_ in study_rows(record_tree.records_of_store(store, "Two judges"))]
+    plain = [
+        row
+        for row, *_ in rows_with_verdicts_and_sets(
+            record_tree.records_of_store(store, "Two judges")
+        )
+    ]
     effects = FilteredStudy(store, "With twins").twin_effects
     for one, other in zip(board["rows"], sorted(plain, key=lambda row: row["judge"]), strict=True):
         numbers = {**one["numbers"]}
@@ -366,7 +371,7 @@ def imported(orders: int = 2) -> StudyRecords:
 def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
     records = imported()
     assert check_study(records) == 0, "no imported verdict has a reply"
-    rows = {row["judge"]: row for row, _, _ in study_rows(records)}
+    rows = {row["judge"]: row for row, _, _ in rows_with_verdicts_and_sets(records)}
     assert rows["one"]["imported"] and rows["one"]["not_read_again"] == 6
     assert rows["one"]["numbers"]["consistency"]["value"] == 1.0
     assert rows["two"]["numbers"]["consistency"]["value"] == 0.0

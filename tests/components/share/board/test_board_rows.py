@@ -43,7 +43,7 @@ def records_of(*found: Judgement, **more: Any) -> StudyRecords:
 
 
 def rows_of(records: StudyRecords) -> list[dict[str, Any]]:
-    return [row for row, _, _ in board_rows.study_rows(records)]
+    return [row for row, _, _ in board_rows.rows_with_verdicts_and_sets(records)]
 
 
 # ---- facts of a row ------------------------------------------------------------------------------
@@ -123,7 +123,10 @@ def test_people_and_verdicts_on_single_answers_have_no_row() -> None:
         record("a", "xy", judge="reader", reads="key"),
     ]
     assert [row["judge"] for row in rows_of(records_of(*found))] == ["one"]
-    assert board_rows._group_judgements(found) == {("one", "p"): [0], ("human:anna", "p"): [1]}
+    assert board_rows._comparison_indices_by_rater(found) == {
+        ("one", "p"): [0],
+        ("human:anna", "p"): [1],
+    }
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,7 @@ def test_the_verdicts_called_wrong_are_those_that_the_accuracy_counts() -> None:
     known = [Preference("by-design", (one, "z"), one) for one in "xy"]
     known.append(Preference("by-design", ("x", "y"), "tie"))
     records = replace(records, items=tuple(replace(i, human=tuple(known)) for i in records.items))
-    ((row, verdicts, _),) = board_rows.study_rows(records)
+    ((row, verdicts, _),) = board_rows.rows_with_verdicts_and_sets(records)
     assert [line[4] for line in verdicts["rows"]] == [1, 1, 0]
     assert row["numbers"]["accuracy"]["value"] == pytest.approx(2 / 3, abs=1e-5)
     assert row["numbers"]["first_share"]["neutral"] == pytest.approx(1 / 3)

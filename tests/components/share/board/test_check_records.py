@@ -193,7 +193,7 @@ def test_an_item_that_differs_is_named_with_its_parts(
     stored: dict[str, dict[str, object]], expected: dict[str, dict[str, object]], fault: str
 ) -> None:
     try:
-        check_records._compare_items(stored, expected, "items")
+        check_records._require_equal_items(stored, expected, "items")
         found = ""
     except BoardError as error:
         found = str(error).replace("not as in the probe set: ", "").removeprefix("items, ")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from components.study.collect.collect_layout_tab import length_html, length_script
+from components.study.collect.collect_layout_tab import character_count_html, character_count_script
 from components.study.collect.save_collected import (
     WHOLE_ITEM,
-    captionable_items,
+    caption_item_choices,
     existing_caption,
     image_choices,
     item_to_caption_html,
@@ -72,7 +72,7 @@ def test_the_forms_offer_what_the_data_knows(folder):
     target = load_collect_target(TEXT, folder)
     assert target.contestants == ["k", "m"] and target.categories == ["animals", "objects"]
     # An image and no caption first, then an image, then the rest.
-    assert [id for _, id in captionable_items(target)] == ["q3", "q1", "q2"]
+    assert [id for _, id in caption_item_choices(target)] == ["q3", "q1", "q2"]
     category, answers, item, version = show_choices(target, folder)
     assert version.visible is False  # one version only
     assert re.findall(r'type="text" value="(.*?)"', answers) == ["k", "m", "", ""]
@@ -87,7 +87,7 @@ def test_the_forms_offer_what_the_data_knows(folder):
 def test_data_that_cannot_be_read_offers_nothing_and_says_why(folder):
     text = TEXT.replace("items.jsonl", "none.jsonl")
     target = load_collect_target(text, folder)
-    assert "none.jsonl" in target.load_error and captionable_items(target) == []
+    assert "none.jsonl" in target.load_error and caption_item_choices(target) == []
     went = save_item(text, folder, NewItem("why?"), False)
     assert went.text == text and says(went.notice_html, "start", "new file")
     assert (
@@ -226,8 +226,8 @@ def test_typed_answers_are_read_with_their_models() -> None:
 
 
 def test_the_length_is_shown_from_the_start():
-    assert "0 of 2,000 characters" in length_html(2000)
-    assert "evenhand.length(text, 200)" in length_script(200)
+    assert "0 of 2,000 characters" in character_count_html(2000)
+    assert "evenhand.length(text, 200)" in character_count_script(200)
 
 
 def test_a_visit_bench_study_offers_the_70_skills_after_its_own_categories(folder: Path) -> None:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from components.study.file.yaml_edit import (
     _copy_with_value,
-    change_source,
     dump_study,
     put_value,
     read_mapping,
+    replace_source,
 )
 
 FILE = """\
@@ -83,7 +83,7 @@ def test_an_anchor_costs_the_layout_never_the_meaning():
 def test_another_source_begins_with_all_of_it():
     data = "{source: a.csv, categories: [x], count: 5, format: arena}"
     text = f"name: q\ndata: {data}\ncontestants: [m]\n"
-    assert read_mapping(change_source(text, "b.csv")) == {
+    assert read_mapping(replace_source(text, "b.csv")) == {
         "name": "q",
         "data": {"source": "b.csv"},
     }

@@ -17,10 +17,10 @@ from components.study.file.lenient_study import (
 from components.study.files_tab import import_prompt_file, save_prompt_draft
 from components.study.form.prompts import (
     NEW_PROMPT_YAML,
-    compare_prompts,
     current_prompt,
     editor_preview,
     preview_messages,
+    prompt_differences_html,
     prompt_library,
     prompt_protocols,
 )
@@ -150,8 +150,10 @@ def test_prompts_of_mt_bench_are_imported_and_unsupported_ones_reported(tmp_path
 def test_two_prompts_stand_side_by_side_with_their_own_words_marked():
     look = build_preview(START_YAML, HERE)
     state = FormState(mode="compare", prompt="brief-letters", other="brief-warning")
-    html = compare_prompts(look, state)
+    html = prompt_differences_html(look, state)
     assert (
         "<mark>" in html and "brief-letters, version" in html and "brief-warning, version" in html
     )
-    assert "messages are identical" in compare_prompts(look, replace(state, other="brief-letters"))
+    assert "messages are identical" in prompt_differences_html(
+        look, replace(state, other="brief-letters")
+    )

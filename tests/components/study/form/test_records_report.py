@@ -180,7 +180,7 @@ def test_a_mapping_shows_the_first_three_comparisons_as_they_will_be_read(tmp_pa
     made, _ = apply_changes(text, FormState(), [
         {"n": 1, "set": "data.read", "to": "arena-hard"}], tmp_path)  # fmt: skip
     look = build_preview(made, tmp_path)
-    assert look.lenient_study.raw("data", "read") == "arena-hard"
+    assert look.lenient_study.value_in_file("data", "read") == "arena-hard"
     assert says(records_html(look, FormState()), "no usable verdict", "(unreadable)")
 
 
@@ -196,6 +196,6 @@ def test_one_change_of_a_guessed_mapping_keeps_the_rest_of_the_guess(tmp_path):
     (tmp_path / "mine.csv").write_text(TABLE, encoding="utf-8")
     made, _ = apply_changes(on("mine.csv"), FormState(), [
         {"n": 1, "set": "mapping.Frage", "to": "instruction"}], tmp_path)  # fmt: skip
-    mapping = build_preview(made, tmp_path).lenient_study.raw("data", "mapping")
+    mapping = build_preview(made, tmp_path).lenient_study.value_in_file("data", "mapping")
     assert mapping == {"gpt4_response": "responses.gpt4", "llama answer": "responses.llama",
                        "Frage": "instruction"}  # fmt: skip

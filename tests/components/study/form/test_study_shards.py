@@ -13,7 +13,7 @@ from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.records_report import records_html
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import plan_updates
-from components.study.jobs import open_recorded_verdicts, prepare_run
+from components.study.jobs import import_recorded_verdicts, save_plan_for_run
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import StudyPreview, build_preview
 from studies.exchange.export import write_export
@@ -54,7 +54,7 @@ def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     store = Store(shards.parent / "evenhand.db")
     _, strip, run, *_ = plan_updates(look, FormState(), store, forecast_by_judge(look.plan), {})
     assert "Nothing to run yet" not in strip and run.visible
-    asked = prepare_run(text, store)
+    asked = save_plan_for_run(text, store)
     assert store.counts(asked.study.name)["pending"] > 0 and not asked.recorded
     store.close()
 
@@ -63,7 +63,7 @@ def test_its_verdicts_open_whole_and_give_the_numbers_of_the_study_they_come_fro
     text, _ = typed(shards)
     text = put_value(text, ("data", "count"), 3)  # the form's slice is not what is opened
     store = Store(shards.parent / "evenhand.db")
-    name = open_recorded_verdicts(text, store)
+    name = import_recorded_verdicts(text, store)
     assert name == "from-the-cluster" and store.studies()[0].recorded
     assert store.counts(name, recorded=True)["recorded"] == judged.counts(NAME)["planned"]
     left, right = (
@@ -87,7 +87,7 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     opened = FormState(panel="prompts")
     assert says(study_draw.render_prompt_body(look, opened), "item", "no answers")
     assert says(study_draw.render_slice_profile(look, FormState()), "These records contain", "no")
-    assert store.counts(open_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
+    assert store.counts(import_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
     store.close()
 
 

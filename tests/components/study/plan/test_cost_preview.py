@@ -10,14 +10,14 @@ from components.study.file.lenient_study import START_YAML
 from components.study.form.more_settings import study_question
 from components.study.plan import cost_preview as study_plan
 from components.study.plan.cost_preview import (
-    count_asks,
+    count_asks_and_noise_repeats,
     forecast_by_judge,
     one_item_plan,
     plan_kpis,
     run_button_text,
 )
 from components.study.plan.study_preview import build_preview, load_records, plan_from_text
-from judges.planning.forecast import make_forecast
+from judges.planning.forecast import forecast_plan
 from judges.planning.plan import asks_of, save_plan
 from studies.domain import Judgement, Verdict
 from studies.errors import EvenhandError
@@ -53,7 +53,7 @@ unrelated: add
 def test_the_count_is_the_number_of_asks_that_are_made(text):
     plan = plan_from_text(text, HERE)
     asks = [one.ask for one in asks_of(plan)]
-    assert count_asks(plan) == (len(asks), sum(ask.noise for ask in asks))
+    assert count_asks_and_noise_repeats(plan) == (len(asks), sum(ask.noise for ask in asks))
 
 
 def test_strip_and_button_name_the_same_number():
@@ -81,8 +81,8 @@ def test_a_large_plan_is_worked_out_from_items_spread_over_the_slice(monkeypatch
 def test_dollars_are_told_by_judge_and_against_the_budget():
     plan = plan_from_text(ENDPOINT + "budget_usd: 2\n", HERE)
     numbers = forecast_by_judge(plan)
-    assert numbers.dollars == pytest.approx(make_forecast(plan).dollars)
-    assert numbers.seconds == pytest.approx(make_forecast(plan).seconds)
+    assert numbers.dollars == pytest.approx(forecast_plan(plan).dollars)
+    assert numbers.seconds == pytest.approx(forecast_plan(plan).seconds)
     html = plan_kpis(plan, numbers)
     assert says(html, "gpt; fair free")
     assert "of $2.00" in html and "eh-meter" in html
@@ -129,7 +129,7 @@ def test_a_tryout_asks_one_comparison_of_each_judge_and_prompt():
         "[brief-letters]", "[brief-letters, brief-numbers]"
     )
     once = one_item_plan(plan_from_text(text, HERE))
-    assert count_asks(once) == (8, 0)
+    assert count_asks_and_noise_repeats(once) == (8, 0)
     assert once.study.name == "priced, one item"
     assert len(once.study.contestants) == 2
     assert len({one.ask.key for one in asks_of(once)}) == 8
@@ -140,7 +140,7 @@ def test_a_tryout_of_options_shows_them_all():
         "model: embedded", "model: simulated"
     )
     text = text.replace("contestants: [flawed, precise]\n", "unrelated: add\n")
-    assert count_asks(one_item_plan(plan_from_text(text, HERE))) == (
+    assert count_asks_and_noise_repeats(one_item_plan(plan_from_text(text, HERE))) == (
         4,
         0,
     )  # four options, rotated; no unrelated one

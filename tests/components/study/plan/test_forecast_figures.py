@@ -93,18 +93,18 @@ def plan(items: int = 100, judges: int = 1, prompts: int = 1, budget: float | No
 def test_the_smallest_detected_share_counts_the_verdicts_of_one_judge_and_prompt() -> None:
     """100 items in two orders, two judges, one prompt: 400 calls, 2 verdicts an item each. With
     the assumed correlation r they count as 200 / (1 + r) independent ones."""
-    found = cost_preview.detectable_kpi(plan(judges=2), numbers(440, noise=40))
+    found = cost_preview.detectable_first_share_kpi(plan(judges=2), numbers(440, noise=40))
     # r .1: 200/1.1 = 181.8 verdicts; .5 + (.98 + .8416 · .489)/√181.8
     assert found.value.startswith("60") and "100 items, 2 verdicts" in found.note
-    few = cost_preview.detectable_kpi(plan(items=3), numbers(3))
+    few = cost_preview.detectable_first_share_kpi(plan(items=3), numbers(3))
     assert few.value == "–" and "3 items" in few.note
 
 
 def test_a_preference_among_flips_is_a_ratio_that_adds_to_a_hundred() -> None:
-    found = power_panel._direction_kpi(400)
+    found = power_panel._detectable_preference_kpi(400)
     # .3 · 400 flips: .5 + (.98 + .8416 · .484)/√120
     assert found.value == "63 : 37" and "about 120 flips" in found.note
-    assert power_panel._direction_kpi(4).value == "not detectable"
+    assert power_panel._detectable_preference_kpi(4).value == "not detectable"
 
 
 def test_agreement_with_people_depends_on_the_questions_with_votes_or_labels() -> None:
@@ -126,7 +126,7 @@ def test_agreement_with_people_depends_on_the_questions_with_votes_or_labels() -
 def test_the_strip_says_whether_the_cost_is_within_the_budget(
     cost: float | None, budget: float | None, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_strip, "planned_orders", lambda _: 2)
+    monkeypatch.setattr(run_strip, "count_planned_orders", lambda _: 2)
     monkeypatch.setattr(run_strip, "precision_text", lambda *_: "precision")
     found = run_strip._list_cost_details(plan(budget=budget), numbers(11, noise=1, a=(cost, 1.0)))
     assert found[0] == "5 comparisons × 2 orders + 1 repeat" and found[-1] == "precision"
@@ -140,7 +140,7 @@ def test_the_strip_says_whether_the_cost_is_within_the_budget(
 def test_one_order_without_repeats_is_a_number_of_comparisons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run_strip, "planned_orders", lambda _: 1)
+    monkeypatch.setattr(run_strip, "count_planned_orders", lambda _: 1)
     assert run_strip._call_factors_text(plan(), numbers(1)) == "1 comparison"
     assert run_strip._format_new_calls(numbers(7)) == "7 calls"
     assert run_strip._format_new_calls(numbers(7, stored=6)) == "1 new call"

@@ -8,23 +8,23 @@ from pathlib import Path
 import pytest
 
 from components.share.paper_text import source_name
-from components.study.file.judge_entries import check_key
+from components.study.file.judge_entries import judge_test_entry_name
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import HUB_URL
-from components.study.form.judges import judge_drawer, models_key
+from components.study.form.judges import judge_drawer, model_list_entry_name
 from components.study.form.more_settings import more_settings, store_key_consent
 from components.study.form_html import render_judges_and_prompts, render_notices, render_records
 from components.study.jobs import (
     describe_images,
     fetch_private_dataset,
-    open_recorded_verdicts,
-    prepare_run,
+    import_recorded_verdicts,
     request_judge_models,
+    save_plan_for_run,
+    save_uploads_as_data,
     store_upload,
     stored_study_yaml,
     test_judge,
-    use_upload,
 )
 from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
@@ -64,7 +64,7 @@ def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
     assert told.read.status == "ok" and told.read.verdict is not None
     look = build_preview(text, Path())
     (judge,) = look.lenient_study.judges
-    html = render_judges_and_prompts(look, FormState(), {check_key(judge): told})
+    html = render_judges_and_prompts(look, FormState(), {judge_test_entry_name(judge): told})
     assert says(html, "Overall, Response", "better") and "Test again" in html
     assert "canary-key" not in html
 
@@ -75,7 +75,7 @@ def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
     assert told.read.status == "error"
     look = build_preview(text, Path())
     (judge,) = look.lenient_study.judges
-    html = render_judges_and_prompts(look, FormState(), {check_key(judge): told})
+    html = render_judges_and_prompts(look, FormState(), {judge_test_entry_name(judge): told})
     assert "cannot reach http://127.0.0.1:9/v1" in html
 
 
@@ -149,7 +149,7 @@ def test_an_upload_is_kept_by_its_content_under_its_own_name(tmp_path):
 
 
 def test_one_uploaded_file_becomes_the_data_of_the_study(tmp_path):
-    text = use_upload(START_YAML, [write_items(tmp_path / "mine.jsonl", 3)], tmp_path)
+    text = save_uploads_as_data(START_YAML, [write_items(tmp_path / "mine.jsonl", 3)], tmp_path)
     look = build_preview(text, tmp_path)
     assert look.plan is not None and look.contestants == ["x", "y"]
     assert "contestants" not in read_mapping(text) and "count" not in read_mapping(text)["data"]
@@ -161,7 +161,7 @@ def test_of_several_files_one_holds_the_questions_and_the_others_answers(tmp_pat
     for name in ("m", "n"):
         (tmp_path / f"answers_{name}.csv").write_text("id,response\n1,a\n2,b\n", encoding="utf-8")
     files = [tmp_path / "answers_m.csv", questions, tmp_path / "answers_n.csv"]
-    data = read_mapping(use_upload(START_YAML, files, tmp_path))["data"]
+    data = read_mapping(save_uploads_as_data(START_YAML, files, tmp_path))["data"]
     assert data["source"].endswith("-q.csv")
     assert sorted(data["files"]) == ["m", "n"]
 
@@ -169,7 +169,7 @@ def test_of_several_files_one_holds_the_questions_and_the_others_answers(tmp_pat
 @pytest.mark.records
 def test_a_set_of_files_that_belongs_together_is_kept_together(records, tmp_path):
     files = sorted((records / "visit").glob("*.csv"))
-    look = build_preview(use_upload(START_YAML, files, tmp_path), tmp_path)
+    look = build_preview(save_uploads_as_data(START_YAML, files, tmp_path), tmp_path)
     assert look.records is not None and look.records.format == "visit-bench"
     assert len(look.records.items) == 578
 
@@ -181,7 +181,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     text = put_value(
         put_value(START_YAML, ("data", "source"), "battles.csv"), ("contestants",), None
     )
-    name = open_recorded_verdicts(text, store)
+    name = import_recorded_verdicts(text, store)
     assert name == "battles"
     assert store.counts(name, recorded=True)["planned"] == 3
     html = render_records(build_preview(text, tmp_path), FormState())
@@ -198,7 +198,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
 @pytest.mark.records
 def test_prd_opens_from_three_uploaded_files(records, tmp_path, store):
     files = sorted((records / "prd").iterdir())
-    name = open_recorded_verdicts(use_upload(START_YAML, files, tmp_path), store)
+    name = import_recorded_verdicts(save_uploads_as_data(START_YAML, files, tmp_path), store)
     judged = [j for j in store.judgements(name) if not j.ask.judge.startswith("human:")]
     assert len(judged) == 8000
 
@@ -210,7 +210,7 @@ def test_a_file_without_verdicts_says_what_to_do_with_it(tmp_path):
         put_value(START_YAML, ("data", "source"), "items.jsonl"), ("contestants",), None
     )
     with pytest.raises(EvenhandError, match="without verdicts"):
-        open_recorded_verdicts(text, store)
+        import_recorded_verdicts(text, store)
     assert store.studies() == []
     store.close()
 
@@ -220,18 +220,18 @@ def test_a_file_without_verdicts_says_what_to_do_with_it(tmp_path):
 
 def test_a_stored_study_is_edited_as_the_file_it_was(store):
     text = START_YAML.replace("model: embedded", "model: simulated, accuracy: 0.8, seed: 7")
-    plan = prepare_run(text, store)
+    plan = save_plan_for_run(text, store)
     assert parse_study(stored_study_yaml(store, plan.study.name)) == parse_study(text)
 
 
 def test_the_recorded_demo_cannot_be_overwritten(store):
     with pytest.raises(EvenhandError, match="recorded demo"):
-        prepare_run(START_YAML.replace("My study", demo_studies.PAIRS_STUDY), store)
+        save_plan_for_run(START_YAML.replace("My study", demo_studies.PAIRS_STUDY), store)
 
 
 def test_a_tryout_is_a_study_of_its_own(store):
     text = START_YAML.replace("model: embedded", "model: simulated")
-    plan = prepare_run(text, store, one_item=True)
+    plan = save_plan_for_run(text, store, one_item=True)
     assert [line.name for line in store.studies()] == ["My study, one item"]
     assert store.counts(plan.study.name)["planned"] == 2
 
@@ -288,17 +288,17 @@ def test_the_two_files_of_llmbar_open_together_and_no_hash_is_shown(tmp_path):
     data.write_text(json.dumps([{k: v for k, v in RESULT.items() if k != "results"}]), "utf-8")
     result.write_text(json.dumps([RESULT]), "utf-8")
     store = Store(tmp_path / "evenhand.db")
-    text = use_upload(START_YAML, [data, result], tmp_path)
-    name = open_recorded_verdicts(text, store, "gpt-4")
+    text = save_uploads_as_data(START_YAML, [data, result], tmp_path)
+    name = import_recorded_verdicts(text, store, "gpt-4")
     assert name == "llmbar" and set(store.frame(name)["judge"]) == {"gpt-4"}
-    alone = use_upload(START_YAML, [result], tmp_path)
-    assert open_recorded_verdicts(alone, store) == "result"
+    alone = save_uploads_as_data(START_YAML, [result], tmp_path)
+    assert import_recorded_verdicts(alone, store) == "result"
     assert set(store.frame("result")["judge"]) == {"judge"}
     # another file of that name is another study
     result.write_text(json.dumps([{**RESULT, "input": "Name another."}]), "utf-8")
-    other = use_upload(START_YAML, [result], tmp_path)
-    assert open_recorded_verdicts(other, store, "claude") == "result 2"
-    assert open_recorded_verdicts(other, store, "claude") == "result 2"  # the same file again
+    other = save_uploads_as_data(START_YAML, [result], tmp_path)
+    assert import_recorded_verdicts(other, store, "claude") == "result 2"
+    assert import_recorded_verdicts(other, store, "claude") == "result 2"  # the same file again
     store.close()
 
 
@@ -319,7 +319,7 @@ def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_rep
         for key, said in keys.items():
             typed = {"gpt": TypedKey(key, origin_of(server.base_url))}
             found = request_judge_models(text, Path(), 0, typed, NO_CONSENTS)
-            html = judge_drawer(study, view, {models_key(found.address): found})
+            html = judge_drawer(study, view, {model_list_entry_name(found.address): found})
             assert said in html and key not in html
         assert "<b>judge-b</b>" in html
     assert request_judge_models(text, Path(), 7, {}, NO_CONSENTS).error
@@ -341,6 +341,6 @@ def test_models_whose_names_contain_dots_stay_apart(tmp_path):
     for name in names:
         (tmp_path / f"{name}.csv").write_text(f"id,response\n1,{name}\n", encoding="utf-8")
     files = [tmp_path / "q.csv", *(tmp_path / f"{name}.csv" for name in names)]
-    data = read_mapping(use_upload(START_YAML, files, tmp_path))["data"]
+    data = read_mapping(save_uploads_as_data(START_YAML, files, tmp_path))["data"]
     assert sorted(data["files"]) == names
     assert all(data["files"][name].endswith(f"-{name}.csv") for name in names)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from components.inspect.explanation import human_verdict_text
+from components.inspect.explanation import known_answer_or_votes_text
 from components.results.bias.computed import bias_from_frame
-from components.study.file.judge_entries import check_key
+from components.study.file.judge_entries import judge_test_entry_name
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form import form_rows
 from components.study.form.data_step.data_source import source_card
-from components.study.form.data_step.records_report import comparisons_html, planned_orders
+from components.study.form.data_step.records_report import comparisons_html, count_planned_orders
 from components.study.form.data_step.slice_form import sample_switch
 from components.study.form.data_step.table_columns import missing_roles, roles_html
 from components.study.form.form_rows import judge_form
@@ -23,7 +23,7 @@ from components.study.form.judges import judge_cards
 from components.study.form.more_settings import settings_text
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import form_updates
-from components.study.jobs import use_upload
+from components.study.jobs import save_uploads_as_data
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers, key_blockers, met_conditions
@@ -60,11 +60,11 @@ def test_a_failed_test_of_a_judge_is_a_warning_until_the_judge_is_changed_or_suc
     (judge,) = look.lenient_study.judges
     for status, mark in (("error", "wrn"), ("ok", "done")):
         check = JudgeCheck("embedded", "", ReplyOutcome(status, None, "", "dead"), 0.0, "")
-        tested = {check_key(judge): check}
+        tested = {judge_test_entry_name(judge): check}
         step = study_steps(look, forecast_by_judge(look.plan), [], tested)[1]
         assert step.mark == mark and ("failed" in step.text) is (mark == "wrn")
     other = build_preview(put_value(START_YAML, ("judges",), [{**judge, "seed": 5}]), HERE)
-    assert study_steps(other, None, [], {check_key(judge): check})[1].mark == "done"
+    assert study_steps(other, None, [], {judge_test_entry_name(judge): check})[1].mark == "done"
     assert "dead" in judge_cards(look.lenient_study, tested)
     assert "dead" not in judge_cards(other.lenient_study, tested)
 
@@ -107,20 +107,22 @@ def test_the_button_of_an_empty_slice_clears_its_filter():
 def test_a_table_of_answers_is_used_at_once_and_one_of_verdicts_waits(tmp_path):
     table = tmp_path / "tickets.csv"
     table.write_text(TICKETS, encoding="utf-8")
-    made = use_upload(START_YAML, [table], tmp_path)
+    made = save_uploads_as_data(START_YAML, [table], tmp_path)
     assert read_mapping(made)["data"]["mapping"] == {
         "ticket_text": "instruction", "v1_answer": "responses.v1", "v2_answer": "responses.v2",
     }  # fmt: skip
     look = build_preview(made, tmp_path)
     assert look.contestants == ["v1", "v2"] and find_blockers(look) == []
     table.write_text("model_a,model_b,winner,question\nx,y,model_a,Why is it so?\n", "utf-8")
-    assert "mapping" not in read_mapping(use_upload(START_YAML, [table], tmp_path))["data"]
+    assert (
+        "mapping" not in read_mapping(save_uploads_as_data(START_YAML, [table], tmp_path))["data"]
+    )
 
 
 def test_a_column_is_chosen_by_its_role(tmp_path):
     table = tmp_path / "mine.csv"
     table.write_text("nr,one,two,three\n1,a b c d e,f,g\n", encoding="utf-8")
-    text = use_upload(START_YAML, [table], tmp_path)
+    text = save_uploads_as_data(START_YAML, [table], tmp_path)
     first = find_blockers(build_preview(text, tmp_path))[0]
     assert says(first.sentence, "choose", "column", "question") and first.goto
     made, _ = apply_changes(text, FormState(), [
@@ -139,7 +141,7 @@ def test_a_label_by_people_is_a_vote_and_a_known_answer_is_none(tmp_path):
     table = tmp_path / "mine.csv"
     head, *rows = TICKETS.splitlines()
     table.write_text("\n".join([f"{head},label", *(f"{row},A" for row in rows)]), "utf-8")
-    text = use_upload(START_YAML, [table], tmp_path)
+    text = save_uploads_as_data(START_YAML, [table], tmp_path)
     for role, judge in (("human", "label"), ("gold", BY_DESIGN)):
         made, _ = apply_changes(
             text, FormState(), [{"n": 1, "set": f"role.{role}", "to": "label"}], tmp_path
@@ -164,7 +166,9 @@ def test_comparisons_are_shown_three_at_a_time_in_the_order_of_the_first_call():
 def test_rotations_of_four_options_are_four_orders():
     text = Path("assets/studies/grade-score-probe.yaml").read_text("utf-8")
     look = build_preview(text, Path("assets/studies"))
-    assert planned_orders(look.plan) == 4 and says(comparisons_html(look, FormState()), "4 orders")
+    assert count_planned_orders(look.plan) == 4 and says(
+        comparisons_html(look, FormState()), "4 orders"
+    )
     numbers = forecast_by_judge(look.plan)
     strip = cost_strip(look, look.plan, numbers, "")
     assert says(strip, f"{numbers.asks // 4:,}", "4 orders")
@@ -291,7 +295,7 @@ def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
     table = tmp_path / "many.csv"
     rows = "".join(f"Why is {n} so?,Because of {n}.,It is not {n}.\n" for n in range(80, 0, -1))
     table.write_text(f"question,v1_answer,v2_answer\n{rows}", encoding="utf-8")
-    text = use_upload(START_YAML, [table], tmp_path)
+    text = save_uploads_as_data(START_YAML, [table], tmp_path)
     made, _ = apply_changes(
         text, FormState(), [{"n": 1, "set": "sample", "to": "first 50"}], tmp_path
     )
@@ -312,7 +316,7 @@ def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
 def test_the_card_of_a_file_has_its_rows_columns_and_size(tmp_path):
     table = tmp_path / "tickets.csv"
     table.write_text(TICKETS, encoding="utf-8")
-    look = build_preview(use_upload(START_YAML, [table], tmp_path), tmp_path)
+    look = build_preview(save_uploads_as_data(START_YAML, [table], tmp_path), tmp_path)
     card = source_card(look, FormState())
     assert says(card, "2 rows, 3 columns", "1 kB", "2 questions", "2 models")
 
@@ -325,7 +329,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
     assert bias.accuracy_by_chance == 0.5  # precise and padded are right, flawed and offtopic wrong
     assert 0.7 < bias.overall("accuracy").value < 0.95
     item = plan.items[0]
-    said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
+    said = known_answer_or_votes_text(item, ["flawed", "precise", "padded", "offtopic"])
     assert says(said, "By design", "precise and padded", "equally good", "is right")
     store.close()
 

@@ -68,18 +68,18 @@ def test_ten_refusals_among_the_latest_32_calls_are_persistent():
     window = RefusalWindow()
     for _ in range(9):
         window.record(True)
-    assert not window.is_persistent
+    assert not window.shows_rate_limit
     window.record(True)
-    assert window.is_persistent
+    assert window.shows_rate_limit
     for _ in range(22):
         window.record(False)
-    assert window.is_persistent
+    assert window.shows_rate_limit
     window.record(False)
-    assert not window.is_persistent, "the first refusal is 33 calls ago"
+    assert not window.shows_rate_limit, "the first refusal is 33 calls ago"
     for _ in range(10):
         window.record(True)
     window.clear()
-    assert not window.is_persistent
+    assert not window.shows_rate_limit
 
 
 def test_where_refusals_are_usual_more_of_them_are_needed():
@@ -89,7 +89,7 @@ def test_where_refusals_are_usual_more_of_them_are_needed():
     for _ in range(REFUSAL_WINDOW):
         window.record(False)
     first = 0
-    while not window.is_persistent:
+    while not window.shows_rate_limit:
         window.record(True)
         first += 1
     # 81 of the 450 + 18 earlier calls, the assumed ones included: 17 refusals may be chance.
@@ -106,12 +106,12 @@ def test_trial_calls_are_made_one_at_a_time_until_four_were_accepted():
         assert trials.may_start
         trials.record_start(float(now))
         assert not trials.may_start, "one at a time"
-        assert not trials.ends_with_call(-1.0, accepted=True), "a call from before"
-        ended.append(trials.ends_with_call(float(now), accepted=now != 1))
+        assert not trials.record_trial_call_end(-1.0, accepted=True), "a call from before"
+        ended.append(trials.record_trial_call_end(float(now), accepted=now != 1))
     assert ended == [False, False, False, False, True]
     assert not trials.active and not trials.may_start
     trials.record_start(9.0)
-    assert not trials.ends_with_call(9.0, accepted=True), "no trial is under way"
+    assert not trials.record_trial_call_end(9.0, accepted=True), "no trial is under way"
     trials.start()
     trials.stop()
     assert not trials.may_start

@@ -9,15 +9,15 @@ from judges.engine.limits.pace_file import SLOTS, VALUES, PaceSlot, open_pace_sl
 
 def test_written_values_are_read_and_each_write_is_one_change(tmp_path):
     slot, again = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
-    assert slot.changes == 0
+    assert slot.change_count == 0
     slot.write([1.5, 2.5])
-    assert slot.changes == again.changes == 1
+    assert slot.change_count == again.change_count == 1
     assert tuple(again.read()) == (1.5, 2.5, *[0.0] * (VALUES - 2))
     again.write([7.0])
-    assert slot.changes == 2 and slot.read()[:2] == (7.0, 0.0)
+    assert slot.change_count == 2 and slot.read()[:2] == (7.0, 0.0)
     slot.close()
     kept = PaceSlot(tmp_path / "pace", "key")
-    assert kept.changes == 2 and kept.read()[0] == 7.0
+    assert kept.change_count == 2 and kept.read()[0] == 7.0
 
 
 def test_another_endpoint_at_the_same_place_sees_nothing_and_may_take_an_old_record(tmp_path):
@@ -30,11 +30,11 @@ def test_another_endpoint_at_the_same_place_sees_nothing_and_may_take_an_old_rec
     )
     assert first.is_free(0.0) and other.is_free(0.0), "never used"
     first.write([100.0])
-    assert other.changes == 0 and first.is_free(0.0)
+    assert other.change_count == 0 and first.is_free(0.0)
     assert not other.is_free(100.0)
     assert other.is_free(100.5), "last changed before"
     other.write([200.0])
-    assert other.changes == 1 and first.changes == 0
+    assert other.change_count == 1 and first.change_count == 0
 
 
 def test_only_one_holder_has_the_lock(tmp_path):

@@ -320,7 +320,11 @@ def test_all_but_one_of_the_calls_may_be_slow_and_uncounted():
     async def act() -> list[Any]:
         gate = EndpointLimiter(3, Clock())
         starts = [await gate.acquire(never) for _ in range(3)]
-        found: list[Any] = [gate.stop_counting(), gate.stop_counting(), gate.stop_counting()]
+        found: list[Any] = [
+            gate.stop_counting_slow_call(),
+            gate.stop_counting_slow_call(),
+            gate.stop_counting_slow_call(),
+        ]
         found += [(gate.in_flight, gate.uncounted)]
         for start, uncounted in zip(starts, (True, True, False), strict=True):
             assert start is not None

@@ -114,7 +114,7 @@ def test_a_refusal_in_one_process_holds_the_calls_of_another(tmp_path):
     other = PacedStarts(PaceSlot(tmp_path / "pace", "another endpoint"))
     subprocess.run([sys.executable, "-c", REFUSED, str(tmp_path / "pace")], check=True, timeout=120)
     for each in (pace, other):
-        each.refresh(1001.0)
+        each.load_changed_values(1001.0)
     assert pace.cooldown_end == 1005.0
     assert pace.estimate.rate == pytest.approx(17.0)
     assert pace.reserve_next_start(1001.0) == 1005.0
@@ -125,7 +125,7 @@ def test_a_refusal_in_one_process_holds_the_calls_of_another(tmp_path):
 def test_values_of_an_earlier_day_or_from_before_a_restart_are_not_used(later, tmp_path):
     PacedStarts(PaceSlot(tmp_path / "pace", "key")).record_refusal(1000.0, 20.0, 5.0)
     pace = PacedStarts(PaceSlot(tmp_path / "pace", "key"))
-    pace.refresh(1000.0 + later)
+    pace.load_changed_values(1000.0 + later)
     assert pace.estimate.rate is None and pace.cooldown_end == 0.0
 
 
@@ -136,7 +136,7 @@ def test_a_process_that_halts_with_the_lock_does_not_stop_the_others(tmp_path):
         limits = PacedStarts(pace)
         limits.record_refusal(1000.0, 20.0, 5.0)
     assert limits.estimate.rate == pytest.approx(17.0)
-    assert pace.changes == 0, "not stored: the lock was not free"
+    assert pace.change_count == 0, "not stored: the lock was not free"
 
 
 def test_without_a_writable_folder_each_process_limits_itself(tmp_path):
