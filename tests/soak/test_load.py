@@ -37,8 +37,9 @@ READERS, RUNNERS = 50, 5
 THINKS = (5.0, 15.0)
 ARRIVE = 0.2
 """People come one after the other, over this share of the time."""
-WARM = 0.4
-"""This share of the time is for caches to fill; memory is compared from then on."""
+WARM = 0.6
+"""This share of the time is for caches to fill, and for as many runs to end as the engine keeps (32
+of some 63); memory is compared from then on."""
 STUDY = "PRD"
 RUN = """
 name: {name}
