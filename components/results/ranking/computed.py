@@ -34,11 +34,11 @@ class Ranking:
     pairs: pd.DataFrame | None = None
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
-    """Like `board`, but only from verdicts in the order that the plan lists first for a pair; None
-    without usable verdicts in this order."""
+    """Like `main_leaderboard`, but only from verdicts in the order that the plan lists first for a
+    pair; None without usable verdicts in this order."""
     second_order: Leaderboard | None = None
-    """Like `board`, but only from verdicts in the other order of a pair; None without usable
-    verdicts in this order."""
+    """Like `main_leaderboard`, but only from verdicts in the other order of a pair; None without
+    usable verdicts in this order."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
     has_unusable_pairs: bool = False
