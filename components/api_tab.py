@@ -25,7 +25,7 @@ from judges.planning.forecast import forecast_plan
 from judges.planning.plan import plan_for_current_visitor, save_plan
 from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
 from metrics.summary.summary import summarise_frame
-from metrics.win_rates.counting_rules import as_counting_rule
+from metrics.win_rates.counting_rules import counting_rule_of_remedy_or_same
 from studies.errors import AccessDenied, EvenhandError, UnknownStudy
 from studies.exchange.injection_flags import InjectionFlags
 from studies.people.verifications import current_checks
@@ -40,7 +40,7 @@ def register_api_functions(store: Store, engine: Engine | None) -> None:
     """Register the API functions on the page; without an engine, only those that read studies."""
     functions = [
         *make_reading_api_functions(store),
-        *(make_running_api_functions(store, engine) if engine else ()),
+        *(make_run_api_functions(store, engine) if engine else ()),
     ]
     for function in functions:
         call = _with_readable_errors(function)
@@ -84,7 +84,7 @@ def make_reading_api_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             store.frame(study),
             wanted,
             planned=store.count_calls_without_twins(study),
-            combine=as_counting_rule(spec.combine),
+            combine=counting_rule_of_remedy_or_same(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,
             checks=current_checks(store, study),
@@ -111,7 +111,7 @@ def make_reading_api_functions(store: Store) -> tuple[Callable[..., Any], ...]:
     return list_studies, study_metrics, judgements
 
 
-def make_running_api_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
+def make_run_api_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
     """The API functions that run studies or forecast their cost."""
 
     def plan_study(study_yaml: str) -> dict[str, Any]:

@@ -145,11 +145,13 @@ def _combine_orders(verdicts: Mapping[str, str], asked: list[str], explanation: 
     one is missing. `verdicts`: order -> outcome; `asked`: orders in which the grader was called.
     `explanation` has the replies of the grader."""
     found: dict[str, Any] = {order: verdicts[order] for order in ORDERS}
-    metadata = {**found, "asked": asked, "flipped": found["first"] != found["second"]}
-    if not all(found.values()):
+    usable = all(found.values())
+    flipped = usable and found["first"] != found["second"]
+    metadata = {**found, "asked": asked, "flipped": flipped}
+    if not usable:
         return Score.unscored(
             reason="grader_failed", explanation=explanation or "no verdict", metadata=metadata
         )
-    answer = found["first"] if not metadata["flipped"] else "flipped"
+    answer = "flipped" if flipped else found["first"]
     value = sum(_POINTS[found[order]] for order in ORDERS) / len(ORDERS)
     return Score(value=value, answer=answer, explanation=explanation, metadata=metadata)

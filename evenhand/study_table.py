@@ -25,6 +25,7 @@ from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN, Item, Preference
 from studies.errors import SourceError
 from studies.exchange.unsaved_study import frame_from_source, has_answers_known_by_design
+from studies.files.upload_names import name_without_ending
 from studies.frames.battle_frame import find_item_column, frame_from_battles
 from studies.frames.frame import NO_PICK, TIE
 from studies.frames.known_answers import KnownAnswerSource
@@ -104,7 +105,7 @@ def read(
     )
     with name_arguments_in_errors():
         loaded = load_source(spec, Path())
-    return replace(_study_from_source(loaded, path.name.split(".")[0]), source=spec)
+    return replace(_study_from_source(loaded, name_without_ending(path.name)), source=spec)
 
 
 def study(

@@ -22,7 +22,7 @@ from judges.operations.align_command import add_align_command
 from judges.operations.check_judge import check_judge, reread_replies
 from judges.operations.image_descriptions import describe_images_to_file
 from judges.operations.list_models import add_model_commands, add_providers_command
-from judges.operations.terminal_progress import follow_run, format_duration, run_summary
+from judges.operations.terminal_progress import format_duration, run_summary, supervise_run
 from judges.planning import forecast, plan_checks
 from judges.planning.plan import Plan, asks_of, load_stored_plan, make_plan, save_plan
 from judges.rendering.prompt_library import prompt_path, read_judge_prompts, save_prompt
@@ -172,7 +172,7 @@ def retry_failed(options: argparse.Namespace) -> int:
 def _run_and_print_summary(made: Plan, store: Store, settings: RunSettings) -> int:
     engine = Engine()
     try:
-        snapshot = follow_run(engine.start(made, store, settings=settings))
+        snapshot = supervise_run(engine.start(made, store, settings=settings))
     finally:
         engine.close()
     name = made.study.name
@@ -303,7 +303,7 @@ def describe_images(options: argparse.Namespace) -> int:
         store,
         aspects_judge=options.aspects_judge,
         settings=RunSettings(retry_statuses=again),
-        watch=follow_run,
+        watch=supervise_run,
     )
     store.close()
     print(

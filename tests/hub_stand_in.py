@@ -20,6 +20,8 @@ class Hub(ThreadingHTTPServer):
         self.created: list[dict[str, object]] = []
         self.files: dict[str, bytes] = {}
         self.refused = False
+        self.repository = "there"
+        """Or "missing" until it is created, or "hidden": there, but the token may not see it."""
         self.fetched: list[str] = []
 
     @property
@@ -36,6 +38,8 @@ class HubRequest(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.server.refused:
             self._say({"error": "You have no rights here"}, 403)
+        elif "/resolve/" in self.path and self.server.repository != "there":
+            self._say_missing("RepoNotFound")
         elif "/resolve/" in self.path:
             self._send_file(self.path.split("/resolve/")[1].split("/", 1)[1])
         else:
@@ -47,6 +51,10 @@ class HubRequest(BaseHTTPRequestHandler):
             self._say({"error": "You have no rights here"}, 403)
         elif self.path == "/api/repos/create":
             self.server.created.append(json.loads(body))
+            if self.server.repository == "hidden":
+                self._say({"error": "exists", "url": f"{self.server.url}/datasets/me/data"}, 409)
+                return
+            self.server.repository = "there"
             self._say({"url": f"{self.server.url}/spaces/me/space"})
         elif "/preupload/" in self.path:
             files = json.loads(body)["files"]
@@ -71,10 +79,7 @@ class HubRequest(BaseHTTPRequestHandler):
     def _send_file(self, name: str) -> None:
         content = self.server.files.get(name)
         if content is None:
-            self.send_response(404)
-            self.send_header("X-Error-Code", "EntryNotFound")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self._say_missing("EntryNotFound")
             return
         self.server.fetched.append(f"{self.command} {name}")
         self.send_response(200)
@@ -84,6 +89,12 @@ class HubRequest(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(content)
+
+    def _say_missing(self, code: str) -> None:
+        self.send_response(404)
+        self.send_header("X-Error-Code", code)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def _say(self, value: object, status: int = 200) -> None:
         text = json.dumps(value).encode()

@@ -21,7 +21,7 @@ from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.win_rates.counting_rules import (
     CombineRule,
     UnreadableRule,
-    as_counting_rule,
+    counting_rule_of_remedy_or_same,
     outcome_rows,
 )
 from metrics.win_rates.remedy_outcomes import applicable_rule
@@ -114,7 +114,7 @@ class FilteredStudy:
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
         """Counting rule in use: how the two orders are combined, and how unusable replies count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
-        combine = as_counting_rule(chosen[0])
+        combine = counting_rule_of_remedy_or_same(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
             combine = applicable_rule(combine, self.measured_judge_rows)
         return combine, cast(UnreadableRule, chosen[1])

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from studies.frames.frame import TIE
+
 FAILURES: Final = "failures"
 """Value of `status` that selects all unusable replies."""
 ONLY_SUSPECTS: Final = "only"
@@ -82,7 +84,8 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
     """Read a selection from a URL query, or from the data of a clicked point or bar. Unknown keys
-    are ignored; unknown values, such as a deleted judge, are kept and match nothing."""
+    are ignored, and so are a slot, page or flag that cannot be read; other unknown values, such as
+    a deleted judge, are kept (shortened) and match nothing."""
     known = {
         name: _parse_field_value(name, values[name])
         for name in _FIELDS
@@ -118,7 +121,8 @@ def _parse_field_value(name: str, value: object) -> Any:
     if name == "page":
         return max(_parse_integer(value) or 0, 0)
     if name == "slot":
-        return _parse_integer(value)
+        slot = _parse_integer(value)
+        return slot if slot is not None and slot >= TIE else None
     return "" if value is None else str(value)[:_MAX_VALUE_LENGTH]
 
 

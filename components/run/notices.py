@@ -128,8 +128,9 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_wait_shown_in_one_line(wait: JudgeWait) -> bool:
-    """Whether the reason of a wait is shown in one line instead of a notice: if it is a limited
-    rate, slow calls, or retries of calls with few attempts."""
+    """Whether the reason of a wait is shown in one line instead of a notice: if fewer calls per
+    second are made after a rate limit ("paced"), calls are slow, or calls with fewer than
+    NOTICED_ATTEMPTS attempts are retried. A pause after a refusal ("cooling") gets a notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )

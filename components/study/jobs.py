@@ -52,7 +52,7 @@ from studies.exchange.recorded_studies import name_from_source, save_recorded_st
 from studies.files.items import dump_item
 from studies.files.read_limits import current_limits
 from studies.files.tables import check_file_size, is_table_file, read_table
-from studies.files.upload_names import UPLOADS_FOLDER, original_name
+from studies.files.upload_names import UPLOADS_FOLDER, name_without_ending, original_name
 from studies.sources.load import LoadedSource, load_source
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.judge_spec import parse_judge
@@ -376,8 +376,7 @@ def _question_file_rank(path: Path) -> tuple[int, int]:
 
 
 def _contestant_name_from_file(path: Path) -> str:
-    stem = Path(path.name.removesuffix(".gz")).stem  # a model's name may contain dots: gpt-4.1
-    return stem.removeprefix("answers_").removeprefix("answers-")
+    return name_without_ending(path.name).removeprefix("answers_").removeprefix("answers-")
 
 
 def stored_study_yaml(store: Store, name: str) -> str:

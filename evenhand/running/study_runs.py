@@ -72,10 +72,10 @@ def _start_and_follow_run(engine: Engine, plan: Any, store: Store, progress: boo
 
 def _follow_run(started: Run, progress: bool) -> None:
     """Wait until a run ends, with a progress bar if `progress`; warn if calls are without reply."""
-    from judges.operations.terminal_progress import follow_run
+    from judges.operations.terminal_progress import supervise_run
 
     out = progress_stream() if progress else cast(TextIO, _SilentStream())
-    snapshot = follow_run(started, out)
+    snapshot = supervise_run(started, out)
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
     if left:
         why = "; ".join(f"{f.judge}: {f.reason}: {f.example}" for f in snapshot.failures[:3])

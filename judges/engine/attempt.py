@@ -156,7 +156,7 @@ class AskAttempts:
     async def _attempt_once(self) -> JudgeReply | CallFailure | None:
         """Make one call under the rate limit and the deadline, after reserving its maximum cost and
         storing its start record. Returns None if the call may not be made."""
-        ready = await self._wait_until_ready()
+        ready = await self._begin_when_allowed()
         if ready is None:
             return None
         started, reserved = ready
@@ -204,7 +204,7 @@ class AskAttempts:
             uncounted=uncounted,
         )
 
-    async def _wait_until_ready(self) -> tuple[float, float] | None:
+    async def _begin_when_allowed(self) -> tuple[float, float] | None:
         """Wait until the call may be sent; return its start time and the reserved dollars. None if
         the run or the judge was stopped, another run makes or has made the ask, or a simultaneous
         attempt was answered first.

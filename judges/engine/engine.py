@@ -87,9 +87,9 @@ class Engine:
         except BaseException:
             run._journal.owner.close()
             raise
-        ended = [run_id for run_id, old in self._runs.items() if old.finished.is_set()]
+        ended = [run_id for run_id, old in list(self._runs.items()) if old.finished.is_set()]
         for run_id in ended[: max(0, len(ended) - MAX_ENDED_RUNS)]:
-            del self._runs[run_id]
+            self._runs.pop(run_id, None)
         self._runs[run.id] = run
         asyncio.run_coroutine_threadsafe(run.run(self), self._loop)
         return run
@@ -121,9 +121,10 @@ class Engine:
     def close(self) -> None:
         """Stop all runs and wait, at most 10 seconds for each, until the replies in flight are
         stored; then close all clients and end the thread."""
-        for run in self._runs.values():
+        runs = list(self._runs.values())
+        for run in runs:
             run.stop()
-        for run in self._runs.values():
+        for run in runs:
             run.wait(10)
         asyncio.run_coroutine_threadsafe(self._close_models(), self._loop).result(5)
         self._loop.call_soon_threadsafe(self._loop.stop)

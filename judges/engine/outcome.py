@@ -220,14 +220,14 @@ class Extractor:
     def unextracted_judgements(
         self, store: Store, after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return at most the next `limit` unreadable judgements (sequence number, judgement)
-        without an extraction, or with failed ones only; their sequence numbers are above
-        `after`."""
+        """Return (sequence number, judgement) of the next unreadable replies, at most `limit`, with
+        sequence numbers above `after`: replies to a prompt that has an extraction prompt, without
+        an extraction or with extractions whose call failed (status "error") only."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
-    def includes(self, judgement: Judgement, items: Mapping[str, Item]) -> bool:
+    def is_still_planned(self, judgement: Judgement, items: Mapping[str, Item]) -> bool:
         """Whether the run's plan has the item, judge and prompt of a judgement. It lacks them if
         the study was saved with another plan during the run."""
         judges = {judge.name for judge in self.plan.study.judges}

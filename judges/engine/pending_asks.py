@@ -262,7 +262,7 @@ class ExtractionAsks:
         ):
             self._after = found[-1][0]
             for _, judgement in found:
-                if self.extraction.includes(judgement, self.items):
+                if self.extraction.is_still_planned(judgement, self.items):
                     ask, _ = self.extraction.build_ask(judgement, self.items)
                     self._unreadable[ask.key] = judgement
                     asks.append(ask)

@@ -222,7 +222,7 @@ class Run:
         self._schedule_stop_of_paused_run()
         if not run_state.stop:  # the end of the run is recorded anyway
             self._recording_task = asyncio.create_task(
-                asyncio.to_thread(self._record_unless_store_fails)
+                asyncio.to_thread(self._record_state_if_possible)
             )
 
     def _schedule_stop_of_paused_run(self) -> None:
@@ -249,7 +249,7 @@ class Run:
         )  # fmt: skip
         self.store.writer.run(lambda connection: put_run(connection, row))
 
-    def _record_unless_store_fails(self) -> None:
+    def _record_state_if_possible(self) -> None:
         """Store the run's state for other processes; an error of the store is ignored. This method
         is called in a separate thread, because the store may be slow."""
         with contextlib.suppress(StoreError):
@@ -343,7 +343,7 @@ class Run:
             self._journal.close()
         with self._lock:
             self.state, self.reason, self.ended = state, reason, self._settings.wall_clock()
-        self._record_unless_store_fails()
+        self._record_state_if_possible()
 
     def _pending_reason(self) -> str:
         with contextlib.suppress(StoreError):

@@ -34,7 +34,7 @@ from judges.operations.prompt_candidates import (
     undo_adoption,
     write_candidate,
 )
-from judges.operations.terminal_progress import follow_run
+from judges.operations.terminal_progress import supervise_run
 from judges.planning.forecast import Forecast
 from judges.planning.plan import make_plan, save_plan
 from judges.rendering.prompt import Prompt, parse_prompt
@@ -109,7 +109,7 @@ def align(options: argparse.Namespace, report: Report) -> int:
         key_consents.confirm_study_keys(made.study, options)
         engine = Engine()
         try:
-            runs = AlignRuns(store, engine, watch=follow_run)
+            runs = AlignRuns(store, engine, watch=supervise_run)
             return _write_or_ask_candidates(task, kinds, folder, runs, options, report)
         finally:
             engine.close()
@@ -149,14 +149,23 @@ def _write_or_ask_candidates(
     options: argparse.Namespace,
     report: Report,
 ) -> int:
+    """Write the candidates that have no file yet (with --again, all of them) and print the price of
+    asking them. With --ask, or if the user agrees, ask those that have a file and print the result.
+    Return the exit code: 1 if calls have no reply, else 0. PlanError if --ask finds no file or
+    comes with --again, if no candidate could be made, or if the budget is too small."""
     paths = {kind: folder / f"{kind}.yaml" for kind in kinds}
-    written = all(path.exists() for path in paths.values()) and not options.again
-    if not written:
-        if options.ask:
-            missing = [str(path) for path in paths.values() if not path.exists()]
-            raise PlanError(f"--ask: no candidate is written at {', '.join(missing)}; first run "
-                            "the command without --ask, and read what it writes")  # fmt: skip
-        for candidate in _build_requested_candidates(task, kinds, runs, options):
+    unwritten = [kind for kind, path in paths.items() if options.again or not path.exists()]
+    written = not unwritten
+    if options.ask and options.again:
+        raise PlanError("--again writes new candidates: first run the command without --ask, and "
+                        "read what it writes")  # fmt: skip
+    if options.ask and len(unwritten) == len(kinds):
+        raise PlanError(f"--ask: no candidate is written at {', '.join(map(str, paths.values()))}; "
+                        "first run the command without --ask, and read what it writes")  # fmt: skip
+    if options.ask and unwritten:
+        print(f"not written and not asked: {', '.join(unwritten)}", file=sys.stderr)
+    if not options.ask:
+        for candidate in _build_requested_candidates(task, unwritten, runs, options):
             path = write_candidate(candidate, folder)
             print(f"\n{path}: added to {task.prompt.name}")
             print(_mark_lines_as_added(added_text(candidate.prompt, task.prompt)))
@@ -171,7 +180,7 @@ def _write_or_ask_candidates(
         print("Nothing was sent. Edit the files if needed, then run the command again with --ask.")
         return 0
     run = runs.start_look(task, read, plan)
-    snapshot = follow_run(run)
+    snapshot = supervise_run(run)
     print(report(runs.store, task.plan.study.name, task.judge.name, task.prompt.name))
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
     if left:

@@ -18,7 +18,7 @@ GIVE_UP_SECONDS: Final = 60.0
 """Seconds for which a run paused by failed writes is resumed repeatedly; then it is stopped."""
 
 
-def follow_run(run: Run, out: TextIO | None = None) -> RunSnapshot:
+def supervise_run(run: Run, out: TextIO | None = None) -> RunSnapshot:
     """Print a run's progress until it ends, by default to the standard error output, and return its
     last snapshot. A paused run is resumed, or stopped if it stays paused (GIVE_UP_SECONDS). Ctrl-C
     stops the run, and replies in flight are still stored; a second Ctrl-C raises

@@ -207,7 +207,9 @@ def _fit_with_best_number_of_kinds(cases: _Cases) -> tuple[LatentFit, float, int
 def _estimate_jury(
     cases: _Cases, fit: LatentFit, gain: float, kinds: int, grid: OrderGrid, raters: Sequence[int]
 ) -> UnlabelledJury:
-    """Build the estimates of a fit, with intervals from bootstrap samples of the items."""
+    """Build the result of a fit: each judge's rates of replies, the correlation of errors, the
+    effective number of judges and the share right, with intervals from bootstrap samples of the
+    items. `gain` and `kinds` (kinds of comparisons in the model) are stored as given."""
     whole = cases.weights(np.ones((1, cases.item_count)))
     drawn = draw_item_weights(cases.item_count, ROUNDS, np.random.default_rng(SEED))
     weights = cases.weights(drawn)

@@ -14,7 +14,7 @@ from scipy.special import gammaincinv, stdtrit
 from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.rare_events import (
     Z95,
-    distance_to_farther_bound,
+    finite_distance_to_farther_bound,
     upper_limit_of_unseen_share,
 )
 from studies.domain import Estimate
@@ -257,7 +257,7 @@ def mean_estimate(
         if effect is None and not np.isfinite(bounds).all():
             note = join_notes(note, NO_SPREAD_NOTE)
             return Estimate(centre, None, None, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
-        effect = distance_to_farther_bound(centre, bounds) if effect is None else effect
+        effect = finite_distance_to_farther_bound(centre, bounds) if effect is None else effect
         below = above = no_spread_half_width(groups, effect)
     else:
         rare = _rare_value_margins(y, codes)
@@ -371,7 +371,7 @@ def jackknife_estimate(
         )
     half = float(student_t_quantile(groups)) * error
     if error < NO_SPREAD:
-        effect = distance_to_farther_bound(value, bounds) if effect is None else effect
+        effect = finite_distance_to_farther_bound(value, bounds) if effect is None else effect
         half = no_spread_half_width(groups, effect)
     low, high = min(max(value - half, bounds[0]), value), max(min(value + half, bounds[1]), value)
     return Estimate(value, low, high, n, groups, unit, 0.95, JACKKNIFE_METHOD, note)

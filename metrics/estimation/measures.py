@@ -34,7 +34,7 @@ from metrics.estimation.intervals import (
     student_t_quantile,
     unknown_estimate,
 )
-from metrics.estimation.rare_events import distance_to_farther_bound
+from metrics.estimation.rare_events import finite_distance_to_farther_bound
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 
@@ -229,7 +229,7 @@ class Measure:
         """
         if self.effect is not None:
             return self.effect(totals)
-        return distance_to_farther_bound(float(statistic(totals)), self.value_range)
+        return finite_distance_to_farther_bound(float(statistic(totals)), self.value_range)
 
     def of(self, frame: pd.DataFrame) -> Estimate:
         """Estimate the measure on all rows of a frame together."""
@@ -340,7 +340,7 @@ def _mean_estimates_by_cell(
     half = np.where(items > 1, student_t_quantile(items), 0) * error
     for g in np.flatnonzero((error < NO_SPREAD) & (items > 1)):
         half[g] = no_spread_half_width(
-            int(items[g]), distance_to_farther_bound(centre[g], measure.value_range)
+            int(items[g]), finite_distance_to_farther_bound(centre[g], measure.value_range)
         )
     return [
         _build_mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)

@@ -25,7 +25,7 @@ def upper_limit_of_unseen_share(n: float, z: float = Z95) -> float:
     return z * z / (n + z * z)
 
 
-def distance_to_farther_bound(value: float, bounds: tuple[float, float]) -> float:
+def finite_distance_to_farther_bound(value: float, bounds: tuple[float, float]) -> float:
     """Distance from a value to the farther of its two bounds; 0 if a bound is infinite."""
     distance = max(value - bounds[0], bounds[1] - value)
     return distance if math.isfinite(distance) else 0.0

@@ -25,7 +25,7 @@ from metrics.estimation.intervals import (
     student_t_quantile,
     unknown_estimate,
 )
-from metrics.estimation.rare_events import distance_to_farther_bound
+from metrics.estimation.rare_events import finite_distance_to_farther_bound
 from studies.domain import Estimate
 
 SKILL_METHOD: Final = "pairwise agreement, one-coin model, jackknife over groups of items"
@@ -133,6 +133,6 @@ def _skill_estimate(shares: Floats, n: int, items: int) -> Estimate:
     error = math.sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
     half = float(student_t_quantile(groups)) * error
     if error < NO_SPREAD:
-        half = no_spread_half_width(items, distance_to_farther_bound(value, (0.0, 1.0)))
+        half = no_spread_half_width(items, finite_distance_to_farther_bound(value, (0.0, 1.0)))
     low, high = max(value - half, 0.0), min(value + half, 1.0)
     return Estimate(value, low, high, n, items, "share", 0.95, SKILL_METHOD)

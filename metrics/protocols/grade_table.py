@@ -197,7 +197,8 @@ def reading_differences(
 
 
 def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Build a table of the verdict (slot, tie or NO_PICK) of every call, indexed by the call."""
+    """Build a table indexed by the call (READING_KEY; of equal calls the first row): `reading`, the
+    verdict (slot, tie or NO_PICK), and `place`, the row number in `frame`."""
     reading = np.where(row_selection.usable_status_mask(frame), frame["pick"], NO_PICK)
     table = pd.DataFrame({name: frame[name].astype(str).to_numpy() for name in READING_KEY})
     table = table.assign(reading=reading, place=np.arange(len(frame)))

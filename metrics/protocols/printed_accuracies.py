@@ -48,7 +48,7 @@ def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
     found = {
         "average_of_orders": proportion(right, item),
         "unusable_as_tie": proportion(half, item),
-        **_accuracies_by_comparison(rows, right, wrong, item),
+        **_accuracies_over_both_orders(rows, right, wrong, item),
     }
     return {name: _add_source_note(name, found[name]) for name in PRINTED_BY}
 
@@ -60,7 +60,7 @@ def _calls_with_known_answer(frame: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_rows(rows, known)
 
 
-def _accuracies_by_comparison(
+def _accuracies_over_both_orders(
     rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints
 ) -> dict[str, Estimate]:
     """Estimate the accuracies that need a comparison in both orders; unknown if no pair was judged

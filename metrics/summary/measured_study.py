@@ -18,7 +18,11 @@ import pandas as pd
 from metrics.remedies.known_winners import DESIGN
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame, to_plain_data
-from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, as_counting_rule
+from metrics.win_rates.counting_rules import (
+    CombineRule,
+    UnreadableRule,
+    counting_rule_of_remedy_or_same,
+)
 from studies.domain import AnswerCheck, Item
 from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.battle_frame import frame_from_battles
@@ -139,7 +143,7 @@ def read_stored_study(
             frame,
             name,
             planned=store.count_calls_without_twins(name),
-            combine=as_counting_rule(spec.combine),
+            combine=counting_rule_of_remedy_or_same(spec.combine),
             unreadable=cast(UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),
             remedies=read_remedy_inputs(store, name, juries),

@@ -106,7 +106,7 @@ def _planning_values_of_neighbours(
     met = row_selection.select_rows(pairs, pairs["first"].isin(both) & pairs["second"].isin(both))
     rows = row_selection.select_picks(met)
     tied = float((rows["pick"] == TIE).mean()) if len(rows) else 0.0
-    points = _points_of(rows, above)
+    points = _points_of_contestant(rows, above)
     decisive = points != 0.5
     items = row_selection.item_codes(rows)
     correlation = power.item_correlation(points[decisive], items[decisive]) or 0.0
@@ -133,7 +133,7 @@ def _decisive_share(score: float, tie_rate: float) -> float:
     return min(max(0.5 + (score - 0.5) / decisive, 0.0), 1.0)
 
 
-def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _points_of_contestant(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Points of contestant `name` in each verdict: win 1, tie ½, loss 0."""
     pick, mine = rows["pick"].to_numpy(), (rows["first"] == name).to_numpy()
     return np.where(pick == TIE, 0.5, (pick == 0) == mine).astype(np.float64)
@@ -145,7 +145,7 @@ def _count_items_won(met: pd.DataFrame, name: str) -> tuple[int, int]:
     rows = counting_rules.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0
-    _, sums = sum_by_item(_points_of(rows, name) - 0.5, row_selection.item_codes(rows))
+    _, sums = sum_by_item(_points_of_contestant(rows, name) - 0.5, row_selection.item_codes(rows))
     return int((sums > 0).sum()), int((sums != 0).sum())
 
 

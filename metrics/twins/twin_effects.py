@@ -341,8 +341,9 @@ def _mean_of_totals(totals: Floats) -> Floats:
 
 
 def twins_section(twins: pd.DataFrame, frame: pd.DataFrame) -> Json:
-    """Return judge -> prompt -> family -> effect, and judge -> "controls" -> family -> effect. The
-    second design of the same family has the key "family, design"."""
+    """Return judge -> prompt -> family -> effect, and judge -> "controls" -> family -> effect;
+    `twins` and `frame` as in `twin_effects`. If a family has effects of two designs (duel or
+    substitution, single), the key of the second is family and design: "<family>, single"."""
     nested: Json = {}
     for one in twin_effects(twins, frame):
         place = nested.setdefault(one.judge, {}).setdefault(one.prompt or "controls", {})

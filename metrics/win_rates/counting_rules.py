@@ -66,7 +66,7 @@ def outcome_rows(
     return rows if combine == "pooled" else _merge_orders(rows, combine)
 
 
-def as_counting_rule(combine: str) -> CombineRule:
+def counting_rule_of_remedy_or_same(combine: str) -> CombineRule:
     """Return the counting rule of the same meaning if `combine` (of a study) names a remedy that
     has one; else `combine` itself."""
     return REMEDY_NAMES.get(combine, combine)

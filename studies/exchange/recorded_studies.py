@@ -9,6 +9,7 @@ from pathlib import Path
 from studies.domain import Ask, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.tables import read_table
+from studies.files.upload_names import name_without_ending
 from studies.people.item_votes import is_item_vote, votes_as_judgements
 from studies.recorded_keys import assign_recorded_keys
 from studies.sources.formats.own_exports import keep_first_per_ask, parse_judgements
@@ -154,9 +155,9 @@ def _verdicts_of_earlier_save(store: Store, study: Study, items: set[str]) -> li
 
 
 def name_from_source(source: str, folder: Path = Path()) -> str:
-    """Return the default name of a study: its file's name up to the first dot, or its Hub dataset
-    without the revision."""
+    """Return the default name of a study: the name of its folder, that of its file without the
+    ending, or its Hub dataset without the revision."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)
-    name = (folder / source).expanduser().resolve().name
-    return name.split(".")[0] or name or "recorded"
+    path = (folder / source).expanduser().resolve()
+    return (path.name if path.is_dir() else name_without_ending(path.name)) or "recorded"

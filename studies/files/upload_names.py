@@ -20,6 +20,12 @@ def original_name(path: str | PurePath) -> str:
     return _HASHED.sub("", found.name, count=1)
 
 
+def name_without_ending(path: str | PurePath) -> str:
+    """Return the name of a file, as `original_name`, without its ending (also that before ".gz");
+    other dots stay, as in "gpt-4.1.jsonl"."""
+    return PurePath(original_name(path).removesuffix(".gz")).stem
+
+
 def hide_hashes(text: str) -> str:
     """Remove from a message the hash that an upload puts before a file's name."""
     return _HASHED_FILE.sub("", text)

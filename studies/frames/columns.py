@@ -50,7 +50,7 @@ class TextColumn:
 
     @property
     def distinct_texts(self) -> list[str]:
-        """The distinct texts; code k stands for `names[k]`."""
+        """The distinct texts; code k stands for the k-th one."""
         return list(self._known)
 
     @property

@@ -46,18 +46,20 @@ def hub_api(token: str | None) -> HfApi:
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
     """Download the last snapshot to `path`, delete a write-ahead log left there and return True;
-    return False if there is no snapshot or `path` exists.
+    return False if `path` exists or there is no snapshot. A missing dataset is created.
 
-    StoreUnusable if the Hub cannot be reached or the snapshot is damaged, because with an empty
-    store all judgements would be paid for again.
+    StoreUnusable if the Hub cannot be reached, the token may not see or create the dataset, or the
+    snapshot is damaged, because with an empty store all judgements would be paid for again.
     """
     if path.exists():
         return False
     try:
         with tempfile.TemporaryDirectory() as folder:
-            found = hub_api(token).hf_hub_download(
-                repo, SNAPSHOT_FILE, repo_type="dataset", local_dir=folder
-            )
+            try:
+                found = _download_snapshot(repo, token, folder)
+            except RepositoryNotFoundError:  # the Hub says so too of one that the token may not see
+                _create_dataset(repo, token)
+                found = _download_snapshot(repo, token, folder)
             _check_integrity(Path(found), repo)
             path.parent.mkdir(parents=True, exist_ok=True)
             partial = path.with_name(path.name + ".part")
@@ -67,17 +69,28 @@ def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
             partial.replace(path)
     except LocalEntryNotFoundError as error:  # a failed connection, not a missing file
         raise _fetch_error(repo, error, token) from None
-    except (EntryNotFoundError, RepositoryNotFoundError):
+    except EntryNotFoundError:
         return False
     except (HfHubHTTPError, OSError, ValueError) as error:
         raise _fetch_error(repo, error, token) from None
     return True
 
 
+def _download_snapshot(repo: str, token: str | None, folder: str) -> str:
+    download = hub_api(token).hf_hub_download
+    return download(repo, SNAPSHOT_FILE, repo_type="dataset", local_dir=folder)
+
+
+def _create_dataset(repo: str, token: str | None) -> None:
+    """Create a private dataset unless there is one of this name."""
+    hub_api(token).create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
+
+
 def _fetch_error(repo: str, error: Exception, token: str | None) -> StoreUnusable:
     return StoreUnusable(
         f"the snapshot {repo} cannot be fetched: {_error_text_without_token(error, token)}. "
-        "Restart when the Hub is reachable, or unset EVENHAND_SNAPSHOT to start with an empty store"
+        "Restart when the Hub is reachable and the token may write this dataset, or unset "
+        "EVENHAND_SNAPSHOT to start with an empty store"
     )
 
 
@@ -92,9 +105,8 @@ def upload_snapshot(store: Store, repo: str, token: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / SNAPSHOT_FILE
         copy_store(store.path, copy)
-        api = hub_api(token)
-        api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
-        api.upload_file(
+        _create_dataset(repo, token)
+        hub_api(token).upload_file(
             path_or_fileobj=copy,
             path_in_repo=SNAPSHOT_FILE,
             repo_id=repo,

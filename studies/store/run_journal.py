@@ -229,7 +229,8 @@ class RunJournal:
         connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
     def _has_final_judgement(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Whether an ask has a judgement that this run does not replace."""
+        """Whether an ask has a judgement that stays: stored since this run began, or with a status
+        that this run does not retry."""
         row = connection.execute(
             "SELECT seq, status FROM judgements WHERE key IN (?,?)",
             (key, find_adapted_key(connection, key)),

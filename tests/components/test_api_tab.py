@@ -18,7 +18,7 @@ from components.api_tab import (
     _add_token_parameter,
     _with_readable_errors,
     make_reading_api_functions,
-    make_running_api_functions,
+    make_run_api_functions,
 )
 from components.page.page_tab import create_page
 from judges.engine.engine import Engine
@@ -127,7 +127,7 @@ def test_a_call_without_a_token_in_public_mode_names_it(judged: Store) -> None:
             function.__name__: _add_token_parameter(_with_readable_errors(function), visitors)
             for function in (
                 *make_reading_api_functions(visitors),
-                *make_running_api_functions(visitors, engine),
+                *make_run_api_functions(visitors, engine),
             )
         }
         for name, arguments in (("study_metrics", ["hidden"]), ("run_study", [STUDY])):

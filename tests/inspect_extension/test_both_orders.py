@@ -101,6 +101,7 @@ def test_a_reply_without_a_verdict_is_no_score(tmp_path: Path) -> None:
     assert log.samples and log.samples[0].scores
     got = log.samples[0].scores["both_orders"]
     assert got.value != got.value, "unscored, not a loss"
+    assert got.metadata and got.metadata["flipped"] is False
     missing = Sample(id=3, input="q", target="t")
     log = evaluated([missing], [both_orders(model=grader("so [[A]]"))], tmp_path)
     assert log.samples and log.samples[0].scores

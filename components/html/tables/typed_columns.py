@@ -87,8 +87,9 @@ def page_table(
     label: str,
     named: bool = True,
 ) -> Markup:
-    """HTML table; `first` is the head of the names, `label` the table's accessible name. With
-    `named`, hover cards of estimates begin with the row's name."""
+    """HTML table. `first`: heading of the first column, which has the names of the rows; `label`:
+    the table's accessible name. With `named`, hover cards of estimates contain the row's name;
+    those of columns with an axis always do."""
     heads = [ColumnHead(first, numeric=False)]
     heads += [ColumnHead(one.head, axis=one.axis, tip=one.tip) for one in columns]
     lines = [

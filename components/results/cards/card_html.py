@@ -70,7 +70,10 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     ]
     left, right = [], EMPTY
     if card.facts["read"]:
-        left, right = [_slot_bars(card), _category_table(card)], _flip_examples_html(card)
+        left, right = (
+            [_slot_bars(card), _consistency_by_category_html(card)],
+            _flip_examples_html(card),
+        )
     made = _CARD.report(
         top, left, right, [_published_accuracy_table(card), _cost_html(card)], whole
     )
@@ -166,7 +169,7 @@ def _slot_bars(card: ReportCard) -> Any:
     return _CARD.slots(bars, 1 / card.options, below)
 
 
-def _category_table(card: ReportCard) -> Any:
+def _consistency_by_category_html(card: ReportCard) -> Any:
     known = {name: e for name, e in card.consistency_by_category.items() if e.value is not None}
     ranked = sorted(known.items(), key=lambda pair: (pair[1].items < 5, -(pair[1].value or 0.0)))
     axis = panel.Axis(chance=card.measures["chance"].value)

@@ -47,8 +47,8 @@ def _measure_columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
 
 
 def reply_texts_table(filtered: FilteredStudy) -> Markup | None:
-    """HTML table of the measures of reply texts by judge and prompt; None without such measures, or
-    with only one row."""
+    """HTML table of the measures of reply texts by judge and prompt, for a study that judges single
+    answers only; None for a study with comparisons, without values, or with only one row."""
     shown, found = _estimate_reply_text_measures(filtered, "matrix")
     if not shown or len(found) < 2:
         return None

@@ -52,7 +52,7 @@ def read_benchmark_scores(path: Path) -> dict[str, dict[str, float]]:
         table = pd.read_csv(path, dtype=str, skipinitialspace=True, encoding="utf-8-sig")
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InvalidScores(
-            f"{path.name} is not a CSV file in UTF-8: {str(error).splitlines()[0]}"
+            f"{path.name} is not a CSV file in UTF-8: {str(error).partition(chr(10))[0]}"
         ) from None
     try:
         lower = table.rename(columns=lambda name: str(name).strip().lower())

@@ -89,7 +89,7 @@ class RemedyResults:
         )
 
     @cached_property
-    def next_costlier_rule(self) -> PriceGain | None:
+    def next_better_costlier_rule(self) -> PriceGain | None:
         """The cheapest rule that needs more calls than the recommended rule and, on held-out items,
         exceeds its gain by over 0.5 points; None if there is no such rule."""
         chosen = self.advice.chosen if self.advice else None

@@ -157,7 +157,7 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     words = rule_names.rule_words_of_id(id, judges)
     offers = [
         Offer(one.rule, one.gain)
-        for one in (advice.chosen, results.next_costlier_rule)
+        for one in (advice.chosen, results.next_better_costlier_rule)
         if one is not None
     ]
     owned = results.filtered.store.owns(results.filtered.name)

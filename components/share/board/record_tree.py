@@ -31,6 +31,7 @@ from studies.domain import HUMAN_PREFIX, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import EvenhandError, SourceError, StudyError
 from studies.files.items import dump_item, parse_items
 from studies.files.tables import read_table
+from studies.files.upload_names import name_without_ending
 from studies.people.item_votes import votes_as_judgements
 from studies.sources.formats.own_exports import parse_judgements
 from studies.sources.hub import HUB_PREFIX
@@ -187,7 +188,7 @@ def _make_study_records(
         )
     source = study.data.source
     is_file = source != PROBE_SOURCE and not source.startswith(HUB_PREFIX)
-    name = PureWindowsPath(source).name.split(".")[0] if is_file else source
+    name = name_without_ending(PureWindowsPath(source).name) if is_file else source
     data = DataSpec(ITEMS_FILE, seed=study.data.seed) if is_file else study.data
     judges = tuple(replace(one, weights=_weights_file_name(one.weights)) for one in study.judges)
     shown = replace(

@@ -193,16 +193,20 @@ def own_prompts_folder(folder: Path) -> Path:
 
 
 def available_prompts(folder: Path) -> list[LibraryPrompt]:
-    """Built-in prompts, and prompts saved beside the store; read again if the folder changes."""
+    """Built-in prompts, and prompts saved beside the store; read again if one of their files
+    changes."""
     own = own_prompts_folder(folder)
-    stamp = own.stat().st_mtime_ns if own.is_dir() else 0
-    return list(_list_prompts_cached(own, stamp))
+    files = sorted(own.iterdir()) if own.is_dir() else ()
+    stamps = tuple((path.name, path.stat().st_mtime_ns) for path in files)
+    return list(_list_prompts_cached(own, stamps))
 
 
 @lru_cache(maxsize=16)
-def _list_prompts_cached(own: Path, stamp: int) -> tuple[LibraryPrompt, ...]:
-    """Built-in prompts, and those in the folder `own`. `stamp`, the folder's modification time, is
-    part of the cache key, so that a changed folder is read again."""
+def _list_prompts_cached(
+    own: Path, stamps: tuple[tuple[str, int], ...]
+) -> tuple[LibraryPrompt, ...]:
+    """Built-in prompts, and those in the folder `own`. `stamps`, its files with their modification
+    times, are part of the cache key, so that a changed folder is read again."""
     return tuple(list_prompts(own)[0])
 
 

@@ -21,7 +21,7 @@ from metrics.estimation.intervals import (
     unknown_estimate,
     widen_by_rare_share,
 )
-from metrics.estimation.rare_events import distance_to_farther_bound
+from metrics.estimation.rare_events import finite_distance_to_farther_bound
 from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale
 from studies.domain import Estimate
 
@@ -122,7 +122,7 @@ def _jackknife_score_statistic(
         return replace(found, note="too few items for an interval")
     t = float(student_t_quantile(groups))
     if uneven.sum() <= 1:
-        unseen = no_spread_half_width(count, distance_to_farther_bound(value, (-1.0, 1.0)))
+        unseen = no_spread_half_width(count, finite_distance_to_farther_bound(value, (-1.0, 1.0)))
         half = max(t * _standard_error_from_groups(left), unseen)
         low, high = value - half, value + half
     else:

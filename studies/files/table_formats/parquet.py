@@ -32,7 +32,7 @@ def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[
             batches = read_bounded_batches(file, metadata, path.name, limits, whole=True)
             return names, [row for batch in batches for row in batch.to_pylist()]
     except (arrow.ArrowException, OSError, OverflowError) as error:
-        reason = str(error).splitlines()[0][:200]
+        reason = str(error).partition("\n")[0][:200]
         raise SourceError(
             f"{path.name}: cannot be read as Parquet: {reason}; write the file again"
         ) from None
@@ -61,7 +61,7 @@ def read_arrow(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[di
                 limits.check_rows(len(rows) + batch.num_rows, path.name)
                 rows += batch.to_pylist()
     except (arrow.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0][:200]
+        reason = str(error).partition("\n")[0][:200]
         raise SourceError(
             f"{path.name}: cannot be read as Arrow: {reason}; write the file again"
         ) from None

@@ -10,7 +10,7 @@ from typing import Any, Final
 from studies.domain import QUESTION_META
 from studies.files.table_formats.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import SourceTable, text_of
-from studies.files.upload_names import original_name
+from studies.files.upload_names import name_without_ending
 from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
 from studies.sources import cells
 from studies.sources.building.builder import SourceBuilder
@@ -188,7 +188,7 @@ def _read_answers(source: OpenSource) -> SourceBuilder:
     """Read the answers in this file (the name of the file is the model), and the answers to the
     same questions in the files of `data.files`."""
     builder = SourceBuilder()
-    files = {original_name(source.path).split(".")[0]: source.rows} | source.read_other_files()
+    files = {name_without_ending(source.path): source.rows} | source.read_other_files()
     questions = list(dict.fromkeys(line.require_text("prompt") for line in source.cells()))
     keys = [(question.strip(),) for question in questions]
     answers, builder.join = join_answers(keys, ("prompt",), files, lambda _, __: "response")

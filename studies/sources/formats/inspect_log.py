@@ -93,7 +93,8 @@ def _task_name(path: Path, source: OpenSource) -> str:
 
 def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Samples]]:
     """Yield one pair: the description of an evaluation, and an iterator over its samples, which can
-    be used until this generator is resumed. SourceError if the file is not a log."""
+    be used until this generator is resumed. SourceError if an `.eval` file has no header; both are
+    empty for a JSON file without `eval` and `samples`."""
     if path.suffix != LOG_SUFFIX:
         table = source.table if source.table is not None else read_table(path)
         content = table.json_object or {}

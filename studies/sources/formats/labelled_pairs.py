@@ -12,7 +12,7 @@ from typing import Final
 from studies.domain import QUESTION_META
 from studies.errors import SourceError
 from studies.files.tables import SourceTable, read_table, text_of
-from studies.files.upload_names import UPLOADS_FOLDER, original_name
+from studies.files.upload_names import UPLOADS_FOLDER, name_without_ending
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, id_from_text
@@ -139,7 +139,7 @@ def read_auto_j(source: OpenSource) -> SourceBuilder:
                 f"{source.path.name}: no table with Auto-J's columns in this folder; name a file"
             )
         table = read_table(path)
-        outputs |= {one.name.split(".")[0]: read_table(one) for one in others}
+        outputs |= {name_without_ending(one): read_table(one) for one in others}
     for name, output in outputs.items():
         if len(output.rows) != len(table.rows):
             raise SourceError(
@@ -232,14 +232,14 @@ def read_llmbar(source: OpenSource) -> SourceBuilder:
 
 
 def _judge_prompt_subset_from_path(path: Path) -> tuple[str, str, str]:
-    """Return judge, prompt and subset from <subset>/<judge>/<prompt>/result.json. For any other
-    file, the judge is the file's name (UNNAMED_JUDGE for "result"), the prompt "llmbar", the subset
-    ""."""
+    """Return judge, prompt and subset from <subset>/[evaluators/]<judge>/<prompt>/result.json. For
+    any other or uploaded file, the judge is the file's name without its ending (UNNAMED_JUDGE for
+    "result"), the prompt "llmbar", the subset ""."""
     prompt, judge, above = path.parent, path.parent.parent, path.parent.parent.parent
     if path.name == _RESULT_FILE and prompt.name and judge.name and prompt.name != UPLOADS_FOLDER:
         subset = above.parent if above.name == _EVALUATORS else above
         return judge.name, prompt.name, subset.name
-    name = original_name(path).split(".")[0]
+    name = name_without_ending(path)
     return UNNAMED_JUDGE if name == "result" else name, "llmbar", ""
 
 

@@ -58,7 +58,7 @@ class PageFile:
         )
         self._usable = self.page_size - (self.header.reserved if self.header else 0)
         in_file = -(-path.stat().st_size // self.page_size)
-        self.count = wal.committed_pages if wal else in_file
+        self.count = wal.database_pages if wal else in_file
 
     def _first_bytes(self, path: Path) -> bytes:
         if self._log and 1 in self._logged:

@@ -207,10 +207,10 @@ def test_a_selection_survives_the_address():
 
 
 def test_other_keys_of_an_address_are_not_ours_and_wrong_numbers_mean_nothing():
-    assert parse_selection({"tab": "inspect", "page": "x", "slot": "y", "flipped": "no"}) == (
+    assert parse_selection({"tab": "inspect", "page": "x", "slot": "-2", "flipped": "no"}) == (
         Selection()
     )
-    assert parse_selection({"page": -3}).page == 0
+    assert parse_selection({"page": -3, "slot": "y"}) == Selection()
 
 
 def test_a_browser_changes_filters_but_never_the_study():

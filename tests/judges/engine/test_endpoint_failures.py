@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from judges.operations.terminal_progress import follow_run
+from judges.operations.terminal_progress import supervise_run
 from judges.planning.plan import Plan, save_plan
 from studies.errors import StoreUnusable
 from studies.spec.study import dump_study
@@ -149,7 +149,7 @@ def test_at_a_terminal_a_full_disk_is_told_and_the_run_goes_on_once_there_is_roo
         disk.fill()
         until(lambda: run.snapshot().state == "paused")
         threading.Timer(0.5, disk.repair).start()
-        snapshot = follow_run(run, told)
+        snapshot = supervise_run(run, told)
     assert snapshot.state == "done"
     assert len(re.findall(pattern("paused", "disk is full"), told.getvalue())) == 1
     assert store.counts("small") == {"planned": 200, "ok": 200}

@@ -256,6 +256,8 @@ def test_nothing_is_extracted_for_what_the_plan_no_longer_has(tmp_path):
     extractor = Extractor(study, study.study.judges[0], {"brief-letters": study.prompts[0]})
     items = {item.id: item for item in study.items}
     asked = Ask("k", study.items[0].id, "judge", "brief-letters", ("x", "y"), ("A", "B"))
-    assert extractor.includes(Judgement(asked, "unreadable"), items)
+    assert extractor.is_still_planned(Judgement(asked, "unreadable"), items)
     for other in ({"prompt": "gone"}, {"judge": "gone"}, {"item": "gone"}):
-        assert not extractor.includes(Judgement(replace(asked, **other), "unreadable"), items)
+        assert not extractor.is_still_planned(
+            Judgement(replace(asked, **other), "unreadable"), items
+        )

@@ -223,7 +223,16 @@ def test_nonsense_from_the_writer_is_shown_and_never_sent(
     told = capsys.readouterr()
     assert says(told.err, "no rule", "'lorem %%% 123'") and "left out: rules" in told.err
     assert len(behaviour.asked) == done + 1
-    assert [path.name for path in (tmp_path / "study-candidates").iterdir()] == ["examples.yaml"]
+    file = tmp_path / "study-candidates" / "examples.yaml"
+    assert list(file.parent.iterdir()) == [file]
+    edited = file.read_text("utf-8") + "# read and kept\n"
+    file.write_text(edited, "utf-8")
+    assert align(study, "--candidates", "rules,examples") == 0  # tries the rules once more
+    assert file.read_text("utf-8") == edited
+    assert align(study, "--candidates", "rules,examples", "--ask") == 0
+    assert says(capsys.readouterr().err, "not asked", "rules")
+    assert align(study, "--candidates", "examples", "--ask", "--again") != 0
+    assert says(capsys.readouterr().err, "--again", "without --ask")
 
 
 def test_a_budget_that_does_not_reach_is_told_before_anything_is_sent(

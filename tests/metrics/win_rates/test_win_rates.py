@@ -247,4 +247,4 @@ def test_graded_replies_decide_where_hard_verdicts_cancel():
 
 def test_remedies_are_names_of_counting_rules():
     names = {"single": "pooled", "agree": "strict", "pool": "majority", "graded": "graded"}
-    assert {name: counting_rules.as_counting_rule(name) for name in names} == names
+    assert {name: counting_rules.counting_rule_of_remedy_or_same(name) for name in names} == names

@@ -42,6 +42,19 @@ def test_no_snapshot_yet_is_no_error(hub: Hub, tmp_path: Path) -> None:
     assert not (tmp_path / "new.db").exists()
 
 
+def test_a_missing_dataset_is_created_and_is_no_error(hub: Hub, tmp_path: Path) -> None:
+    hub.repository = "missing"
+    assert not hub_backup.restore_snapshot(tmp_path / "new.db", "me/data", TOKEN)
+    assert [one["visibility"] for one in hub.created] == ["private"]
+
+
+def test_a_dataset_that_the_token_may_not_see_stops_the_start(hub: Hub, tmp_path: Path) -> None:
+    hub.repository = "hidden"
+    with pytest.raises(StoreUnusable, match="cannot be fetched") as failed:
+        hub_backup.restore_snapshot(tmp_path / "new.db", "me/data", TOKEN)
+    assert "token may write" in str(failed.value) and TOKEN not in str(failed.value)
+
+
 @pytest.mark.parametrize("content", [b"SQLite format 3\x00 and then nothing", b"<html>" * 50])
 def test_a_broken_snapshot_is_refused(hub: Hub, tmp_path: Path, content: bytes) -> None:
     hub.files[hub_backup.SNAPSHOT_FILE] = content

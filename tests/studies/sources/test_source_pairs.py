@@ -263,6 +263,8 @@ def test_llmbar_takes_the_last_step_and_knows_that_winner_is_un_swapped(tmp_path
     ]
     assert found.judgements[0].ask.prompt == "CoT" and found.items[0].category == "Manual"
     assert found.items[0].human == (Preference("by-design", None, "output_2"),)
+    dotted = loaded(whole(tmp_path / "gpt-4.1.json", rows))
+    assert {one.ask.judge for one in dotted.judgements} == {"gpt-4.1"}
     # The same questions again beside the results: one item, one label.
     whole(tmp_path / "Manual" / "dataset.json", [{k: rows[0][k] for k in list(rows[0])[:4]}])
     both = load_source(DataSpec("Manual"), tmp_path)

@@ -160,7 +160,7 @@ def categories(**found: Estimate) -> str:
         judge="j",
         prompt="p",
     )
-    return str(card_html._category_table(card))
+    return str(card_html._consistency_by_category_html(card))
 
 
 def test_categories_are_ranked_by_value_and_small_ones_come_last() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,6 +102,18 @@ def test_the_editor_reports_problems_while_typing():
     assert "cannot be saved" in editor_preview(look, FormState(), "name: x\n")
     fine = editor_preview(look, FormState(), NEW_PROMPT_YAML)
     assert says(fine, "every variable", "known") and "as sent" in fine
+
+
+def test_a_prompt_file_that_is_edited_in_place_is_read_again(tmp_path):
+    file = tmp_path / "prompts" / "own.yaml"
+    file.parent.mkdir()
+    file.write_text(NEW_PROMPT_YAML)
+    count = len(available_prompts(tmp_path))
+    file.write_text(NEW_PROMPT_YAML + "# edited\n")
+    os.utime(file, ns=(1, 1))
+    offered = available_prompts(tmp_path)
+    assert len(offered) == count
+    assert [one for one in offered if one.prompt.yaml.endswith("# edited\n")]
 
 
 def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
