@@ -53,15 +53,19 @@ def watched(visit):
     assert dialogs == []
 
 
+PLOT_BOXES = """() => [...document.querySelectorAll('.eh-plot .main-svg')]
+  .map(one => one.getBoundingClientRect()).filter(box => box.width && box.height)
+  .map(({x, y, width, height}) => ({x, y, width, height}))"""
+
+
 def harmless(page, mode: Mode = OWN, *inputs: str) -> None:
     """Everything unfolded, the pointer over every chart; then nothing of theirs is alive.
 
     Recorded as tried: the payloads that the page shows as text, or the `inputs` named.
     """
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    for plot in page.locator(".eh-plot .main-svg >> visible=true").all()[:4]:
-        box = plot.bounding_box()
-        for share in (0.3, 0.6, 0.9) if box else ():
+    for box in page.evaluate(PLOT_BOXES)[:4]:  # in one step: a view may be drawn again meanwhile
+        for share in (0.3, 0.6, 0.9):
             page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
     page.wait_for_timeout(250)
     text = page.evaluate("document.body.textContent")

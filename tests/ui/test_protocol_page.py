@@ -70,7 +70,7 @@ def test_a_switch_redraws_the_heatmap_and_a_cell_opens_its_replies(visit, filled
     page.wait_for_function("document.querySelector('#eh-heatmap').innerText.includes('−1.38')")
     page.wait_for_function("location.search.includes('score=Above')")
     assert not page.locator("#eh-board").is_visible()  # another protocol's panel
-    page.locator("#eh-heatmap td button:visible").first.click()
+    page.locator("#eh-heatmap td button:visible", has_text="−1.38").first.click()
     page.wait_for_function("location.search.includes('tab=inspect')")
     page.wait_for_function("document.querySelectorAll('.eh-menu.on').length >= 2")
     chosen = page.locator(".eh-menu.on select").evaluate_all("all => all.map(one => one.value)")
