@@ -192,7 +192,7 @@ soak: export OPENBLAS_NUM_THREADS := 1
 soak: $(VENV)/.dev $(VENV)/.weights browser
 	@$(BIN)/python -m pytest tests/soak $(addprefix --ignore ,$(TIMED)) --workers 2 --test-seconds 3600 -p no:cacheprovider -rA
 	@$(BIN)/python -m pytest $(TIMED) -p no:cacheprovider -rA
-	@$(BIN)/python -m pytest tests -m long
+	@$(BIN)/python -m pytest tests -m long --workers 2 --test-seconds 3600 -p no:cacheprovider -rA
 
 demo: $(VENV)/.run $(VENV)/.weights
 	@sh assets/demo/record.sh $(BIN)/python $(if $(STUDIES),"$(STUDIES)")
