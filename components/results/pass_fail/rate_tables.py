@@ -112,7 +112,10 @@ def _reliability_table(results: PassFailResults) -> Markup:
     points = results.reliability.get(results.rater or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
-    rows = [ValueRow(f"probability {share(one.value, 0)}", (one.label, PERCENT, one.value)) for one in points]
+    rows = [
+        ValueRow(f"probability {share(one.value, 0)}", (one.label, PERCENT, one.value))
+        for one in points
+    ]
     label = "% of answers labelled good, by the judge's probability of a pass"
     return _estimates_with_plots_table(
         "Judge's probability of a pass", "Good answers, %", rows, label, named=False
