@@ -1,10 +1,10 @@
 """Ten minutes of a busy page: 50 people read the PRD study, 5 run simulated judges.
 
-What has to hold on two cores: no error, memory flat within a tenth, 95 of 100 filters answered
-within two seconds. A session is a protocol client (no browser: fifty of them would measure
-themselves), it opens the page, chooses the study, and then filters or turns to another view, with
-5 to 15 seconds to read in between, as people take. EVENHAND_LOAD_SECONDS sets the length.
-"""
+What has to hold on two cores: no error, memory flat within a tenth but for what new studies leave
+in the cache, 95 of 100 filters answered within two seconds. A session is a protocol client (no
+browser: fifty of them would measure themselves), it opens the page, chooses the study, and then
+filters or turns to another view, with 5 to 15 seconds to read in between, as people take.
+EVENHAND_LOAD_SECONDS sets the length. """
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ ARRIVE = 0.2
 WARM = 0.6
 """This share of the time is for caches to fill, and for as many runs to end as the engine keeps (32
 of some 63); memory is compared from then on."""
+CACHED_MB_PER_STUDY = 2.5
+"""What a new study may leave in the cache of computed values, which holds up to 1 GiB. With a cache
+of 32 MB, which is soon full, memory stays within 2 % from the 40th to the 66th run."""
 STUDY = "PRD"
 RUN = """
 name: {name}
@@ -248,4 +251,5 @@ def test_fifty_readers_and_five_runners_for_ten_minutes(records, tmp_path):
     assert "Traceback" not in log, log[-3000:]
     assert len(books.opens) == READERS and books.runs >= RUNNERS
     assert p95 < 2.0
-    assert abs(end - start) <= 0.1 * start
+    new_studies = (1 - WARM) * books.runs
+    assert end - start <= 0.1 * start + CACHED_MB_PER_STUDY * new_studies
