@@ -4,7 +4,7 @@ What has to hold on two cores: no error, memory flat within a tenth but for what
 in the cache, 95 of 100 filters answered within two seconds. A session is a protocol client (no
 browser: fifty of them would measure themselves), it opens the page, chooses the study, and then
 filters or turns to another view, with 5 to 15 seconds to read in between, as people take.
-EVENHAND_LOAD_SECONDS sets the length. """
+EVENHAND_LOAD_SECONDS sets the length."""
 
 from __future__ import annotations
 
