@@ -116,7 +116,7 @@ def _criteria_table(results: ScoreResults) -> Markup:
 def _reliability_table(results: ScoreResults) -> Markup:
     points = results.reliability.get(results.rater or ("", ""), ())
     columns = [TypedColumn("Mean label", attrgetter("label"), SCORE, n=True)]
-    rows = [ValueRow(f"{one.value:.3g}", one) for one in points]
+    rows = [ValueRow(f"score {one.value:.3g}", one) for one in points]
     label = "Mean label by score"
     return page_table("Score given", columns, rows, label, named=False) if rows else EMPTY
 
