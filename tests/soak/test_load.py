@@ -41,8 +41,8 @@ WARM = 0.6
 """This share of the time is for caches to fill, and for as many runs to end as the engine keeps (32
 of some 63); memory is compared from then on."""
 CACHED_MB_PER_STUDY = 2.5
-"""What a new study may leave in the cache of computed values, which holds up to 1 GiB. With a cache
-of 32 MB, which is soon full, memory stays within 2 % from the 40th to the 66th run."""
+"""Memory that a new study may take in the cache of computed values, which holds up to 1 GiB. With a
+cache of 32 MB, which is soon full, memory stays within 2 % from the 40th to the 66th run."""
 STUDY = "PRD"
 RUN = """
 name: {name}
