@@ -46,35 +46,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m components", description=__doc__)
     commands = parser.add_subparsers(required=True)
     for name, command, description, target in (
-        (
-            "report",
-            make_report,
-            "write a study as one HTML file that opens offline",
-            "the file to write",
-        ),
-        (
-            "freeze",
-            write_and_push_frozen_page,
-            "write a read-only page of one study with its data; no judge can be run there",
-            "the folder to write",
-        ),
-        (
-            "publish",
-            write_and_push_space,
-            "write a Hugging Face Space with the whole app and one study",
-            "the folder to write",
-        ),
-    ):
+        ("report", make_report, "write a study as one HTML file that opens offline", "file"),
+        ("freeze", write_and_push_frozen_page,
+         "write a read-only page of one study with its data; no judge can be run there", "folder"),
+        ("publish", write_and_push_space,
+         "write a Hugging Face Space with the whole app and one study", "folder"),
+    ):  # fmt: skip
         sub = commands.add_parser(name, help=description, description=description)
         sub.add_argument("study", help="the study's name")
-        sub.add_argument("target", type=Path, help=target)
-        sub.add_argument(
-            "--store", type=Path, default=None, help="the store to use (an SQLite file)"
-        )
+        sub.add_argument("target", type=Path, help=f"the {target} to write")
+        sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         if name != "report":
-            sub.add_argument(
-                "--push", default="", help="upload the files to this Space (owner/name)"
-            )
+            sub.add_argument("--push", default="", help="upload to this Space (owner/name)")
         sub.set_defaults(command=command)
     _add_board_commands(commands)
     description = (
@@ -107,9 +90,7 @@ def _add_board_commands(commands: Any) -> None:
             metavar="JUDGE=TEXT",
             help="what identifies a judge whose weights are not here: embedded:SHA256",
         )
-        sub.add_argument(
-            "--store", type=Path, default=None, help="the store to use (an SQLite file)"
-        )
+        sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
     verify = actions.add_parser(
         "verify", help="check a board", description=print_board_verification.__doc__
@@ -135,10 +116,7 @@ def build_board(options: argparse.Namespace) -> int:
         f"wrote {options.out}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts; open "
         f"{options.out / 'index.html'}"
     )
-    if options.push:
-        print(
-            push_space(options.out, options.push, settings.HUB_TOKEN.read() or None, sdk="static")
-        )
+    _push_space_if_requested(options, options.out, sdk="static")
     return 0
 
 
@@ -189,18 +167,20 @@ def write_and_push_frozen_page(store: Store, options: argparse.Namespace) -> Non
         f"wrote {options.target}; to start the page, run in that folder: "
         "pip install -r requirements.txt && python app.py"
     )
-    _push_space_if_requested(options)
+    _push_space_if_requested(options, options.target)
 
 
 def write_and_push_space(store: Store, options: argparse.Namespace) -> None:
     write_space_folder(store, options.study, options.target)
     print(f"wrote {options.target}: a Hugging Face Space, ready to upload")
-    _push_space_if_requested(options)
+    _push_space_if_requested(options, options.target)
 
 
-def _push_space_if_requested(options: argparse.Namespace) -> None:
+def _push_space_if_requested(
+    options: argparse.Namespace, folder: Path, sdk: str = "gradio"
+) -> None:
     if options.push:
-        print(push_space(options.target, options.push, token=settings.HUB_TOKEN.read() or None))
+        print(push_space(folder, options.push, settings.HUB_TOKEN.read() or None, sdk=sdk))
 
 
 if __name__ == "__main__":

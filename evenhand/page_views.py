@@ -89,16 +89,8 @@ def show(data: Any, *, port: int = 0, height: int = PAGE_HEIGHT) -> ShownPage:
     study = as_study(data)
     store = study.store or _save_in_temporary_store(study)
     number = port or _free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "evenhand",
-        "app",
-        "--store",
-        str(store),
-        "--port",
-        str(number),
-    ]
+    options = ["--store", str(store), "--port", str(number)]
+    command = [sys.executable, "-m", "evenhand", "app", *options]
     folder = Path(__file__).resolve().parents[1]
     paths = [str(folder), settings.PYTHON_PATH.read()]
     process = subprocess.Popen(

@@ -121,13 +121,7 @@ def _add_describe_command(commands: Any) -> None:
         "--aspects-judge", default="", help="judge that lists the aspects; default: --judge"
     )
     sub.add_argument("--out", type=Path, required=True, help="the new items file (.jsonl)")
-    sub.add_argument(
-        "--store",
-        type=Path,
-        default=None,
-        help="the SQLite file for replies, so that no call is repeated; default: beside the new "
-        "file",
-    )
+    sub.add_argument("--store", type=Path, help="the SQLite file; default: beside the new file")
     sub.add_argument("--retry", action="store_true", help="repeat calls that failed before")
     key_consents.add_allow_option(sub)
     sub.set_defaults(command=describe_images)

@@ -122,9 +122,7 @@ def write_wheel(out: Path, root: Path = ROOT) -> Path:
 
 
 def build_wheel(
-    wheel_directory: str,
-    config_settings: object = None,
-    metadata_directory: str | None = None,
+    wheel_directory: str, config_settings: object = None, metadata_directory: str | None = None
 ) -> str:
     """Write the wheel for pip, which calls this function for a checkout; return its file name."""
     return write_wheel(Path(wheel_directory)).name

@@ -366,3 +366,8 @@ class Estimate:
     level: float = 0.95
     method: str = ""
     note: str = ""
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the whole interval is above or below 0; False without an interval."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high

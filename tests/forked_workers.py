@@ -232,11 +232,7 @@ class _ReportSender:
 
 
 def _run_groups(
-    session: pytest.Session,
-    groups: list[list[pytest.Item]],
-    turn: Any,
-    pipe: Connection,
-    base: Any,
+    session: pytest.Session, groups: list[list[pytest.Item]], turn: Any, pipe: Connection, base: Any
 ) -> None:
     """Run one group after another, send the reports, and end this process."""
     os.setpgid(0, 0)  # what the tests start ends with this process

@@ -7,7 +7,7 @@ studies, to compare before and after a change that must not alter them.
     python -m tests.frozen_pages accept                 keep what the page says now as right
 
 HTML is compared as parsed tags, attributes and text, so that white space between tags is free.
-`make test` compares a fingerprint of every panel of six studies with those in frozen_pages.txt
+`make test` compares a fingerprint of every panel of eleven studies with those in frozen_pages.txt
 (test_frozen_pages.py). After a change that is meant, look at the differences between both
 checkouts by `write` and `compare`, then `accept` them.
 """
@@ -51,6 +51,7 @@ from components.study.steps.planned_study import planned_study
 from judges.engine.engine import Engine
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
+from tests import awkward_study
 from tests.demo_store import copy_demo
 from tests.example_studies import EXAMPLES_FOLDER, load_examples
 from tests.judges.small_studies import run_text
@@ -64,11 +65,16 @@ FROZEN = (
     "Probe set, twins",
     "both",
     "rubrics",
+    "Creation-MMBench on the probe set",
+    "VisIT-Bench on the probe set",
+    awkward_study.NAME,
+    awkward_study.SINGLE,
+    awkward_study.OPTIONS,
 )
 """Studies whose pages `make test` compares with the accepted ones."""
 OTHER_TABS = "other tabs"
-CHANGED = "both"
-"""Of these, the study that is also drawn with other settings."""
+CHANGED = ("both", "Creation-MMBench on the probe set", awkward_study.NAME)
+"""Of these, the studies that are also drawn with other settings."""
 RECORDS = Path(__file__).resolve().parents[2] / "shared" / "data"
 JUDGES = (
     "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
@@ -224,7 +230,7 @@ def draw_other_tabs(store: Store) -> Iterator[Drawing]:
     live = LiveStudies(store)
     for name in FROZEN:
         filtered = FilteredStudy(store, name)
-        if name not in SMALL:  # charts of a run just made follow the order of its replies
+        if name.startswith("Probe set"):  # charts of a run just made follow its replies' order
             yield f"Run/{name}", lambda n=name: run_actions.render(store, engine, live, n)[2:]
         yield f"Share/{name}", lambda f=filtered: [show_exports(f), show_methods(f)]
 
@@ -313,10 +319,7 @@ def draw_other_settings(whole: FilteredStudy) -> Iterator[Drawing]:
                     )
         _, (_, side), *_ = comparison.compare_menu_state(whole, None).choices or ()
         beside = {**start, comparison.CONTROL: side}
-        yield (
-            f"{view}/beside {side}",
-            lambda v=view, c=beside: render_view_uncached(whole, v, c),
-        )
+        yield (f"{view}/beside {side}", lambda v=view, c=beside: render_view_uncached(whole, v, c))
 
 
 def draw_documents(whole: FilteredStudy) -> Iterator[Drawing]:
@@ -331,14 +334,14 @@ def draw_documents(whole: FilteredStudy) -> Iterator[Drawing]:
 
 
 def fingerprints(store: Store, name: str) -> Iterator[tuple[str, str]]:
-    """Name and fingerprint of every panel of a study, without a filter; of the study CHANGED also
+    """Name and fingerprint of every panel of a study, without a filter; of those in CHANGED also
     with other settings. With the name OTHER_TABS: of the other tabs."""
     if name == OTHER_TABS:
         drawings = list(draw_other_tabs(store))
     else:
         whole = FilteredStudy(store, name)
         drawings = [*draw_views(whole), *draw_documents(whole)]
-        drawings += draw_other_settings(whole) if name == CHANGED else ()
+        drawings += draw_other_settings(whole) if name in CHANGED else ()
     for where, make in drawings:
         made = plain(make())
         for part, content in made.items() if isinstance(made, dict) else [("", made)]:
@@ -359,6 +362,9 @@ def prepare_frozen(folder: Path) -> Store:
     """A store with the studies in FROZEN."""
     store = Store(copy_demo(folder / "frozen.db"))
     run_small_studies(store, folder, [name for name in FROZEN if name in SMALL])
+    for example in ("creation-mmbench-probe", "visit-bench-probe"):
+        run_text(store, (EXAMPLES_FOLDER / f"{example}.yaml").read_text(), EXAMPLES_FOLDER)
+    awkward_study.save_awkward_studies(store)
     return store
 
 

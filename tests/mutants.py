@@ -6,8 +6,9 @@ the faults that no test finds.
 A fault is one changed expression: a comparison, a negation, a number, an operator, a value that is
 not returned, or a call that is left out. First all tests of `make test` run once without faults; a
 probe in each function that will get a fault writes down the tests that call it. Then each fault
-meets these tests, those that call few of the other functions first. A test that fails or hangs
-finds the fault. Some survivors change nothing that can be seen: read them.
+meets these tests, those that call few of the other functions first; a fault that survives 60 of
+them meets the others at the end. A test that fails or hangs finds the fault. Some survivors change
+nothing that can be seen: read them.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = ("components", "evenhand", "judges", "metrics", "studies")
 TEST_SECONDS: Final = 300
-"""Seconds after which the tests of one fault count as hanging."""
+"""Seconds, and two more for each test, after which the tests of one fault count as hanging."""
 UNKNOWN_TEST: Final = 4
 """Exit code of pytest if a test of that name does not exist."""
 MARK: Final = "not long and not extra"
 MAX_CALLING_TESTS: Final = 60
-"""Most tests, of those that call the function of a fault, that are run against it: the narrowest,
-and as the last BROAD_TESTS of them the broadest."""
+"""Most tests, of those that call the function of a fault, that are first run against it: the
+narrowest, and as the last BROAD_TESTS of them the broadest. The others follow if it survives."""
 BROAD_TESTS: Final = 10
 PROBE_FILE: Final = "studies/fault_probe.py"
 PROBE: Final = """import os
@@ -125,7 +126,8 @@ def faults_in(path: str, source: str) -> Iterator[Fault]:
 
 
 def _nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes inside functions, without annotations and the parts of f-strings."""
+    """Nodes inside functions, without annotations, the parts of f-strings, and `strict=True`, which
+    only refuses arguments that do not occur."""
     inside = [
         part
         for function in ast.walk(node)
@@ -137,6 +139,8 @@ def _nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
     while waiting:
         part = waiting.pop()
         if id(part) in seen or isinstance(part, ast.JoinedStr):
+            continue
+        if isinstance(part, ast.keyword) and part.arg == "strict":
             continue
         seen.add(id(part))
         yield part
@@ -176,10 +180,11 @@ def add_probe(source: str, line: int, number: int) -> str:
     return "".join([*lines[: place - 1], " " * first.col_offset, call, *lines[place - 1 :]])
 
 
-def tests_that_call(faults: list[Fault], folder: Path) -> list[list[str]]:
+def tests_that_call(faults: list[Fault], folder: Path) -> list[tuple[list[str], list[str]]]:
     """Names of the tests that call the function of each fault, by one run of all tests in a copy
-    of the checkout; those that call the fewest of these functions come first. The tests of the
-    module come last, because a value that is kept for all tests is computed in the first only."""
+    of the checkout: those to run first, with those that call the fewest of these functions in
+    front, and the others. The tests of the module are the last of the first part, because a value
+    that is kept for all tests is computed in the first only."""
     (folder / PROBE_FILE).write_text(PROBE)
     for number, fault in sorted(enumerate(faults), key=lambda one: -one[1].line):
         path = folder / fault.path  # from below, so that the lines above stay where they are
@@ -191,10 +196,12 @@ def tests_that_call(faults: list[Fault], folder: Path) -> list[list[str]]:
     chosen = []
     for fault, tests in zip(faults, found, strict=True):
         ordered = sorted(filter(None, tests), key=lambda test: (calls[test], test))
+        rest = []
         if len(ordered) > MAX_CALLING_TESTS:
-            ordered[MAX_CALLING_TESTS - BROAD_TESTS : -BROAD_TESTS] = []
+            middle = slice(MAX_CALLING_TESTS - BROAD_TESTS, -BROAD_TESTS)
+            rest, ordered[middle] = ordered[middle], []
         mirror = mirror_test(fault.path)
-        chosen.append([*ordered, *([mirror] if (folder / mirror).is_file() else ())])
+        chosen.append(([*ordered, *([mirror] if (folder / mirror).is_file() else ())], rest))
     return chosen
 
 
@@ -215,18 +222,16 @@ def run_tests(arguments: list[str], folder: Path, seconds: float) -> int:
 
 
 def find_fault(fault: Fault, tests: list[str], folder: Path) -> str:
-    """How the tests react to a fault in a copy of the checkout: "found", "hangs", "survived"; or
-    "no tests"."""
-    if not tests:
-        return "no tests"
+    """How the tests react to a fault in a copy of the checkout: "found", "hangs" or "survived"."""
     path = folder / fault.path
     content = path.read_bytes()
     path.write_bytes(content[: fault.start] + fault.text.encode() + content[fault.end :])
     try:
-        code = run_tests(["-x", "-m", MARK, *tests], folder, TEST_SECONDS)
+        seconds = TEST_SECONDS + 2 * len(tests)
+        code = run_tests(["-x", "-m", MARK, *tests], folder, seconds)
         if code == UNKNOWN_TEST:
             files = dict.fromkeys(test.partition("::")[0] for test in tests)
-            code = run_tests(["-x", "-m", MARK, *files], folder, TEST_SECONDS)
+            code = run_tests(["-x", "-m", MARK, *files], folder, seconds)
         return "survived" if code in (0, 5) else "found"
     except subprocess.TimeoutExpired:
         return "hangs"
@@ -267,6 +272,8 @@ def main(arguments: list[str] | None = None) -> int:
             folders.put(Path(place) / str(number))
 
         def try_fault(fault: Fault, tests: list[str]) -> str:
+            if not tests:
+                return "no tests"
             if time.monotonic() > until:
                 return "not tried"
             folder = folders.get()
@@ -277,7 +284,15 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{outcome:<10} {len(tests):>3} tests  {fault}", flush=True)
             return outcome
 
-        outcomes = list(pool.map(try_fault, faults, calling))
+        outcomes = list(pool.map(try_fault, faults, (first for first, _ in calling)))
+        left = [
+            number
+            for number, (outcome, (_, rest)) in enumerate(zip(outcomes, calling, strict=True))
+            if outcome == "survived" and rest
+        ]
+        further = pool.map(try_fault, (faults[n] for n in left), (calling[n][1] for n in left))
+        for number, outcome in zip(left, further, strict=True):
+            outcomes[number] = "survived" if outcome == "not tried" else outcome
     found = sum(one in ("found", "hangs") for one in outcomes)
     tried = len(outcomes) - outcomes.count("not tried")
     print(f"\n{found} of {tried} faults were found ({len(faults)} chosen, seed {options.seed}).")

@@ -138,11 +138,7 @@ def _read_view(
 
 
 def _read_markup(
-    numbers: PrintedNumbers,
-    place: str,
-    markup: str,
-    raters: Raters,
-    of: tuple[str, ...] = ("", ""),
+    numbers: PrintedNumbers, place: str, markup: str, raters: Raters, of: tuple[str, ...] = ("", "")
 ) -> None:
     for data, text in MEASURED.findall(markup):
         key, *names = json.loads(html.unescape(data))

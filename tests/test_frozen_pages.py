@@ -1,4 +1,4 @@
-"""All that the page, the report, the paper tables and the JSON say about six studies is what was
+"""All that the page, the report, the paper tables and the JSON say about eleven studies is what was
 last accepted (frozen_pages.py): a change that nobody meant fails here with the panel's name."""
 
 from __future__ import annotations

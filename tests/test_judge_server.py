@@ -259,10 +259,7 @@ def test_a_reset_connection_gives_no_answer():
         faulty(Fault("connection_reset"))
 
 
-@pytest.mark.parametrize(
-    "shape",
-    WRONG_SHAPES,
-)
+@pytest.mark.parametrize("shape", WRONG_SHAPES)
 def test_wrong_json_is_valid_json_of_another_shape(shape):
     seen = faulty(Fault("wrong_json", shape=shape))
     assert seen.status == 200

@@ -14,6 +14,7 @@ def f(a: int = 1) -> bool:
     if g(): return None
     if not a or a > 2:
         return a + 1 == LIMIT
+    for b in zip(a, a, strict=True): pass
     return f"{a + 1}"
 """
 

@@ -508,7 +508,7 @@ def test_the_count_of_prose_finds_sentences_and_leaves_numbers_and_sql() -> None
     assert prose_assertions(sources) == ["a:1", "b:1", "c:1"]
 
 
-SIZES = {"lines": 82_750, "components": 33_900, "imports": 0.104, "functions": 80}
+SIZES = {"lines": 82_900, "components": 34_000, "imports": 0.104, "functions": 80}
 """Size of the code, by tests/code_size.py; a change may exceed a figure by 3 %."""
 
 
@@ -535,8 +535,7 @@ def test_the_size_leaves_out_comments_docstrings_and_blank_lines(tmp_path: Path)
 
 FILTERED_NAMES = re.compile(r"\b(view|filtered_study)\s*:\s*(FilteredStudy|FormState)\b")
 OTHER_WORDS = re.compile(
-    r"change[ds] when swapped|differ between the orders|same choice in every order",
-    re.IGNORECASE,
+    r"change[ds] when swapped|differ between the orders|same choice in every order", re.IGNORECASE
 )
 """Former words for a filtered study, and for a flip or its absence."""
 

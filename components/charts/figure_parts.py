@@ -190,9 +190,9 @@ def hover_card(value: str, name: str, details: str) -> str:
 
 
 def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], height: int) -> None:
-    """Set `yshift` of each label, in place, so that labels are LABEL_GAP pixels apart; the points
-    that they label do not move. `extent`: lowest and highest y value of the plot; `height`: pixels
-    of the figure."""
+    """Set `yshift` of each label, in place, so that labels are LABEL_GAP pixels apart and, if there
+    is room, inside the plot; the points that they label do not move. `extent`: lowest and highest y
+    value of the plot; `height`: pixels of the figure."""
     inner = height - TOP_MARGIN - BOTTOM_MARGIN
     low, high = extent
     pixels = {id(label): inner * (label["y"] - low) / ((high - low) or 1) for label in labels}
@@ -208,9 +208,14 @@ def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], hei
                 moved = True
         if not moved:
             break
-    lift = max(0.0, 8 - heights[0]) if heights else 0.0
+    lowest, highest = 8.0, inner - 8.0
+    for i in reversed(range(len(heights))):
+        heights[i] = min(heights[i], highest)
+        highest = heights[i] - LABEL_GAP
     for label, shifted in zip(ordered, heights, strict=True):
-        label["yshift"] = round(shifted + lift - pixels[id(label)], 1)
+        shifted = max(shifted, lowest)
+        lowest = shifted + LABEL_GAP
+        label["yshift"] = round(shifted - pixels[id(label)], 1)
 
 
 def spaced_indices(length: int) -> list[int]:

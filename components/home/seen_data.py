@@ -57,8 +57,9 @@ class SeenData:
 
 
 def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
-    """Store uploaded files and find what they contain. A table of unknown columns is returned
-    without facts; files that cannot be read, have no rows or only one column raise an error."""
+    """Store uploaded files and read what they contain; `facts` is empty if no column of a table is
+    known. EvenhandError if the files cannot be read, have neither verdicts nor answers, or are a
+    table without rows or with one column only."""
     start, text = time.monotonic(), jobs.save_uploads_as_data(START_YAML, paths, folder)
     files = paths[0].name if len(paths) == 1 else count(len(paths), "file")
     try:
@@ -114,6 +115,8 @@ def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
     models = {name for item in found.items for name, answer in item.responses.items() if answer}
     if models and (len(models) > 1 or not facts):
         facts[ANSWERS] = f"{count(len(found.items), 'question')}, {count(len(models), 'model')}"
+        if labels := sum(len(item.labels) for item in found.items):
+            facts[ANSWERS] += f", {count(labels, 'label')}"
     return facts
 
 

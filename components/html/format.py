@@ -73,6 +73,16 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     return f"[{', '.join(ends)}]"
 
 
+def points(text: str) -> str:
+    """A formatted number with its unit: "1 point", "−3.2 points"."""
+    return f"{text} point" if text.lstrip("+−") == "1" else f"{text} points"
+
+
+def spaced_ci(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
+    """`interval` with a space before it, to stand behind a value; "" if it is unknown."""
+    return f" {interval(estimate, decimals, scale=scale)}".rstrip()
+
+
 def sample_text(estimate: Estimate) -> str:
     """Format the size of a sample, such as "40 items, n 80"; n is left out if it counts the items,
     as in a mean over items."""

@@ -14,9 +14,7 @@ from components.html.pieces import finding_html as finding_html
 from components.html.pieces import how_computed as how_computed
 from components.html.pieces import kpi_strip as kpi_strip
 from components.html.pieces import legend_entry as legend_entry
-from components.html.pieces import (
-    no_difference_badge as no_difference_badge,
-)
+from components.html.pieces import no_difference_badge as no_difference_badge
 from components.html.pieces import notice_html as notice_html
 from components.html.pieces import panel_heading as panel_heading
 from components.html.pieces import panel_html as panel_html

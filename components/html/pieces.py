@@ -69,7 +69,7 @@ def share_kpi(
     if estimate.value is None:
         note = estimate.note or "not measured"
     else:
-        note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
+        note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}".removeprefix(", ")
         note += f"; {beside}" if beside else ""
     return Kpi(label, share(estimate.value), note=f"{before}{note}{after}")
 
@@ -80,6 +80,8 @@ def unusable_replies_kpi(
     """Key figure of the replies without a usable verdict, `failed` of `replies`, with the text
     `note` and, if there are any, a link that opens them."""
     link, select = ("Open", {"status": "failures"}) if failed else ("", None)
+    if not replies:
+        return Kpi("Unusable replies", DASH, "", "no replies yet")
     return Kpi("Unusable replies", count(failed), f"of {count(replies)}", note, link, select)
 
 

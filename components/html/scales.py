@@ -160,7 +160,7 @@ def scale_for_many_options(pairs: ColourScale, chance: float) -> ColourScale:
 
 _SCALES: Final = {
     "consistency": CONSISTENCY_SCALE,
-    "entropy": ENTROPY_SCALE,
+    "entropy": replace(ENTROPY_SCALE, decimals=3),  # values near 1 differ little
     "grade": GRADE_SCALE,
     "grade:choice": CHOICE_SCALE,
     "lean": LEAN_SCALE,

@@ -167,8 +167,8 @@ def empty_list_panel(inspected: InspectedStudy) -> Markup:
     if not selection.has_filters and not everything:
         return empty_state(
             "No judgements yet.",
-            f"{count(inspected.planned)} calls are planned. Start the run on the Run tab. "
-            "Replies appear here as they arrive."
+            f"Planned: {count(inspected.planned, 'call')}. Start the run on the Run tab. Replies "
+            "appear here as they arrive."
             if inspected.planned
             else "This study plans no calls. Choose data, a judge and a prompt on the Study tab.",
         )

@@ -293,8 +293,9 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of the answer named `who`: a model's, the reference answer, or, if an unrelated answer
-    was added to the options, that answer (to the item `other`); None if it is not in the store."""
+    """Text of the answer named `who`: that of a model or a twin, the reference answer, or, if an
+    unrelated answer was added to the options, that answer (to the item `other`); None if it is not
+    in the store."""
     if item is None:
         return None
     if who == UNRELATED:

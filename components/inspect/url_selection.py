@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from studies.frames.frame import TIE
 
@@ -60,10 +59,6 @@ class Selection:
     page: int = 0
     key: str = ""
     """Key of the opened judgement."""
-
-    def to_query(self) -> str:
-        """URL query of the fields that are set, in order of declaration, without "?"."""
-        return urlencode(self.non_default_fields())
 
     def non_default_fields(self) -> dict[str, str]:
         """Fields that differ from their default, with their values as text."""

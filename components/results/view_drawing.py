@@ -14,7 +14,6 @@ from components.html.panel import data_note, finding_html, how_computed, simulat
 from components.html.templates import macros
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
-from components.results.bias.computed import load_bias
 from components.results.contrasts import comparison
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.injection_effect import suspects_notice
@@ -31,6 +30,7 @@ from components.results.view.unusable_replies import (
 )
 from components.results.view.view_html import view_html
 from judges.rendering.prompt_library import prompts_folder
+from metrics.estimation.row_selection import people_mask
 from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 
@@ -163,12 +163,15 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
 
 def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML note on the data: numbers of judgements and of further ones on twins, real and simulated
-    judges, and the counting rule if it is not the default; then, folded, `json_keys` (where
-    `python -m metrics --json` has the same numbers)."""
+    """HTML note on the data: numbers of judgements, votes and judgements on twins, real and
+    simulated judges, and the counting rule if it is not the default; then, folded, `json_keys`
+    (where `python -m metrics --json` has the same numbers)."""
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
-    parts = [f"{count(load_bias(filtered).calls, 'judgement')} of the study “{filtered.name}”."]
+    sizes = [count(calls, "judgement")] if (calls := len(filtered.measured_judge_rows)) else []
+    if votes := int(people_mask(filtered.frame).sum()):
+        sizes.append(f"{count(votes, 'vote')} of people")
+    parts = [f"{' and '.join(sizes) or 'No judgements'} in the study “{filtered.name}”."]
     if twins := len(filtered.store.frame(filtered.name, "only")):
         parts.append(f"{twins:,} more are on twins of answers (Nudges).")
     if real:

@@ -33,7 +33,7 @@ from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
 from studies.frames.twin_rows import select_twin_rows
-from studies.store.queries.plan_queries import planned_calls_by_item
+from studies.store.queries.plan_queries import count_measured_asks_by_item
 from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
@@ -203,7 +203,7 @@ class LiveStudy:
         people have given verdicts, as their votes are not planned."""
         sha = self.store.plan_sha(self.study)
         if self._planned is None or self._planned[0] != sha:
-            self._planned = sha, planned_calls_by_item(self.store, self.study)
+            self._planned = sha, count_measured_asks_by_item(self.store, self.study)
         return self._planned[1] if self._has_judges else {}
 
     def _draw_elo(self) -> Figure:
@@ -211,7 +211,7 @@ class LiveStudy:
             return empty_figure("Elo ratings need verdicts on pairs of answers.", 250)
         if self.elo.battles < MIN_ELO_BATTLES:
             so_far = f"{self.elo.battles} of {MIN_ELO_BATTLES} battles"
-            return empty_figure(f"{so_far}: too few for Elo.", 250)
+            return empty_figure(f"{so_far}; Elo is drawn here from then on.", 250)
         return elo_curve_figure(
             [0, *self._battles],
             {name: [1000.0, *line] for name, line in self._curves.items()},

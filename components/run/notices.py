@@ -206,6 +206,8 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     elif last.state == "failed":
         needs_key = any(words in last.reason for words in KEY_REASONS)
         text = f"{_end_with_full_stop(last.reason)} {kept}"
+        if not needs_key:
+            text += " Run it again, or change the judge on the Study tab, step 2."
         yield notice_html("bad", "The last run failed.", text, None if needs_key else start)
     elif last.state == "stopped" and facts.missing.asks:
         mine = last.reason == "stopped by you"

@@ -1,6 +1,6 @@
 """Results so far, on the Run tab during a run: how many comparisons change with the order."""
 
-from components.html.format import count, interval, share
+from components.html.format import count, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import unwrapped_panel_heading, wrap
 from components.run.live_figures import LiveFigures
@@ -48,6 +48,6 @@ def order_change_sentence(picture: LiveFigures) -> str:
     return (
         f"Of {count(changed.n, 'comparison')} judged in all orders, the outcome of "
         f"{count(round(changed.value * changed.n))} changed with the order: "
-        f"{f'{share(changed.value, 0)} {interval(changed, 0, scale=100)}'.strip()}. "
+        f"{f'{share(changed.value, 0)}{spaced_ci(changed, 0, scale=100)}'.strip()}. "
         "The interval narrows with more verdicts."
     )

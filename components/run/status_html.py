@@ -3,7 +3,16 @@
 import time
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, dollars, duration, interval, share, tokens
+from components.html.format import (
+    NARROW_SPACE,
+    count,
+    dollars,
+    duration,
+    interval,
+    share,
+    spaced_ci,
+    tokens,
+)
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import (
     Kpi,
@@ -293,8 +302,8 @@ def stopping_note(picture: LiveFigures) -> Markup:
     inside = votes.low <= 0.5 <= votes.high
     stop = "You may stop the run when" if inside else "You may stop the run now:"
     text = (
-        f"Of {count(votes.n, 'item')} whose verdicts favour one position, {share(votes.value, 1)} "
-        f"{interval(votes, 1, scale=100)} favour the first. This interval is valid at any time "
+        f"Of {count(votes.n, 'item')} whose verdicts favour one position, {share(votes.value, 1)}"
+        f"{spaced_ci(votes, 1, scale=100)} favour the first. This interval is valid at any time "
         f"of the run. {stop} the interval excludes {share(0.5, 0)}."
     )
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))

@@ -25,6 +25,7 @@ from components.server.fair_turns import identify_client
 from components.server.gradio_private import current_request, wrap_handlers
 from studies import settings
 from studies.errors import AccessDenied
+from studies.files.partial_files import name_if_free
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
 
@@ -55,7 +56,7 @@ def build(store: Path) -> VisitorInputs:
 def find_or_make_secret(store: Path) -> str:
     """Key that encrypts the browser's storage: EVENHAND_SECRET, else the content of a file beside
     the store. If the file is missing: on a Space a hash of the Space's name, since its disk may be
-    erased; elsewhere a new random key, written to the file.
+    erased; elsewhere, or if it is empty, a new random key, written to the file.
 
     Every browser receives the key, so it protects nothing on the server; but with another key,
     browsers could not read the visitor secrets that they have stored.
@@ -65,11 +66,17 @@ def find_or_make_secret(store: Path) -> str:
     path = store.with_name(store.name + "-secret")
     if (space := settings.SPACE_ID.read()) and not path.exists():
         return hashlib.sha256(f"evenhand {space}".encode()).hexdigest()[:32]
-    with contextlib.suppress(FileExistsError):
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            if found := path.read_text(encoding="ascii").strip():
+                return found
+            path.unlink()  # empty: the disk was full
+        partial = path.with_name(f"{path.name}.{os.getpid()}")
+        made = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(made, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(24))
-    return path.read_text(encoding="ascii").strip()
+        name_if_free(partial, path)  # another process may have been faster
+        partial.unlink(missing_ok=True)
 
 
 def bind(blocks: gr.Blocks, visitor: VisitorInputs) -> None:

@@ -29,6 +29,7 @@ from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, ReportPanel, View
 from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_if_all_unusable
+from components.results.view_drawing import show_data_note
 from components.share import paper_text
 from judges.rendering.prompt import parse_prompt
 from studies.domain import HUMAN_PREFIX
@@ -212,9 +213,7 @@ def package_versions() -> dict[str, str]:
 
 
 def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
-    simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
-    note = f"{count(len(filtered.frame), 'judgement')} of the study “{filtered.name}”."
-    return pieces.data_note(f"{note} {pieces.simulated_note(simulated)}" if simulated else note)
+    return show_data_note(filtered)
 
 
 REPORTED_VIEWS: Final = (

@@ -19,11 +19,7 @@ from components.study.form.data_step.data_source import RECORDED
 from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
-from components.study.jobs import (
-    REPORTED_ERRORS,
-    import_recorded_verdicts,
-    save_uploads_as_data,
-)
+from components.study.jobs import REPORTED_ERRORS, import_recorded_verdicts, save_uploads_as_data
 from components.study.plan import draft_studies
 from components.study.plan.example_files import example_text
 from components.study.plan.study_preview import build_preview

@@ -134,9 +134,9 @@ def _set_mapping_entry(study: LenientStudy, path: tuple[str, ...], key: str, wor
 
 
 def _set_role(study: LenientStudy, role: str, column: str) -> str:
-    """Return the study file with `column` mapped to the field `role`, such as "instruction", "gold"
-    or "human"; an empty column removes the mapping. For a role such as "answer.2" (answers of the
-    second model), the field is "responses." with the column's name."""
+    """Return the study file with `column` mapped to the field `role`, such as "instruction",
+    "gold", "human" or "label"; an empty column removes the mapping. For a role such as "answer.2"
+    (answers of the second model), the field is "responses." with the column's name."""
     saved = study.value_in_file(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(study))
     made = {name: field for name, field in made.items() if field != role and name != column}

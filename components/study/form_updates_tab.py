@@ -97,7 +97,7 @@ def plan_updates(
         hidden = [gr.Button(visible=False), gr.Button(visible=False)]
         reasons = [*found, *blockers.key_blockers(preview.lenient_study)]
         reasons.sort(key=lambda reason: reason.step)
-        strip = run_strip.blocked_strip(reasons, blockers.met_conditions(preview))
+        strip = run_strip.blocked_strip(reasons, blockers.fulfilled_requirements(preview))
         return [steps, strip, *hidden, EMPTY, profile, saved, EMPTY]
     once_plan = plan_for_current_visitor(cost_preview.one_item_plan(preview.plan), store)
     once = forecast_by_judge(once_plan, store)

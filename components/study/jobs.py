@@ -6,7 +6,7 @@ import re
 import secrets
 import shutil
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,11 @@ from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
-from components.study.file.yaml_edit import (
-    dump_study,
-    put_value,
-    read_mapping,
-    replace_source,
-)
+from components.study.file.yaml_edit import dump_study, put_value, read_mapping, replace_source
 from components.study.form.data_step import data_source
 from components.study.form.data_step.table_columns import (
     guessed_mapping,
+    prompt_protocols,
     table_with_mapping,
 )
 from components.study.plan import demo_studies, study_preview
@@ -336,18 +332,31 @@ def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 def with_guessed_columns(text: str, folder: Path) -> str:
     """Return the study file with a guessed column mapping, if its source is a table in no known
-    format that can be read with this mapping: a question, the answers of two or more models, and no
-    verdicts; else unchanged."""
+    format that can be read with this mapping: a question, the answers of two or more models, or one
+    answer with its label, and no verdicts; else unchanged. One answer also gets a prompt for it."""
     study = read_lenient_study(text, folder)
     if table_with_mapping(study_preview.build_preview(text, folder)) is None:
         return text
     guess = guessed_mapping(study)
     fields = set(guess.values())
     answers = {field for field in fields if field.startswith("responses.")}
-    if "instruction" not in fields or len(answers) < 2 or fields & _VERDICT_FIELDS:
+    least = 1 if "label" in fields else 2
+    if "instruction" not in fields or len(answers) < least or fields & _VERDICT_FIELDS:
         return text
     made = put_value(text, DATA.mapping.path, guess)
+    if len(answers) == 1 and prompt_protocols(study) != {"single"}:
+        items = study_preview.build_preview(made, folder).items
+        values = {label.value for item in items for label in item.labels}
+        made = put_value(made, ("prompts",), [_prompt_for_labels(values)])
     return made if not study_preview.build_preview(made, folder).data_error else text
+
+
+def _prompt_for_labels(values: Collection[float | str]) -> str:
+    """Name of a prompt that judges one answer on the scale of the labels: pass or fail, 1 to 5, or
+    1 to 10."""
+    if any(isinstance(value, str) for value in values):
+        return "pass-fail"
+    return "score-scale" if max(map(float, values), default=0.0) <= 5 else "mt-bench-single"
 
 
 _VERDICT_FIELDS = frozenset(

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,7 @@ from judges.models.failures import BadReply, classify_error
 from judges.models.interface import JudgeCall, drop_parameter, known_refused_parameters
 from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
-from studies.domain import Ask, Item, Judgement, Usage
+from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
 from studies.errors import SourceError
 from studies.files.partial_files import replace_when_written
 from studies.store.queries.judgement_queries import is_answered
@@ -65,26 +65,56 @@ def export_batch(
     most_lines: int = MAX_FILE_LINES,
     most_bytes: int = MAX_FILE_BYTES,
 ) -> list[BatchFile]:
-    """Write the pending calls of endpoint judges to new files in `folder`, one or more for each
-    judge, each with at most `most_lines` lines and `most_bytes` bytes; return the files. Raise
-    PlanError if a file of that name exists, a call exceeds `most_bytes`, a model refuses a
-    parameter that the study sets, or no judge is an endpoint."""
+    """Write the pending calls of endpoint judges to new files `JUDGE-0001.jsonl`, … in `folder`,
+    each with at most `most_lines` lines and `most_bytes` bytes, and a list of these files
+    (MANIFEST_FILE) if there are any; return the files without the list.
+
+    PlanError, without any file, if such a file or a list exists, a call exceeds `most_bytes`, a
+    model refuses a parameter that the study sets, or no judge is an endpoint.
+    """
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
         raise PlanError(
             "no judge of this study is an endpoint, and batch files are for endpoints only; "
             "use 'python -m judges run'"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    items = {item.id: item for item in plan.items}
-    written: list[BatchFile] = []
-    names: set[str] = set()
     for judge in judges:
         refused = known_refused_parameters(judge) - {"max_tokens"}
         if named := [name for name in sorted(refused) if getattr(judge, name) is not None]:
             raise PlanError(  # a run leaves it out; here every line would fail
                 f"judge {judge.name!r}: {judge.model} refuses {named[0]}; set {named[0]}: null"
             )
+    if (folder / MANIFEST_FILE).exists():
+        raise PlanError(f"{folder / MANIFEST_FILE} already exists; name a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[BatchFile] = []
+    try:
+        for file in _write_files(plan, store, judges, folder, most_lines, most_bytes):
+            written.append(file)
+        if written:
+            files = {file.path.name: file.judge for file in written}
+            with replace_when_written(folder / MANIFEST_FILE) as partial:
+                listed = json.dumps({"study": plan.study.name, "files": files}, indent=1)
+                partial.write_text(listed, encoding="utf-8")
+    except BaseException:
+        for file in written:
+            file.path.unlink(missing_ok=True)
+        raise
+    return written
+
+
+def _write_files(
+    plan: Plan,
+    store: Store,
+    judges: Sequence[JudgeSpec],
+    folder: Path,
+    most_lines: int,
+    most_bytes: int,
+) -> Iterator[BatchFile]:
+    """Write the pending calls of the judges, and yield each file when it is written."""
+    items = {item.id: item for item in plan.items}
+    names: set[str] = set()
+    for judge in judges:
         asks = _iterate_pending_asks(store, plan, judge.name)
         lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
@@ -97,11 +127,7 @@ def export_batch(
                 raise PlanError(f"{path} already exists; name a new folder")
             with replace_when_written(path) as partial:
                 partial.write_bytes(b"".join(part))
-            size = sum(len(line) for line in part)
-            written.append(BatchFile(path, judge.name, len(part), size))
-    manifest = {"study": plan.study.name, "files": {f.path.name: f.judge for f in written}}
-    (folder / MANIFEST_FILE).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    return written
+            yield BatchFile(path, judge.name, len(part), sum(len(line) for line in part))
 
 
 def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:

@@ -246,6 +246,12 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
         ray.shutdown()
 
 
+def _asks_per_file(asks: int, in_flight: int) -> int:
+    """Asks in one file: enough to keep a worker busy, few enough that little is repeated if it
+    fails, and at most half of all, so that two workers have a file each."""
+    return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
+
+
 @dataclass(slots=True)
 class _RoundRunner:
     """Makes the asks in rounds (portions) until no ask can be leased, or a round has no result."""
@@ -269,8 +275,7 @@ class _RoundRunner:
             workers, in_flight = self._split_concurrency(len(calls))
             job = self._build_job(folder, in_flight)
             for vllm_judge, group in self._group_by_weights(calls).items():
-                # enough asks to keep a worker busy, few enough that little is repeated if it fails
-                size = max(1, min(4096, max(32, 8 * in_flight), math.ceil(len(group) / 2)))
+                size = _asks_per_file(len(group), in_flight)
                 files = write_asks(group, folder / f"asks-{vllm_judge}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
                 stage = self._build_stage(vllm_judge, data, job, workers)

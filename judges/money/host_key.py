@@ -156,7 +156,7 @@ class RunAllowance:
         try:
             await self.write(lambda c: allowance_queries.delete_reservation(c, number))
         finally:
-            self._count_down_open_calls()
+            self._end_open_call_and_wake_waiters()
 
     async def settle(self, number: int, cost: float | None) -> None:
         """Replace a reservation by the actual cost of the call; a cost of None keeps the maximum
@@ -165,9 +165,9 @@ class RunAllowance:
             if cost is not None:
                 await self.write(lambda c: allowance_queries.settle_reservation(c, number, cost))
         finally:
-            self._count_down_open_calls()
+            self._end_open_call_and_wake_waiters()
 
-    def _count_down_open_calls(self) -> None:
+    def _end_open_call_and_wake_waiters(self) -> None:
         self._open_calls -= 1
         self._settled_event.set()
 

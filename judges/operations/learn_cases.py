@@ -103,12 +103,7 @@ def list_learn_cases(
 
 
 def count_verdicts_by_case(
-    store: Store,
-    name: str,
-    judge: str,
-    prompt: str,
-    labels: StudyLabels,
-    step: float | None = None,
+    store: Store, name: str, judge: str, prompt: str, labels: StudyLabels, step: float | None = None
 ) -> dict[CaseKey, LabelledVerdicts]:
     """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
     `name`, and those against the label (a tie is one); noise-floor repeats are left out. `step` is

@@ -218,9 +218,9 @@ def allow_variable(options: argparse.Namespace) -> int:
 
 
 def confirm_study_keys(study: Study, options: argparse.Namespace) -> None:
-    """Obtain consent, by the option or by a question on the terminal, for every pair of environment
-    variable and host that a study needs and the user has not allowed yet; store it. ConsentNeeded
-    if consent is refused."""
+    """Obtain and store consent, by `--allow-keys` or a question on the terminal, for every pair of
+    environment variable and host that a study needs and the user has not allowed yet. ConsentNeeded
+    if it is refused, or if there is no terminal to ask on."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     confirm_judge_keys(judges, user_consents(), allowed=options.allow_keys)
 

@@ -3,12 +3,7 @@ orders."""
 
 from typing import Final
 
-from metrics.catalogue.record import (
-    SEVERAL_OPTIONS,
-    SHARE_INTERVAL,
-    declare,
-    declare_measures,
-)
+from metrics.catalogue.record import SEVERAL_OPTIONS, SHARE_INTERVAL, declare, declare_measures
 from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
 
 _MEAN: Final = "Mean over items; interval: Student's t over items."

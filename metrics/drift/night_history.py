@@ -17,7 +17,7 @@ from metrics.drift.baseline_contrast import (
 )
 from metrics.drift.change_evidence import ChangeEvidence
 from metrics.drift.exchangeable_tail import lower_tail_probability
-from metrics.drift.night_scores import SCALE, Kind, outcome_scores
+from metrics.drift.night_scores import SCALE, Kind, has_verdicts, outcome_scores
 from metrics.estimation.intervals import mean_estimate, unknown_estimate
 from studies.domain import Estimate
 
@@ -122,6 +122,11 @@ class StreamHistory:
             for item, bag in data["items"].items()
         }
         single = {str(item): str(outcome) for item, outcome in data.get("single", {}).items()}
+        if data["kind"] == "agreement":  # files of older versions name nights without a verdict
+            bags = {item: {o: n for o, n in bag.items() if has_verdicts(o)}
+                    for item, bag in bags.items()}  # fmt: skip
+            bags = {item: bag for item, bag in bags.items() if bag}
+            single = {item: outcome for item, outcome in single.items() if has_verdicts(outcome)}
         return StreamHistory(data["kind"], bags, evidence, single)
 
 

@@ -31,6 +31,9 @@ RESISTANCE: Final = "resistance"
 """Kind of the score of a study's twins."""
 KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
 """Key of a measure -> kind of its score in baseline files, if that is not the key."""
+_CALL_SEP, _VERDICT_MARK, _NO_VERDICT = "\x1d", "\x1e", "?"
+"""Within the text of a night's verdicts on an item: between two calls, between a call and its
+verdict, and in place of a missing verdict."""
 CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
     KNOWN_ANSWERS: lambda rows: bool((rows["known_answer"] >= 0).any()),
     BOTH_ORDERS: lambda rows: bool((rows["orders"] > 1).any()),
@@ -108,7 +111,8 @@ def _scores_of_measure_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dic
 
 
 def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
-    """Return item -> verdicts of the item's calls, sorted by the order shown, as one text."""
+    """Return item -> verdicts of the item's calls, sorted by the order shown, as one text; without
+    unusable replies, and without items that have no others."""
     found: dict[str, list[str]] = {}
     columns = (rows[name].astype(str) for name in ("item", "shown", "labels"))
     usable = row_selection.usable_status_mask(rows)[:, np.newaxis]
@@ -116,15 +120,17 @@ def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
     numbers = (rows["repeat"].tolist(), rows["pick"].tolist(), scores)
     for item, shown, labels, repeat, pick, given in zip(*columns, *numbers, strict=True):
         call = f"{shown}{SEP}{labels}{SEP}{repeat}"
-        found.setdefault(item, []).append(f"{call}\x1e{_verdict_as_text(shown, pick, given)}")
-    return {item: "\x1d".join(sorted(calls)) for item, calls in found.items()}
+        verdict = _verdict_as_text(shown, pick, given)
+        if verdict != _NO_VERDICT:
+            found.setdefault(item, []).append(f"{call}{_VERDICT_MARK}{verdict}")
+    return {item: _CALL_SEP.join(sorted(calls)) for item, calls in found.items()}
 
 
 def _verdict_as_text(shown: str, pick: int, scores: Sequence[float]) -> str:
     """Return the chosen contestant of `shown` (names in the order shown, joined by SEP), "tie", the
-    scores if nothing was chosen (nan: unknown), or "?" without a verdict."""
+    scores if nothing was chosen (nan: unknown), or _NO_VERDICT."""
     if pick == NO_PICK:
-        return " ".join(f"{score:g}" for score in scores if not math.isnan(score)) or "?"
+        return " ".join(f"{score:g}" for score in scores if not math.isnan(score)) or _NO_VERDICT
     return "tie" if pick == TIE else shown.split(SEP)[pick]
 
 
@@ -132,23 +138,37 @@ def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
     """Return outcome -> score in sixtieths, for all outcomes of one item (`bag`: outcome -> number
     of nights).
 
-    For agreement, a night's score is the share of verdicts equal to those of another night,
-    averaged over all nights of the item; the night itself is included, so that all nights are
-    treated alike. For any other kind, the outcome is the score, written as text.
+    For agreement, a night's score is the share of verdicts equal to those of another night, among
+    the calls with a verdict on both, averaged over all nights that have such calls; the night
+    itself is included, so that all nights are treated alike. For any other kind, the outcome is the
+    score, written as text.
     """
     if kind != "agreement":
         return {outcome: int(outcome) for outcome in bag}
-    nights = sum(bag.values())
-    calls = {outcome: frozenset(outcome.split("\x1d")) for outcome in bag}
-    return {
-        outcome: round(
-            SCALE
-            * sum(count * _overlap_share(own, calls[other]) for other, count in bag.items())
-            / nights
-        )
-        for outcome, own in calls.items()
-    }
+    verdicts = {outcome: _verdicts_by_call(outcome) for outcome in bag}
+    return {outcome: _agreement_score(own, verdicts, bag) for outcome, own in verdicts.items()}
 
 
-def _overlap_share(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / max(len(first), len(second), 1)
+def has_verdicts(outcome: str) -> bool:
+    """Whether an outcome of the kind "agreement" has a verdict in at least one call."""
+    return bool(_verdicts_by_call(outcome))
+
+
+def _verdicts_by_call(outcome: str) -> dict[str, str]:
+    """Return call -> verdict, from the text of a night; without calls that have no verdict, which
+    baseline files may name."""
+    parted = (text.rpartition(_VERDICT_MARK) for text in outcome.split(_CALL_SEP))
+    return {call: verdict for call, _, verdict in parted if verdict != _NO_VERDICT}
+
+
+def _agreement_score(
+    own: Mapping[str, str], verdicts: Mapping[str, Mapping[str, str]], bag: Mapping[str, int]
+) -> int:
+    """Return the score of a night with the verdicts `own`, in sixtieths; 0 if it has none."""
+    total = nights = 0.0
+    for outcome, count in bag.items():
+        common = own.keys() & verdicts[outcome].keys()
+        if common:
+            equal = sum(own[call] == verdicts[outcome][call] for call in common)
+            total, nights = total + count * equal / len(common), nights + count
+    return round(SCALE * total / max(nights, 1))

@@ -110,8 +110,8 @@ class MeasureCube:
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
         """Estimate the measure `name` for every combination of values in the columns `by`, in the
-        cells that match `where` (column -> value). If no cell matches, the result is empty; without
-        `by`, it is an estimate without a value."""
+        cells that match `where` (column -> value). If no cell matches, the result is empty or, if
+        `by` is empty too, has the one cell () with an estimate without a value."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {

@@ -301,11 +301,11 @@ def _held_out_losses(
     wrong = (value[:, None] >= cuts) != (label >= 0.5)[:, None]
     nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equally good cuts, that near ½
 
-    def losses_of_fitted_threshold(fit: np.ndarray) -> Floats:
-        errors = wrong[fit].sum(axis=0)[nearest]
+    def losses_with_threshold_fitted_on(half: np.ndarray) -> Floats:
+        errors = wrong[half].sum(axis=0)[nearest]
         return np.asarray(wrong[:, nearest[int(errors.argmin())]], np.float64)
 
-    return _mean_held_out_loss(halves, losses_of_fitted_threshold)
+    return _mean_held_out_loss(halves, losses_with_threshold_fitted_on)
 
 
 def _mean_held_out_loss(halves: np.ndarray, loss: Any) -> Floats:

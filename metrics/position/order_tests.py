@@ -337,6 +337,18 @@ def permuted_slot_histograms(
     return drawn
 
 
+def tested_slot_entropy(frame: pd.DataFrame, options: int = 2) -> float | None:
+    """Normalised slot entropy of the choices that `permutation_test` permutes: complete order sets,
+    repeats reduced to the most frequent verdict. None without such sets, or if all are ties."""
+    from metrics.estimation.entropy import normalised_entropy
+
+    sets = arrange_order_sets(frame, options)
+    if len(sets.choice) == 0:
+        return None
+    found = normalised_entropy(_slot_histogram(sets.slots_of_choices(sets.choice), options))
+    return float(found) if np.isfinite(found) else None
+
+
 def entropy_null_band(
     frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
 ) -> tuple[float, float] | None:

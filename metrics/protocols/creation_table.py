@@ -54,7 +54,8 @@ def creation_table(
     Without `by` the only cell, (), is the whole study. Categories and tasks pool the judgements of
     their items. `by` names columns of the frame: `category`, or one added by
     `row_selection.add_column_by_item` (task). `judges` names the judges that count (default: all
-    that are not people). With a baseline, only pairs with it count."""
+    that are not people, or people if there are no others). With a baseline, only pairs with it
+    count. Noise-floor repeats never count."""
     judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
     judged = _select_rows_with_baseline(row_selection.select_pairs(judged), baseline)
     evidence = GroupedFrame(judged, by)

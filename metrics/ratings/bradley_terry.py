@@ -107,11 +107,6 @@ class Leaderboard:
         return len(set(self.strong_component.tolist())) > 1
 
     @property
-    def pseudo(self) -> float:
-        """Wins added to both sides of every pair in the fit; 0 if it is finite without them."""
-        return PSEUDO_COUNT if self.regularised else 0.0
-
-    @property
     def method(self) -> str:
         return "Bradley–Terry, sandwich variance by item, t interval"
 

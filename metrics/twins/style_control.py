@@ -18,12 +18,7 @@ import pandas as pd
 from scipy.special import expit
 
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    sum_by_item,
-    unknown_estimate,
-)
+from metrics.estimation.intervals import Floats, Ints, sum_by_item, unknown_estimate
 from metrics.ratings.battles import Battles, extract_battles
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, START_RATING
 from metrics.win_rates.length_effects import fit_logit, logit_half_width
@@ -286,8 +281,7 @@ def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
 
     def share(one: Floats, two: Floats) -> Floats:
         centred = one - one.mean(axis=-1, keepdims=True)
-        rest = (one - two) - (one - two).mean(axis=-1, keepdims=True)
-        return np.asarray((rest * centred).sum(axis=-1) / (centred**2).sum(axis=-1))
+        return np.asarray(((one - two) * centred).sum(axis=-1) / (centred**2).sum(axis=-1))
 
     models = len(before.beta)
     if float(np.var(before.beta)) < 1e-12:

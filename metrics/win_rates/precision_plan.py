@@ -52,7 +52,7 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
     slot; other items are left out. Points are averaged over opponents and repeats. Noise-floor
     repeats enter only the variance of repeats.
     """
-    rows = _pair_rows(frame)
+    rows = _select_readable_ordered_pairs(frame)
     names = row_selection.contestants(rows) if len(rows) else []
     if contestant not in names:
         return None
@@ -77,7 +77,7 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
     )
 
 
-def _pair_rows(frame: pd.DataFrame) -> pd.DataFrame:
+def _select_readable_ordered_pairs(frame: pd.DataFrame) -> pd.DataFrame:
     """Readable verdicts of known order on pairs by judges other than people (by people if there are
     no others), noise-floor repeats included."""
     rows = row_selection.select_judges(frame)

@@ -185,7 +185,8 @@ def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
 
 
 def _strength_design(rows: pd.DataFrame) -> Floats:
-    """Design columns of the contestants (+1 first, −1 second) and of each judge's position term."""
+    """Design matrix: a column for each contestant but the first (+1 shown first, −1 shown second),
+    then a column for each judge's position term."""
     names = row_selection.contestants(rows)
     placed = row_selection.slot_contestants(rows, names)
     line = np.arange(len(rows))

@@ -70,9 +70,9 @@ def import_verdicts(
 
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Save imported verdicts, and the human votes in their items (not those of shards), as a study;
-    raise StudyError if a study of this name has live calls, SourceError if there is neither a
-    verdict nor a vote."""
+    """Save imported verdicts, and people's votes in their items, as a study, in place of a recorded
+    study of this name. Of shards only the verdicts are saved. StudyError if a study of this name
+    has live calls; SourceError if another source than shards has neither verdict nor vote."""
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(

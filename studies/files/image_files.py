@@ -63,6 +63,9 @@ def _jpeg_size(head: bytes) -> ImageSize | None:
     if the bytes end before it."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
+        if head[at + 1] == 0xFF:  # a fill byte
+            at += 1
+            continue
         mark, length = head[at + 1], struct.unpack(">H", head[at + 2 : at + 4])[0]
         if 0xC0 <= mark <= 0xCF and mark not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack(">HH", head[at + 5 : at + 9])

@@ -4,6 +4,7 @@ complete."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -39,6 +40,31 @@ def replace_when_written(target: Path) -> Iterator[Path]:
         for tail in _TAILS:
             partial.with_name(partial.name + tail).unlink(missing_ok=True)
         _open_here.discard(partial.name)
+
+
+def name_if_free(partial: Path, wanted: Path) -> bool:
+    """Give the finished file `partial` the name `wanted` in one step, as a second name
+    where the disk has hard links; False if the name is taken."""
+    try:
+        os.link(partial, wanted)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV):
+            raise
+        return _claim_and_replace(partial, wanted)
+    return True
+
+
+def _claim_and_replace(partial: Path, wanted: Path) -> bool:
+    """Rename the finished file `partial` to `wanted` on a disk without hard links; False if the
+    name is taken. An empty file reserves the name first."""
+    try:
+        wanted.open("x").close()
+    except FileExistsError:
+        return False
+    partial.replace(wanted)
+    return True
 
 
 def delete_leftovers(folder: Path) -> None:

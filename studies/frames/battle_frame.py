@@ -239,7 +239,7 @@ def _alphabetical_order(count: int) -> Codes:
 def _encode_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
     if name not in table:
         return CodedColumn(np.zeros(len(table), np.int64), [default] if len(table) else [])
-    values = table[name]
+    values = table[name].astype(object)
     return _encode_texts(values.where(values.notna(), default))
 
 

@@ -3,10 +3,8 @@
 Existing files are never overwritten.
 """
 
-import errno
 import hashlib
 import json
-import os
 import re
 import secrets
 from collections.abc import Iterable, Sequence
@@ -16,7 +14,9 @@ from typing import Final
 
 from studies.domain import Item
 from studies.errors import SourceError
+from studies.files.image_files import image_size
 from studies.files.items import dump_item
+from studies.files.partial_files import name_if_free
 from studies.files.upload_names import UPLOADS_FOLDER as UPLOADS_FOLDER
 from studies.settings import is_public
 
@@ -24,9 +24,6 @@ IMAGES_FOLDER: Final = "images"
 DEFAULT_FILE_NAME: Final = "collected"
 """Base name of a data file that was started on the page."""
 MAX_IMAGE_BYTES: Final = 10_000_000
-_IMAGE_SIGNATURES: Final = (
-    (b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"),
-)  # fmt: skip
 _VERSION_SUFFIX: Final = re.compile(r"\.v(\d+)$")
 
 
@@ -46,7 +43,7 @@ def copy_image_to_uploads(path: Path, uploads: Path) -> str:
         raise SourceError(
             f"image {path.name!r} is larger than {MAX_IMAGE_BYTES // 10**6} MB; make it smaller"
         )
-    name = f"{hashlib.sha256(content).hexdigest()[:16]}.{_image_kind(content, path)}"
+    name = f"{hashlib.sha256(content).hexdigest()[:16]}.{_image_ending(content, path)}"
     stored = uploads / IMAGES_FOLDER / name
     if not stored.exists():
         stored.parent.mkdir(parents=True, exist_ok=True)
@@ -56,15 +53,12 @@ def copy_image_to_uploads(path: Path, uploads: Path) -> str:
     return f"{IMAGES_FOLDER}/{name}"
 
 
-def _image_kind(content: bytes, path: Path) -> str:
-    """Return the image type (png, jpg, gif or webp) by the content's first bytes; SourceError for
-    other content, which names the file `path`."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "webp"
-    for start, kind in _IMAGE_SIGNATURES:
-        if content.startswith(start):
-            return kind
-    raise SourceError(f"image {path.name!r} is not a PNG, JPEG, GIF or WebP; convert it to one")
+def _image_ending(content: bytes, path: Path) -> str:
+    """Return the ending (png, jpg, gif or webp) of an image file by its first bytes; SourceError
+    for other content, which names the file `path`."""
+    if (found := image_size(content)) is None:
+        raise SourceError(f"image {path.name!r} is not a PNG, JPEG, GIF or WebP; convert it to one")
+    return "jpg" if found.kind == "jpeg" else found.kind
 
 
 def relocate_images(items: Iterable[Item], data_folder: Path | None, uploads: Path) -> list[Item]:
@@ -142,7 +136,7 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
     version = version_number(source) + 1
     try:
         partial.write_text(text, encoding="utf-8")
-        while not _link_file(partial, uploads / f"{base}.v{version}.jsonl"):
+        while not name_if_free(partial, uploads / f"{base}.v{version}.jsonl"):
             version += 1
     except UnicodeEncodeError:
         raise SourceError("a text contains half a character (a cut emoji?); remove it") from None
@@ -153,28 +147,3 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
     finally:
         partial.unlink(missing_ok=True)
     return f"{UPLOADS_FOLDER}/{base}.v{version}.jsonl"
-
-
-def _link_file(partial: Path, wanted: Path) -> bool:
-    """Give the finished file `partial` the name `wanted` in one step; False if the name is
-    taken."""
-    try:
-        os.link(partial, wanted)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV):
-            raise
-        return _claim_and_replace(partial, wanted)
-    return True
-
-
-def _claim_and_replace(partial: Path, wanted: Path) -> bool:
-    """Rename the finished file `partial` to `wanted` on a disk without hard links; False if the
-    name is taken. An empty file reserves the name first."""
-    try:
-        wanted.open("x").close()
-    except FileExistsError:
-        return False
-    partial.replace(wanted)
-    return True

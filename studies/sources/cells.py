@@ -46,7 +46,7 @@ class RowCells:
         return self.require_text(first), self.require_text(second)
 
     def cells_of_object(self, column: str) -> RowCells:
-        """Return the cells of an object in a cell; without an object, they are all empty."""
+        """Return the fields of the object in this column as cells; none without an object."""
         value = self.row.get(column)
         return RowCells(value if isinstance(value, Mapping) else {}, self.where)
 

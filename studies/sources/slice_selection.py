@@ -81,7 +81,7 @@ def field_value(item: Item, field: str) -> str:
     if field.startswith("meta."):
         return item.meta.get(field[5:], "")
     if field.startswith("checks."):
-        return _combine_checks(item, field[7:])
+        return _checks_field_value(item, field[7:])
     if field not in _FILTER_FIELDS:
         known = ", ".join([*_FILTER_FIELDS, "meta.<name>", "checks.follows", "checks.harmful"])
         raise StudyError(f"data.where/per: no field {field!r}; known: {known}")
@@ -96,7 +96,7 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 }
 
 
-def _combine_checks(item: Item, field: str) -> str:
+def _checks_field_value(item: Item, field: str) -> str:
     """Return "true", "false" or "unchecked" (no checks): the field `follows` is true if all checks
     of the item say so, `harmful` if any does; StudyError for another field."""
     if field not in ("follows", "harmful"):

@@ -69,8 +69,9 @@ class Block(BaseModel):
 
     @classmethod
     def _describe_fault(cls, name: str, fault: Any, values: Mapping[Any, Any]) -> str:
-        """Return the message for an invalid key: the value that was expected and the one found.
-        `fault` is an entry of pydantic's list of errors, `values` the whole block."""
+        """Return the message for the fault of a key: unknown (with the known keys), missing, or the
+        value expected and the one found. `fault` is an entry of pydantic's list of errors, `values`
+        the whole block."""
         if fault["type"] == "extra_forbidden":
             known = sorted(cls.keys)
             return f"unknown key{suggest_word(name, known)}. Known keys: {', '.join(known)}"

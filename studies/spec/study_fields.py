@@ -125,8 +125,7 @@ class DataSpec:
     source: Annotated[str, Key("Source", "built-in name, path, or hub:owner/name")] = "probe"
     format: Annotated[str, _slice_key("Format")] = "auto"
     files: Annotated[
-        Mapping[str, str],
-        _slice_key("Answers of", "add a model: its name, then its file"),
+        Mapping[str, str], _slice_key("Answers of", "add a model: its name, then its file")
     ] = field(default_factory=dict)
     join: Annotated[
         tuple[str, ...],
@@ -290,8 +289,7 @@ class Study:
         ),
     ] = "given"
     criteria: Annotated[
-        str,
-        _protocol_key("Criteria", "when an answer is good, for prompts that judge one answer"),
+        str, _protocol_key("Criteria", "when an answer is good, for prompts that judge one answer")
     ] = ""
     unrelated: Annotated[
         str,
@@ -311,8 +309,7 @@ class Study:
         ),
     ] = 0.0
     judge_sees: Annotated[
-        str,
-        _protocol_key("Judge sees", options={"context": "Description", "images": "Images"}),
+        str, _protocol_key("Judge sees", options={"context": "Description", "images": "Images"})
     ] = "context"
     combine: Annotated[
         str,

@@ -2,11 +2,11 @@
 
 import contextlib
 import logging
-import os
 import re
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -14,11 +14,13 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
+from studies.files.partial_files import name_if_free, replace_when_written
 from studies.store.recovery.backup import set_new_identity
 from studies.store.recovery.damage import check_store_file
 from studies.store.recovery.plain_reads import PLAIN_READ
 from studies.store.recovery.rolling_backups import backup_before_migration
 from studies.store.recovery.store_connection import StoreConnection
+from studies.store.run_owners import try_lock
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
@@ -235,6 +237,8 @@ RESTORED_NOTICE: Final = (
     "The store's file was deleted while in use. It was restored from the open connection; no data "
     "was lost"
 )
+RESTORE_ATTEMPTS: Final = 600
+"""Attempts, a tenth of a second apart, to lock a deleted store's file before it is restored."""
 _log = logging.getLogger(__name__)
 
 
@@ -259,9 +263,9 @@ class DatabaseWatch:
         with self._lock:
             now = file_stamp(self.path)
             if now is None and self._open_connection is not None:
-                restore_database(self._open_connection, self.path)
-                self.notice = RESTORED_NOTICE
-                _log.warning("%s: %s", self.path, RESTORED_NOTICE)
+                if restore_deleted_file(self._open_connection, self.path):
+                    self.notice = RESTORED_NOTICE
+                    _log.warning("%s: %s", self.path, RESTORED_NOTICE)
                 now = file_stamp(self.path)
             if now != self._stamp:
                 self._open_file(now)
@@ -298,22 +302,29 @@ def file_stamp(path: Path) -> FileStamp:
     return found.st_dev, found.st_ino
 
 
-def restore_database(connection: sqlite3.Connection, path: Path) -> None:
-    """Write the data of an open connection to a new file at `path`, unless a file exists there.
+def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
+    """Write the data of an open connection to a new file at `path`; return False if a file exists
+    there, for example because another process has restored it.
 
-    The old write-ahead log is deleted first, because SQLite would apply it to the new file.
+    The old write-ahead log is deleted first, because SQLite would apply it to the new file. Where
+    the disk has locks, one keeps other processes from deleting the log of a file that was just
+    restored. A file that appears meanwhile is never replaced.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.back")
-    aside.unlink(missing_ok=True)
-    try:
-        connection.execute("VACUUM INTO ?", (str(aside),))
-        with contextlib.closing(sqlite3.connect(aside)) as copy:
-            copy.execute("PRAGMA journal_mode=WAL")
-        for tail in ("-wal", "-shm"):
+    with path.with_name(f"{path.name}.restoring").open("ab") as lock:
+        for _ in range(RESTORE_ATTEMPTS):
+            if try_lock(lock):
+                break
+            time.sleep(0.1)
+        if path.exists():
+            return False
+        aside = path.with_name(f"{path.name}.restored")
+        with replace_when_written(aside) as partial:
+            connection.execute("VACUUM INTO ?", (str(partial),))
+            with contextlib.closing(sqlite3.connect(partial)) as copy:
+                copy.execute("PRAGMA journal_mode=WAL")
+        for tail in ("-wal", "-shm") if not path.exists() else ():
             path.with_name(path.name + tail).unlink(missing_ok=True)
-        with contextlib.suppress(FileExistsError):
-            os.link(aside, path)
-    finally:
-        for tail in ("", "-wal", "-shm", "-journal"):
-            aside.with_name(aside.name + tail).unlink(missing_ok=True)
+        restored = name_if_free(aside, path)
+        aside.unlink(missing_ok=True)
+        return restored

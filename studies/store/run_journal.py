@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from studies.domain import Judgement, Usage
 from studies.errors import StoreUnusable
-from studies.store.queries.adapted_requests import adapt_key, find_adapted_key
+from studies.store.queries.adapted_requests import find_adapted_key, rekey_adapted_call
 from studies.store.rows import PromptText, RequestRecord, put_judgement
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
@@ -152,7 +152,7 @@ class RunJournal:
         def write_judgement_and_outcome(connection: sqlite3.Connection) -> None:
             settled = judgement
             if judgement.status != "error":
-                key = adapt_key(connection, judgement.ask.key, without)
+                key = rekey_adapted_call(connection, judgement.ask.key, without)
                 settled = replace(judgement, ask=replace(judgement.ask, key=key))
             _put_judgement_if_better(connection, settled)
             _end_attempt(connection, attempt, judgement.status, usage, cost, now)

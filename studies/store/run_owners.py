@@ -15,7 +15,7 @@ from typing import IO
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(handle: IO[bytes]) -> bool:
+    def try_lock(handle: IO[bytes]) -> bool:
         try:
             msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -24,7 +24,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(handle: IO[bytes]) -> bool:
+    def try_lock(handle: IO[bytes]) -> bool:
         try:
             fcntl.flock(handle.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -40,7 +40,7 @@ class LeaseOwner:
         self.id = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._path = folder / f"{self.id}.lock"
         self._handle = self._path.open("wb")
-        if not _try_lock(self._handle):  # a new file is locked by no other process
+        if not try_lock(self._handle):  # a new file is locked by no other process
             self.close()
             raise OSError(errno.ENOLCK, "the disk of this folder does not support file locks")
 
@@ -55,7 +55,7 @@ def is_owner_alive(folder: Path, owner: str) -> bool:
     path = folder / f"{owner}.lock"
     try:
         with path.open("rb+") as handle:
-            alive = not _try_lock(handle)
+            alive = not try_lock(handle)
     except FileNotFoundError:
         return False
     except OSError:

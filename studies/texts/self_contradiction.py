@@ -72,8 +72,9 @@ _THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNOR
 
 
 def self_contradiction(reply: str) -> float:
-    """Return 1 if the reasons of a reply favour only other answers than the one its verdict
-    chooses, 0 if not, and nan if the rule does not apply."""
+    """Return 1 if all statements in the reasons of a reply go against the answer that its verdict
+    chooses, 0 if one is for it. nan if there is no such statement or no verdict, if no other answer
+    is named, or if the reply is too short or too long to be examined."""
     if not LEAST_CHARACTERS <= len(reply) <= MAX_CHARACTERS:
         return math.nan
     text = _THOUGHTS.sub(" ", reply)
@@ -83,7 +84,7 @@ def self_contradiction(reply: str) -> float:
         return math.nan
     reasons, chosen = verdict
     named = {label for match in _MENTION.finditer(reasons) for label in match.groups() if label}
-    if len(named | {chosen}) < 2 or not named - {chosen}:
+    if not named - {chosen}:
         return math.nan
     favoured = set(favoured_labels(reasons, chosen))
     if not favoured:

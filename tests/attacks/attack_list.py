@@ -43,10 +43,7 @@ THREATS: Final = {
     ),
     "script injection": Threat(
         "a payload in one view or function that makes HTML",
-        (
-            "tests/ui/test_hostile_text.py",
-            "tests/components/html/test_markup.py",
-        ),
+        ("tests/ui/test_hostile_text.py", "tests/components/html/test_markup.py"),
     ),
     "instructions to the judge": Threat(
         "an answer that instructs the judge, a reply that quotes one",
@@ -57,8 +54,7 @@ THREATS: Final = {
         ),
     ),
     "formulas in exports": Threat(
-        "a text in a cell",
-        ("tests/studies/files/test_spreadsheet_guard.py",),
+        "a text in a cell", ("tests/studies/files/test_spreadsheet_guard.py",)
     ),
     "bombs and huge uploads": Threat(
         "a file, a request body",
@@ -87,10 +83,7 @@ THREATS: Final = {
     ),
     "the owner's key, abused": Threat(
         "a session, a study file that asks for the key",
-        (
-            "tests/judges/money/test_host_key.py",
-            "tests/judges/security/test_key_consents.py",
-        ),
+        ("tests/judges/money/test_host_key.py", "tests/judges/security/test_key_consents.py"),
     ),
     "reading another's run": Threat(
         "a forged event, a call of the API, a request of another web site",

@@ -102,8 +102,4 @@ def _judged(items: int) -> Iterator[tuple[object, ...]]:
         fails = (rng.random(A_ITEM) < 0.01).tolist()
         start = n * A_ITEM
         for place, (pick, failed) in enumerate(zip(second, fails, strict=True)):
-            yield (
-                f"k{start + place}",
-                "unreadable" if failed else "ok",
-                None if failed else pick,
-            )
+            yield (f"k{start + place}", "unreadable" if failed else "ok", None if failed else pick)

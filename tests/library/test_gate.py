@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from evenhand.nightly import gate_check
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
 from evenhand.nightly.gate_result import _points_text, markdown
+from evenhand.study_table import as_study
 from metrics.drift.night_scores import Stream
 from studies.domain import Estimate
 from studies.errors import StudyError
@@ -108,6 +110,17 @@ def test_a_baseline_of_few_nights_is_warned_of(tmp_path: Path) -> None:
         tested = eh.gate(night(9), path, record=False).checks[0].reason
         assert all((f"only {nights} baseline night" in text) == (nights < 5)
                    for text in (saved, tested))  # fmt: skip
+
+
+def test_a_night_that_was_stopped_early_is_no_baseline() -> None:
+    """All replies are readable, and there are 120 of 160 planned."""
+    whole = as_study(night(1))
+    stopped = replace(whole, measured=replace(whole.measured, planned=160))
+    assert len(whole.frame) == 120
+    with pytest.raises(BaselineUnusable, match=r"75\.0 % .*the whole night"):
+        gate_check._refuse_night_with_few_verdicts(stopped, 0.76)
+    gate_check._refuse_night_with_few_verdicts(stopped, 0.75)
+    gate_check._refuse_night_with_few_verdicts(whole, 1.0)
 
 
 def test_a_night_without_readable_verdicts_is_no_baseline(tmp_path: Path) -> None:
@@ -265,11 +278,7 @@ def parted_night(seed: int, *, judge: float = 0.9, system: float = 0.9) -> pd.Da
 
 @pytest.mark.parametrize(
     ("judge", "system", "cause"),
-    [
-        (0.9, 0.9, ""),
-        (0.9, 0.2, "system judged changed"),
-        (0.2, 0.2, "judge changed"),
-    ],
+    [(0.9, 0.9, ""), (0.9, 0.2, "system judged changed"), (0.2, 0.2, "judge changed")],
 )
 def test_anchor_items_tell_the_judge_from_the_system(
     tmp_path: Path, judge: float, system: float, cause: str

@@ -127,8 +127,7 @@ def coverage(setting: Setting, items: int) -> tuple[Tally, Tally]:
     for seed in range(SEEDS):
         data = simulate(setting, items, np.random.default_rng([items, seed]))
         board = next(
-            (b for b in leaderboards_from_battles(data) if {"a", "b"} <= set(b.names)),
-            None,
+            (b for b in leaderboards_from_battles(data) if {"a", "b"} <= set(b.names)), None
         )
         if board is not None:
             gaps.add(board.gap("a", "b"), gap_limit)

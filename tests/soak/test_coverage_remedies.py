@@ -40,10 +40,7 @@ HARD = {
     "many ties": HardJudge(0.3, 0.75, 0.4),
     "item effects": HardJudge(0.3, 0.7, 0.15, spread=0.25),
 }
-GRADED = {
-    "graded": GradedJudge(0.8, 0.9, 1.2),
-    "graded, weak": GradedJudge(0.3, 0.6, 1.2),
-}
+GRADED = {"graded": GradedJudge(0.8, 0.9, 1.2), "graded, weak": GradedJudge(0.3, 0.6, 1.2)}
 SECOND = HardJudge(0.1, 0.7, 0.05)
 NO_SIGNAL = {
     "first slot .5, no ties": (HardJudge(0.5, 0.5),),

@@ -14,12 +14,7 @@ import pytest
 from metrics.estimation.contrasts import estimate_contrast_family
 from metrics.twins.twin_effects import SHOWN, compare_twins_of_sides, twin_effects
 from studies.texts.twin_families import CONTROLS
-from tests.metrics.twins.simulated_twins import (
-    STRONG,
-    duel_frame,
-    true_effects,
-    two_judges_frame,
-)
+from tests.metrics.twins.simulated_twins import STRONG, duel_frame, true_effects, two_judges_frame
 
 STUDIES = 300
 SIZES = (20, 64, 200)

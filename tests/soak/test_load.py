@@ -4,7 +4,9 @@ What has to hold on two cores: no error, memory flat within a tenth but for what
 in the cache, 95 of 100 filters answered within two seconds. A session is a protocol client (no
 browser: fifty of them would measure themselves), it opens the page, chooses the study, and then
 filters or turns to another view, with 5 to 15 seconds to read in between, as people take.
-EVENHAND_LOAD_SECONDS sets the length."""
+EVENHAND_LOAD_SECONDS sets the length.
+
+Whether anything leaks is seen beside it, with a cache so small that it is soon full."""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from judges.planning.plan import make_plan, save_plan
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
-from tests.ui.conftest import App
+from tests.ui.conftest import ROOT, App
 
 SECONDS = float(os.environ.get("EVENHAND_LOAD_SECONDS", "600"))
 READERS, RUNNERS = 50, 5
@@ -41,8 +43,18 @@ WARM = 0.6
 """This share of the time is for caches to fill, and for as many runs to end as the engine keeps (32
 of some 63); memory is compared from then on."""
 CACHED_MB_PER_STUDY = 2.5
-"""Memory that a new study may take in the cache of computed values, which holds up to 1 GiB. With a
-cache of 32 MB, which is soon full, memory stays within 2 % from the 40th to the 66th run."""
+"""Memory that a new study may take in the cache of computed values, which holds up to 1 GiB."""
+SETTLED_RUNS, LAST_RUN = 40, 70
+"""Runs after which memory is compared: by the first the small cache is full, and the engine has
+begun to forget ended runs."""
+SMALL_CACHE_APP = """
+import os, runpy, sys
+os.chdir({root!r})
+sys.path.insert(0, {root!r})
+from studies.store.caching import store_cache
+store_cache.StoreCache.__init__.__defaults__ = (32 << 20, ())
+runpy.run_path("app.py", run_name="__main__")
+"""
 STUDY = "PRD"
 RUN = """
 name: {name}
@@ -149,8 +161,10 @@ async def read_on(session: Session, books: Books, until: float, rng: random.Rand
         assert any("eh-" in str(value) for value in drawn.values())
 
 
-async def run_on(session: Session, books: Books, until: float, store: Path, number: int) -> None:
-    """Its own study, run from the page, watched to its end; then the next one."""
+async def run_on(
+    session: Session, books: Books, until: float, store: Path, number: int, pause: float = 20.0
+) -> None:
+    """Its own study, run from the page, watched to its end; then, after a pause, the next one."""
     round_ = 0
     while time.monotonic() < until:
         name, round_ = f"runner {number}, {round_}", round_ + 1
@@ -164,7 +178,7 @@ async def run_on(session: Session, books: Books, until: float, store: Path, numb
             if time.monotonic() > until + 60:
                 raise RuntimeError(f"{name} does not end: {seen['eh-run-finding']}")
         books.runs += 1
-        await asyncio.sleep(20)
+        await asyncio.sleep(pause)
 
 
 def over(told: object) -> bool:
@@ -253,3 +267,39 @@ def test_fifty_readers_and_five_runners_for_ten_minutes(records, tmp_path):
     assert p95 < 2.0
     new_studies = (1 - WARM) * books.runs
     assert end - start <= 0.1 * start + CACHED_MB_PER_STUDY * new_studies
+
+
+async def run_one_after_another(app: App) -> tuple[Books, dict[int, float]]:
+    """Two people run studies until LAST_RUN of them are done; the megabytes after each run."""
+    books, weights, until = Books(), {}, time.monotonic() + 1200
+    async with httpx.AsyncClient(timeout=120) as client:
+        config = (await client.get(f"{app.url}/config")).json()
+        people = [Session(app.url, client, config) for _ in range(2)]
+        tasks = [
+            asyncio.create_task(watched(run_on(one, books, until, app.store, n, 0.5), books))
+            for n, one in enumerate(people)
+        ]
+        while books.runs < LAST_RUN and not books.faults and time.monotonic() < until:
+            weights.setdefault(books.runs, resident(app.process.pid))
+            await asyncio.sleep(0.2)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return books, weights | {books.runs: resident(app.process.pid)}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_memory_is_flat_once_the_cache_is_full(tmp_path):
+    folder = tmp_path / "small cache"
+    folder.mkdir()
+    (folder / "app.py").write_text(SMALL_CACHE_APP.format(root=str(ROOT)))
+    app = App(tmp_path / "evenhand.db", folder)
+    try:
+        books, weights = asyncio.run(run_one_after_another(app))
+    finally:
+        app.close()
+    start = np.median([mb for runs, mb in weights.items() if abs(runs - SETTLED_RUNS) <= 2])
+    end = np.median([mb for runs, mb in weights.items() if runs >= LAST_RUN - 4])
+    print(f"\nmemory {start:.0f} MB after {SETTLED_RUNS} runs, {end:.0f} MB after {books.runs}")
+    assert books.faults == Counter() and books.runs >= LAST_RUN
+    assert end <= 1.03 * start

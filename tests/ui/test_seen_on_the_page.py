@@ -8,12 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from components.study.plan.demo_studies import (
-    DEMO_STUDIES,
-    LARGER_STUDY,
-    PAIRS_STUDY,
-    SINGLE_STUDY,
-)
+from components.study.plan.demo_studies import DEMO_STUDIES, LARGER_STUDY, PAIRS_STUDY, SINGLE_STUDY
 from studies.sources.load import ASSETS_FOLDER
 from studies.store.store import Store
 from tests.page_words import says

@@ -159,15 +159,12 @@ def _gap_html(row: LeaderRow) -> Markup:
     estimate = row.above_next
     if estimate is None or estimate.value is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
-    if estimate.low is not None and estimate.high is None:
-        tip = attributes(
-            {"data-tip": f"≥ {number(estimate.low)}\n{estimate.note}", "tabindex": "0"}
-        )
-        return fill("<b{}>≥ {}</b>", tip, number(estimate.low))
+    if estimate.low is None or estimate.high is None:
+        text = number(estimate.value) if estimate.low is None else f"≥ {number(estimate.low)}"
+        tip = attributes({"data-tip": f"{text}\n{estimate.note}", "tabindex": "0"})
+        return fill("<b{}>{}</b>", tip, text)
     made = value_html(number(estimate.value), interval(estimate, 0))
-    tied = estimate.low is not None and estimate.high is not None
-    tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
-    if not tied:
+    if not estimate.low <= 0 <= estimate.high:
         return made if row.is_ahead else fill("{} {}", made, pieces.unsettled_ranks_badge())
     needed = (
         f"≈ {more_items_text(row.battles_needed, estimate)}"

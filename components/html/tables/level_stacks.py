@@ -56,14 +56,21 @@ class LevelRow:
         }
 
 
+PAPER_HEAD: Final = "Win rate,\u00a0%"
+"""Head of the share won outright in tables that follow Creation-MMBench."""
+
+
 def level_legend() -> Markup:
     return macros(TEMPLATE).level_legend(LEVEL_NAMES)
 
 
-def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
+def level_table(
+    rows: Sequence[LevelRow], baseline: str, won: str = "Won outright,\u00a0%"
+) -> Markup:
     """HTML table with one row for each model: a stacked bar of its verdicts on five levels (all
-    bars on one scale), Reward, win rate, Visual Factuality Score if there is one, and unusable
-    replies. `baseline`: name of the baseline in the column head, empty without one."""
+    bars on one scale), Reward, share won outright, Visual Factuality Score if there is one, and
+    unusable replies. `baseline`: name of the baseline in the column head, empty without one; `won`:
+    head of the share won outright, which the paper calls win rate."""
     low, high = _stack_extent(rows)
     at = 100 * -low / (high - low)
     sides = macros(TEMPLATE).level_sides(baseline, f"{at:.2f}", f"{100 - at:.2f}")
@@ -73,7 +80,7 @@ def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
         "Model",
         tables.ColumnHead("Verdicts", html=sides),
         ("Reward", f"−100 to 100, 95{NARROW_SPACE}% CI"),
-        ("Win rate, %", wins),
+        (won, wins),
         *([("VFS", "Visual Factuality Score, 0 to 10")] if scored else []),
         ("Unusable", "replies without a verdict; left out of all shares"),
     ]

@@ -81,8 +81,9 @@ HOW_REPLACEMENT: Final = (
     "has the highest difference."
 )
 HOW_DISTANCES: Final = (
-    "J: a judge's score from −2 to 2, averaged over both orders where both were judged. P: the "
-    "mean score of people; for a person, the mean of the *other* people. `MAE = mean |J − P|`, "
+    "J: a judge's score from −2 to 2 (−1 to 1 if verdicts have no levels), averaged over both "
+    "orders where both were judged. P: the mean score of people; for a person, the mean of the "
+    "*other* people. `MAE = mean |J − P|`, "
     "`Consistency = share of |J − P| ≤ 1` (Creation-MMBench F.2). Averaging two orders pulls J "
     "toward 0, which alone can reduce the distance. For comparison, “always tie” is a judge that "
     "only gives ties."

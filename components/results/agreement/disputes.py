@@ -122,7 +122,8 @@ def dispute_kinds(raters: Raters) -> list[str]:
 
 
 def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
-    """Cases of one kind of dispute, the most informative first."""
+    """List the cases with one kind of dispute (one of `dispute_kinds`), sorted by descending
+    `Dispute.informativeness`."""
     ranked = [
         (one.informativeness(kind), one)
         for one in count_choices_by_case(raters)

@@ -15,7 +15,14 @@ from components.filtering.raters import (
 )
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, interval, percent, share
+from components.html.format import (
+    MIN_COLOURED_ITEMS,
+    NARROW_SPACE,
+    count,
+    percent,
+    share,
+    spaced_ci,
+)
 from components.html.markup import Markup, link, measure_attribute
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
@@ -52,7 +59,7 @@ def agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
     return {name: known[name] for name in ranked if known[name].value is not None}
 
 
-def describe_known_answers(filtered: FilteredStudy) -> str:
+def agreement_reference_phrase(filtered: FilteredStudy) -> str:
     """Words for the answers with which verdicts are compared: the majority of people, or the known
     better answers."""
     by_people = is_agreement_with_people(filtered)
@@ -67,9 +74,9 @@ def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str
     if not judges:
         return None
     best, one = next(iter(judges.items()))
-    person = data.among_voters.one_person if data.raters.has_people else Estimate(None)
-    agreement = _format_share_with_interval(one)
-    title = f"{best} agrees with {describe_known_answers(filtered)} in {agreement} of comparisons"
+    person = _agreement_of_one_person(data)
+    value, whom = _format_share_with_interval(one), agreement_reference_phrase(filtered)
+    title = f"{best} agrees with {whom} in {value} of comparisons"
     if person.value is not None:
         title += f"; one person agrees with the others in {_format_share_with_interval(person)}"
     rest = list(judges.items())[1:]
@@ -82,7 +89,7 @@ def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str
 
 
 def _format_share_with_interval(estimate: Estimate) -> str:
-    return f"{share(estimate.value)} {interval(estimate, 0, scale=100)}".strip()
+    return f"{share(estimate.value)}{spaced_ci(estimate, 0, scale=100)}".strip()
 
 
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
@@ -91,7 +98,7 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
     judges = agreement_by_judge(filtered)
     if not judges:
         return None
-    person = data.among_voters.one_person if data.raters.has_people else Estimate(None)
+    person = _agreement_of_one_person(data)
     known = [*judges.values(), *([person] if person.value is not None else [])]
     axis = replace(fit_share_axis(known, holds=(EVEN,), bounds=(0, 1)), chance=EVEN)
     band = bar_mark("band", axis, person.low, person.high)
@@ -119,11 +126,16 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
     return range_table(heads, rows, "majority", "Agreement with the majority", axis)
 
 
-def majority_subtitle(filtered: FilteredStudy) -> str:
-    """Subtitle: definition, number of comparisons, kind of interval, and, with votes, the meaning
-    of the band (agreement of one person with the others)."""
+def _agreement_of_one_person(data: Agreement) -> Estimate:
+    return data.among_voters.one_person if data.raters.has_people else Estimate(None)
+
+
+def majority_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
+    """Subtitle: definition, number of comparisons, kind of interval, and, if one is drawn, the
+    meaning of the band (agreement of one person with the others)."""
     study = load_remedy_study(filtered)[0]
-    band = "; band: one person against others" if Raters(filtered).has_people else ""
+    known = _agreement_of_one_person(data).value is not None
+    band = "; band: one person against others" if known else ""
     return (
         f"undecided counts half; {count(study.call_grid.size, 'comparison')}, "
         f"95{NARROW_SPACE}% CI by item{band}; dashed: chance"

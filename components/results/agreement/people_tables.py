@@ -7,7 +7,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import rater_filters
-from components.html.format import DASH, count, interval, number, share
+from components.html.format import DASH, count, interval, number, share, spaced_ci
 from components.html.markup import (
     EMPTY,
     Markup,
@@ -152,11 +152,11 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     within = render_order_change(one.consistency, both.consistency, 100, 1)
     track = dumbbell_track(axis, one.consistency, both.consistency)
     tip = (
-        f"{name}\nMean distance from the people's mean (MAE): {number(both.mae.value, 2)} "
-        f"{interval(both.mae, 2)} with both orders, {number(one.mae.value, 2)} "
-        f"{interval(one.mae, 2)} with one order\n"
-        f"Scores at most 1 from the people's mean, both orders: {share(both.consistency.value)} "
-        f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
+        f"{name}\nMean distance from the people's mean (MAE): {number(both.mae.value, 2)}"
+        f"{spaced_ci(both.mae, 2)} with both orders, {number(one.mae.value, 2)}"
+        f"{spaced_ci(one.mae, 2)} with one order\n"
+        f"Scores at most 1 from the people's mean, both orders: {share(both.consistency.value)}"
+        f"{spaced_ci(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
     )
     return range_row(name, mae, track, within, tip=tip)
 
@@ -166,7 +166,7 @@ def _non_judge_distance_row(name: str, alignment: Alignment, plot: str) -> Table
     `plot`: HTML of its plot."""
     mae, consistency = number(alignment.mae.value, 2), alignment.consistency.value
     within = number(None if consistency is None else 100 * consistency, 1)
-    tip = f"{name}\nMAE {mae} {interval(alignment.mae, 2)}\nn {count(alignment.mae.n)}"
+    tip = f"{name}\nMAE {mae}{spaced_ci(alignment.mae, 2)}\nn {count(alignment.mae.n)}"
     values = (fill("<b>{}</b>", mae), plot, fill("<b>{}</b>", within))
     return range_row(name, *values, tip=tip, kind="who")
 
@@ -204,17 +204,17 @@ def show_voter_replacements(data: Agreement) -> Markup:
 
 def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
     gap = number(100 * (replacement.advantage.value or 0.0), 1, signed=True)
-    bounds = interval(replacement.advantage, 1, scale=100)
+    bounds = spaced_ci(replacement.advantage, 1, scale=100)
     judge, person = (share(e.value) for e in (replacement.with_judge, replacement.with_person))
     cells = (
         forest_html(replacement.advantage, axis),
-        fill('<b>{}</b> <span class="eh-ci">{}</span>', gap, bounds),
+        fill('<b>{}</b><span class="eh-ci">{}</span>', gap, bounds),
         number(None if replacement.best is None else 100 * replacement.best),
     )
     tip = (
         f"{replacement.judge}\nagreement with the other voters: judge {judge}, replaced person "
-        f"{person}\njudge − person: {gap} points {bounds}\nn {count(replacement.advantage.n)} "
-        "pairs with two votes or more"
+        f"{person}\njudge − person: {gap} points{bounds}\n"
+        f"{count(replacement.advantage.n, 'pair')} with two votes or more"
     )
     return range_row(replacement.judge, *cells, tip=tip)
 
@@ -231,7 +231,7 @@ def best_replacing_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     return (
         f"Of {count(len(known), 'prompt')}, with the verdicts of all judges pooled, "
         f"**{first.judge}** replaces a person best{leads}. Agreement with the other voters, prompt "
-        f"minus replaced person: {gap} points {interval(first.advantage, 1, scale=100)}."
+        f"minus replaced person: {gap} points{spaced_ci(first.advantage, 1, scale=100)}."
     )
 
 
@@ -324,8 +324,8 @@ def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> Tabl
     worth = DASH if model_rates.worth is None else f"× {number(model_rates.worth, 1)}"
     tip = (
         f"{name}\nwin rate by judges minus win rate by people: "
-        f"{number(100 * (model_rates.bias.value or 0.0), 1, signed=True)} points "
-        f"{interval(model_rates.bias, 1, scale=100)}, on {count(model_rates.bias.n, 'pair')} with "
+        f"{number(100 * (model_rates.bias.value or 0.0), 1, signed=True)} points"
+        f"{spaced_ci(model_rates.bias, 1, scale=100)}, on {count(model_rates.bias.n, 'pair')} with "
         f"votes and verdicts\nall pairs with votes: {count(model_rates.people.n)}\n"
         f"all pairs with verdicts: {count(model_rates.judge.n)}"
     )

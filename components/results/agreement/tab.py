@@ -138,8 +138,8 @@ def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
     if made is None:
         return None
     heading = panel_heading(
-        f"Agreement with {majority_panel.describe_known_answers(filtered)}",
-        majority_panel.majority_subtitle(filtered),
+        f"Agreement with {majority_panel.agreement_reference_phrase(filtered)}",
+        majority_panel.majority_subtitle(filtered, load_agreement(filtered)),
     )
     return Drawn({"majority": made}, heading)
 

@@ -93,8 +93,8 @@ class BiasCounts(Memo):
         filter selected one, for the adjustment of p-values."""
         rows = judge_rows_or_people_rows(frame)
         self.alternatives = alternatives
-        self.option_numbers = sorted({int(n) for n in rows["options"].unique()}) or [2]
-        self.options = self.option_numbers[-1]
+        self.option_counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
+        self.options = self.option_counts[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
         measures = _bias_measures(self.options)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
@@ -138,9 +138,9 @@ class Bias(Memo):
         return self.counts.options
 
     @property
-    def option_numbers(self) -> list[int]:
-        """The numbers of options among which the judges choose, ascending."""
-        return self.counts.option_numbers
+    def option_counts(self) -> list[int]:
+        """All counts of answers that a comparison shows, ascending, such as [2, 4]."""
+        return self.counts.option_counts
 
     @property
     def type_1_error_share(self) -> float:

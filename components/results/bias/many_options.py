@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from components.html.format import ORDINALS, interval, number, share, slot_name
+from components.html.format import ORDINALS, number, share, slot_name, spaced_ci
 from components.html.heatmap import matrix_html
 from components.html.markup import Markup
 from components.html.matrix_heads import MatrixColumn
@@ -81,10 +81,9 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
         for slot, (one, effect) in enumerate(zip(shares, effects, strict=True)):
             place = (name, slot_name(slot))
             cells[place] = one
-            bounds = interval(effect, 2)
+            size = f"{number(effect.value, 2, signed=True)} logits{spaced_ci(effect, 2)}"
             cards[place] = [
-                f"Effect of this position {number(effect.value, 2, signed=True)} logits {bounds}, "
-                "compared with the mean of all positions"
+                f"Effect of this position {size}, compared with the mean of all positions"
             ]
             selects[place] = {"judge": row.judge, "prompt": row.prompt, "slot": slot}
     if not cells:
@@ -125,6 +124,6 @@ def _label_effects_html(
         effect = row.model.labels[best]
         significant = effect.low is not None and effect.low > 0
         word = "prefers" if significant else "does not significantly prefer"
-        bounds = f"{number(effect.value, 2, signed=True)} {interval(effect, 2)}"
+        bounds = f"{number(effect.value, 2, signed=True)}{spaced_ci(effect, 2)}"
         lines.append(f"{names[row.judge, row.prompt]} {word} the label “{best}” ({bounds} logits)")
     return panels.BIAS.note(f"{'; '.join(lines)}.")

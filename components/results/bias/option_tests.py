@@ -16,8 +16,13 @@ from components.results.bias.computed import CELL_COLUMNS, Bias, load_bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust
-from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
-from metrics.position.position_measures import slot_entropy, slot_shares
+from metrics.position.order_tests import (
+    OrderTest,
+    entropy_null_band,
+    permutation_test,
+    tested_slot_entropy,
+)
+from metrics.position.position_measures import slot_shares
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 
 SEED: Final = 20_24
@@ -36,7 +41,7 @@ class OptionModelRow:
     model: ChoiceModel
     permutation: OrderTest
     entropy: float | None = None
-    """Entropy of the slots chosen, divided by log2 N."""
+    """Entropy of the slots chosen, divided by log2 N, of the choices that the test permutes."""
     null_band: tuple[float, float] | None = None
     """Middle 95 % of the entropies expected if choices depend on content only."""
 
@@ -68,7 +73,7 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
         test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
         model = fit_choice_model(part, min_options=options)
         band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-        chosen = slot_entropy(part).value
+        chosen = tested_slot_entropy(part, options)
         found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
     return tuple(found)
 
@@ -109,9 +114,9 @@ each that is unknown."""
 
 @dataclass(frozen=True, slots=True)
 class Evenness:
-    """Entropy of the chosen positions in one cell, lower end of the band expected without a
-    position effect, adjusted p-value (None if unknown), and the position chosen most, from 0, with
-    its share."""
+    """Entropy of the tested choices of positions in one cell, lower end of the band expected
+    without a position effect, adjusted p-value (None if unknown), and the position chosen most,
+    from 0, with its share among all choices, repeats included."""
 
     entropy: float
     band_low: float
@@ -186,7 +191,7 @@ def _compute_evenness_by_cell(
     for key, part in rows.groupby(columns, observed=True, sort=False):
         cell = tuple(str(name) for name in key)
         band, p = tested.get(cell) or _test_slot_evenness(part, options)
-        entropy = slot_entropy(part).value
+        entropy = tested_slot_entropy(part, options)
         shares = [one.value or 0.0 for one in slot_shares(part, options)]
         if entropy is None or band is None:
             continue

@@ -15,7 +15,9 @@ from components.results.bias.option_tests import OptionModelRow
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import OrderTest
 
-ENTROPY_BAND_HEAD: Final = "Entropy, and its 95\u202f% range if positions had no effect"
+ENTROPY_BAND_HEAD: Final = (
+    "Entropy of the tested choices, and its 95\u202f% range if positions had no effect"
+)
 PAIR_TEST_NAMES: Final = {
     "items": "Sign test by item",
     "sign": "Sign test by pair",

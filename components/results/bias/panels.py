@@ -6,7 +6,7 @@ from components.charts.figures import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, even_share, interval, number, share
+from components.html.format import count, even_share, interval, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup
 from components.html.panel import FlipRow, Kpi, empty_state, flips_table, kpi_strip
 from components.html.pieces import share_kpi, unusable_replies_kpi
@@ -93,7 +93,7 @@ def default_kpis_html(
         return EMPTY
     kpis = [
         _measure_kpi(bias, records.CONSISTENCY, f"chance {share(consistency_by_chance(bias), 0)}"),
-        _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_numbers)}"),
+        _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_counts)}"),
         _measure_kpi(bias, records.NOISE_FLOOR),
         *([_accuracy_kpi(bias)] if by_design else []),
         unusable_replies_kpi(
@@ -163,7 +163,7 @@ def _plot_share_of_verdicts(estimate: Estimate, what: str, word: str) -> tuple[M
     """Plot, `word` (the name shown on phones) and value of a share of verdicts; `what`: the chosen
     position or label, named in the hover card."""
     tip = (
-        f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\nof verdicts go to {what}, "
+        f"{share(estimate.value, 1)}{spaced_ci(estimate, 1, scale=100)}\nof verdicts go to {what}, "
         f"ties left out; 50 % means no preference\nn {count(estimate.n)}"
     )
     value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))

@@ -8,17 +8,18 @@ from components.html.format import (
     NARROW_SPACE,
     ORDINALS,
     count,
-    interval,
     join_names,
     lean_text,
     number,
     number_word,
     share,
     slot_name,
+    spaced_ci,
 )
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningCategory, flip_leans
 from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.catalogue.position_records import chance_consistency
 
 NAMED_ROWS: Final = 2
 """Number of judges or prompts up to which a sentence names them instead of counting them."""
@@ -53,9 +54,9 @@ def flip_sentence(row: FlipLean) -> str:
     if not row.pairs:
         return "No pair was judged in both orders."
     if not row.flips:
-        return f"None of the {count(row.pairs)} pairs flips."
+        return f"No flip in {count(row.pairs, 'comparison')}."
     floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
-    flip = f"{share(row.flips / row.pairs, 0)} of pairs flip{floor}"
+    flip = f"{share(row.flips / row.pairs, 0)} of comparisons flip{floor}"
     directions = {each.toward for each in row.leaning_categories}
     if len(directions) == 2 and row.flips_most_pairs and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
@@ -121,10 +122,8 @@ def _category_directions_text(categories: Sequence[LeaningCategory], word: str =
 
 
 def consistency_by_chance(bias: Bias) -> float:
-    """Consistency of a judge that chooses at random: probability that N verdicts, one per order of
-    N options, are all equal. With the observed share of ties t: tᴺ + N·((1 − t)/N)ᴺ."""
-    options, ties = bias.options, bias.overall("tie_rate").value or 0.0
-    return float(ties**options + options * ((1 - ties) / options) ** options)
+    """Consistency of a judge that chooses at random, with the observed share of ties."""
+    return chance_consistency(bias.options, bias.overall("tie_rate").value or 0.0)
 
 
 def low_consistency_warning(bias: Bias) -> str:
@@ -137,7 +136,7 @@ def low_consistency_warning(bias: Bias) -> str:
 
 
 def bias_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it: the share of verdicts that a swap flips, and how many
+    """Headline and the sentence below it: the share of comparisons that a swap flips, and how many
     judges prefer a position; for more than two options, the position chosen most often. A message
     if there is nothing to measure."""
     if not bias.calls:
@@ -173,16 +172,16 @@ def _flips_clause(bias: Bias) -> str:
     )
     rate = share(1 - (same.value or 0.0), 0)
     if noise.value is not None and effect.value is not None:
-        added = f"{number(100 * effect.value, 0)} points {interval(effect, 0, scale=100)}"
+        added = f"{number(100 * effect.value, 0)} points{spaced_ci(effect, 0, scale=100)}"
         return (
-            f"Swapping the answers flips {rate} of verdicts, a mere repeat changes "
-            f"{share(noise.value, 0)}; between single replies the order adds {added.rstrip()}, "
-            "provided that repeats are independent"
+            f"Swapping the answers flips {rate} of comparisons, a mere repeat changes "
+            f"{share(noise.value, 0)}; where calls were repeated, the order adds {added}, provided "
+            "that repeats are independent"
         )
     if same.low is None or same.high is None:
-        return f"Swapping the answers flips {rate} of verdicts"
+        return f"Swapping the answers flips {rate} of comparisons"
     ends = f"[{number(100 * (1 - same.high))}, {number(100 * (1 - same.low))}]"
-    return f"Swapping the answers flips {rate} of verdicts {ends}"
+    return f"Swapping the answers flips {rate} of comparisons {ends}"
 
 
 def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:

@@ -67,7 +67,8 @@ HOW_LABELS: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return single_answers_view(filtered).finding(filtered)
+        by_order = pass_fail_panels.order_finding(filtered)
+        return by_order or single_answers_view(filtered).finding(filtered)
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
@@ -168,8 +169,8 @@ def slots_heading(bias: Bias) -> Markup:
         keys.append(("tie", last))
     keys.append(("even", even))
     subtitle = (
-        f"share of each position in the {count(bias.overall('slot 0').n)} verdicts that are not "
-        f"ties, in %; 95{NARROW_SPACE}% CI"
+        f"% of verdicts for each position, ties left out: "
+        f"{count(bias.overall('slot 0').n, 'verdict')}; 95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts_in_histogram(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)

@@ -69,8 +69,8 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
 
 
 def _includes_zero(contrast: Contrast) -> bool:
-    low, high = contrast.adjusted.low, contrast.adjusted.high
-    return low is not None and high is not None and low <= 0 <= high
+    one = contrast.adjusted
+    return one.low is not None and one.high is not None and not one.excludes_zero
 
 
 def find_unrelated_counterpart(store: Store, study: Study) -> str | None:

@@ -10,7 +10,7 @@ from components.filtering.filters import ALL_CHOICE, STUDY_RULE, Filter
 from components.filtering.raters import Raters
 from components.html import format as formats
 from components.html import panel
-from components.html.format import DASH, NARROW_SPACE, count, interval, share
+from components.html.format import DASH, NARROW_SPACE, count, interval, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.forest_cells import Axis
 from components.html.tables.table import plain_table
@@ -119,9 +119,9 @@ def report_cards(filtered: FilteredStudy) -> Markup:
 
 def _orders_text(card: ReportCard) -> str:
     orders = int(card.facts["orders"] or 0)
-    return (
-        "one order" if orders == 1 else "both orders" if card.compares_pairs else f"{orders} orders"
-    )
+    if orders < 2:
+        return "one order" if orders else "unknown order"
+    return "both orders" if card.compares_pairs else f"{orders} orders"
 
 
 def _card_head(card: ReportCard, orders: str) -> Any:
@@ -152,7 +152,7 @@ def _slot_bars(card: ReportCard) -> Any:
                 "name": name,
                 "colour": SLOT_COLOURS[slot] if slot < 2 else "later",
                 "select": card.inspect_filters | {"slot": slot},
-                "tip": f"{share(one.value)} {interval(one, 1, scale=100)}\nshown {name}\n"
+                "tip": f"{share(one.value)}{spaced_ci(one, 1, scale=100)}\nshown {name}\n"
                 f"n {count(one.n)}\nClick to open these verdicts in Inspect",
                 "value": one.value,
                 "low": one.value if one.low is None else one.low,
@@ -172,7 +172,7 @@ def _slot_bars(card: ReportCard) -> Any:
 def _consistency_by_category_html(card: ReportCard) -> Any:
     known = {name: e for name, e in card.consistency_by_category.items() if e.value is not None}
     ranked = sorted(known.items(), key=lambda pair: (pair[1].items < 5, -(pair[1].value or 0.0)))
-    axis = panel.Axis(chance=card.measures["chance"].value)
+    axis = panel.Axis(chance=card.chance_consistency)
     rows = [(name, estimate, panel.forest_html(estimate, axis)) for name, estimate in ranked]
     return _CARD.categories(card, rows) if rows else EMPTY
 

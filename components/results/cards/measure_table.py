@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from components.html import format as formats
-from components.html.format import interval, number, share
+from components.html.format import number, share, spaced_ci
 from components.html.markup import Markup
 from components.html.panel import Axis, forest_html
 from components.html.tables.value_table import STYLES, NumberStyle
@@ -114,7 +114,11 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
     facts: dict[str, Any] = {
         "estimate": estimate,
         "chance": record.chance(card.options) if record.style == "percent" else None,
-        "others": [one.value for one in by_rater.values() if one.value is not None],
+        "others": [
+            one.value
+            for name, one in by_rater.items()
+            if one.value is not None and name in card.raters.filtered_rater_names
+        ],
         **_card_fields_for_measure(card, record.key, estimate),
     }
     by_people = "unlike" not in record.selection or card.people_agreement.value is not None
@@ -135,7 +139,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     empty if it adds none."""
     even = 1 / card.options
     if key == "consistency":
-        return {"chance": card.measures["chance"].value, "note": _consistency_note(card)}
+        return {"chance": card.chance_consistency, "note": _consistency_note(card)}
     if key == "first_share":
         return {"note": f"no preference is {share(even, 0)}"}
     if key in ("position_term", option_records.SLOT_EFFECTS.key):
@@ -173,11 +177,10 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
 
 
 def _consistency_note(card: ReportCard) -> str:
-    noise, chance = card.measures["noise_floor"].value, card.measures["chance"].value
-    random = "a judge that chooses at random with the same position shares has "
+    noise, chance = card.measures["noise_floor"].value, card.chance_consistency
     repeats = f"{share(noise, 0)} of verdicts change on a repeat"
     floor = "verdicts were not repeated in the same order" if noise is None else repeats
-    return floor if chance is None else f"{random}{share(chance, 0)}; {floor}"
+    return f"a judge that chooses at random has {share(chance, 0)}; {floor}"
 
 
 def _own_family_note(card: ReportCard) -> str:
@@ -191,12 +194,12 @@ def _own_family_note(card: ReportCard) -> str:
     if excess.value is not None:
         parts.append(
             "compared with the win rate that judges of other families give: "
-            f"{number(100 * excess.value, 1, signed=True)} points {interval(excess, 1, scale=100)}"
+            f"{number(100 * excess.value, 1, signed=True)} points{spaced_ci(excess, 1, scale=100)}"
         )
     if term.value is not None:
         parts.append(
             "with all judges pooled, the log-odds of winning change by "
-            f"{number(term.value, 2, signed=True)} {interval(term, 2)} if judge and answer are of "
+            f"{number(term.value, 2, signed=True)}{spaced_ci(term, 2)} if judge and answer are of "
             "the same family"
         )
     return "; ".join(parts)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
+from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
 from metrics.catalogue.record import Style
 from metrics.catalogue.records import records_reading_texts
 from metrics.estimation import row_selection
@@ -108,14 +108,14 @@ class PointCard:
         if self.pass_fail_result is not None:
             return pass_fail_sentence(self.pass_fail_result)
         mean = self.scores.mean if self.scores else Estimate(None)
-        start = f"The mean score of this judge is **{number(mean.value, 2)}** {interval(mean, 2)}"
+        start = f"The mean score of this judge is **{number(mean.value, 2)}**{spaced_ci(mean, 2)}"
         if self.agreement is None:
             return f"{start}; no score has a label."
         bias = self.agreement.bias
         return (
             f"{start}; the mean distance of its scores to the labels is "
             f"{number(self.agreement.mae.value, 2)} (on average, score minus label is "
-            f"{number(bias.value, 2, signed=True)} {interval(bias, 2)})."
+            f"{number(bias.value, 2, signed=True)}{spaced_ci(bias, 2)})."
         )
 
     @property
@@ -165,7 +165,7 @@ class PointCard:
             )
         bias = self.agreement.bias if self.agreement else None
         large = bias is not None and abs(bias.value or 0.0) >= MIN_SHIFT
-        if bias is not None and large and _excludes_zero(bias) and self._is_gain_shown_for("shift"):
+        if bias is not None and large and bias.excludes_zero and self._is_gain_shown_for("shift"):
             return (
                 "Subtract this judge's mean error (score minus label) from all its scores: see the "
                 "view Remedies."
@@ -307,8 +307,3 @@ def _agreement_description(base_rate: Estimate) -> str:
     text = "% of verdicts equal to the label"
     always = f"; a judge that always passes: {share(base_rate.value, 0)}"
     return text if base_rate.value is None else text + always
-
-
-def _excludes_zero(estimate: Estimate) -> bool:
-    low, high = estimate.low, estimate.high
-    return low is not None and high is not None and not low <= 0 <= high

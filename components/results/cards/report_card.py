@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from components.html.format import interval, lean_text, number, share
+from components.html.format import lean_text, number, points, share, spaced_ci
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import (
@@ -13,6 +13,7 @@ from components.results.bias.option_tests import (
     option_p_values,
 )
 from components.results.cards.card_measures import CardMeasures
+from metrics.catalogue import position_records
 from metrics.catalogue.nudge_records import LONGER
 from metrics.estimation import row_selection
 from metrics.estimation.multiple_comparisons import simultaneous_interval
@@ -39,28 +40,30 @@ class ReportCard(CardMeasures):
             return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
 
+    @property
+    def chance_consistency(self) -> float:
+        """Consistency of a judge that chooses at random and ties as often, as in the view
+        Position."""
+        return position_records.chance_consistency(
+            self.options, self.measures["tie_rate"].value or 0.0
+        )
+
     @cached_property
     def facts(self) -> dict[str, float | None]:
         """Values (key of CARD_FACTS -> number) that the sentence rules test and insert."""
         measures, flips = self.measures, self.measures["conflict"].value
-        noise, chance = measures["noise_floor"].value, measures["chance"].value
+        noise = measures["noise_floor"].value
         known = (
             measures["accuracy"] if self.raters.known_answer_source == "design" else Estimate(None)
         )
         advantage = self.voter_replacement.advantage if self.voter_replacement else Estimate(None)
-        lead, beside = (
-            self._widen_for_all_cards(self.accuracy_lead),
-            self._widen_for_all_cards(advantage),
-        )
-        effect = self._widen_for_all_cards(self.order_effect)
-        kappa, memory = (
-            self._widen_for_all_cards(measures["kappa"]),
-            self._widen_for_all_cards(self.repeat_memory),
-        )
+        differences = (self.accuracy_lead, advantage, self.order_effect, self.repeat_memory)
+        lead, beside, effect, memory = map(self._widen_for_all_cards, differences)
+        kappa = self._widen_for_all_cards(measures["kappa"])
         longer = self.measure_by_rater(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
-        advice = self.recommendation
+        advice, no_advice = self.recommendation, 0 if self.has_too_many_for_remedies else None
         return {
             "replies": len(self.planned_rows),
             "read": len(row_selection.select_picks(self.rows)),
@@ -69,11 +72,9 @@ class ReportCard(CardMeasures):
             "sets": measures["consistency"].n,
             "flips": flips,
             "noise": noise,
-            "chance_flips": None if chance is None else 1 - chance,
-            "order_effect": effect.value,
-            "memory": memory.value,
-            **_interval_end_facts("order", effect),
-            **_interval_end_facts("memory", memory),
+            "chance_flips": 1 - self.chance_consistency,
+            "order_low": effect.low,
+            "memory_low": memory.low,
             **_interval_end_facts("known", lead),
             **_interval_end_facts("stand_in", beside),
             "lean_p": p,
@@ -94,11 +95,7 @@ class ReportCard(CardMeasures):
             "longer": longer.value,
             "longer_low": longer.low,
             "others": self.agreement_with_other_raters.value,
-            "remedies": len(advice.prices)
-            if advice
-            else 0
-            if self.has_too_many_for_remedies
-            else None,
+            "remedies": len(advice.prices) if advice else no_advice,
             "remedy_low": advice.chosen.gain.low if advice and advice.chosen else None,
         }
 
@@ -149,7 +146,29 @@ class ReportCard(CardMeasures):
             "lean": lean_text(self.measures["fairness"]) if self.compares_pairs else "",
             "toward": self.preferred_position,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
+            "order_effect": self._difference_text(self.order_effect),
+            "memory": self._difference_text(self.repeat_memory),
+            "beside_person": self._difference_from_person_text(),
         }
+
+    def _difference_from_person_text(self) -> str:
+        """Judge minus replaced person, and that it is not significant; "" without voters."""
+        if self.voter_replacement is None:
+            return ""
+        advantage = self.voter_replacement.advantage
+        unclear = "" if advantage.excludes_zero else ", no significant difference"
+        return f"{self._difference_text(advantage)}{unclear}"
+
+    def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
+        """A difference in points with its interval, as in the other views; it says so if the
+        difference is significant only without the adjustment for all cards. "" if it is unknown."""
+        if plain.value is None:
+            return ""
+        size = number(scale * plain.value, decimals, signed=True)
+        text = f"{points(size)}{spaced_ci(plain, decimals, scale=scale)}"
+        if plain.excludes_zero and not self._widen_for_all_cards(plain).excludes_zero:
+            text += ", not significant after adjustment for all judges and prompts"
+        return text
 
     def _repeat_text(self) -> str:
         """Clause on the changes on a repeat, without which flips cannot be judged; empty without
@@ -182,10 +201,8 @@ class ReportCard(CardMeasures):
     def _accuracy_above_chance_text(self) -> str:
         """Lead of the accuracy over chance with its interval; for pairs, twice this lead is the
         share of right verdicts minus that of wrong ones."""
-        lead = self._widen_for_all_cards(self.accuracy_lead)
         scale, name = (200, "right − wrong") if self.compares_pairs else (100, "accuracy − chance")
-        size = number(scale * (lead.value or 0.0), 1, signed=True)
-        return f"{name} {size} points {interval(lead, 1, scale=scale)}".rstrip()
+        return f"{name} {self._difference_text(self.accuracy_lead, scale, 1)}"
 
     def _position_preference(self) -> tuple[float | None, float | None]:
         """p-value of the test that no position is preferred, the same as in the view Position; and

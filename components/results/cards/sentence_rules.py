@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, number, share
+from components.html.format import NARROW_SPACE, count, number, points, share
 
 FactValues = Mapping[str, float | None]
 """The number of each fact (a key of CARD_FACTS); None if unknown."""
@@ -34,8 +34,7 @@ def _format_whole_percent(value: float) -> str:
 
 
 def _format_percentage_points(value: float) -> str:
-    text = number(100 * value)
-    return f"{text} point" if text.lstrip("−") == "1" else f"{text} points"
+    return points(number(100 * value))
 
 
 def _format_two_decimals(value: float) -> str:
@@ -47,15 +46,16 @@ _MEMORY: Final = "changes between repeats further apart minus changes between co
 _LABEL: Final = "share of verdicts for the preferred label minus"
 _PERSON: Final = "agreement with the other voters, judge minus replaced person"
 _RIGHT: Final = "accuracy where the better answer is known"
-_LOW, _HIGH = ", lower end of CI", ", upper end of CI"
+_ADJUSTED: Final = " of CI, adjusted for all judges and prompts"
+_LOW, _HIGH = f", lower end{_ADJUSTED}", f", upper end{_ADJUSTED}"
 _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     _format_whole_number: {
-        "replies": "replies",
         "read": "replies with a verdict",
         "orders": "orders",
         "remedies": "remedies compared with known better answers",
     },
     lambda value: count(int(value), "item"): {"items": "items with a verdict"},
+    lambda value: count(int(value), "reply"): {"replies": "replies"},
     lambda value: count(int(value), "comparison"): {
         "sets": "comparisons with a verdict in all orders"
     },
@@ -71,17 +71,13 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "stand_in": "agreement of the judge with the other voters, as a person's replacement",
         "person": "agreement of the replaced person with the other voters",
         "longer": "share of verdicts for the longer answer",
-        "longer_low": f"share of verdicts for the longer answer{_LOW}",
+        "longer_low": "share of verdicts for the longer answer, lower end of CI",
         "others": "share of equal verdicts, over all pairs of this judge's verdict and another "
         "judge's on the same answers in the same order",
     },
     _format_percentage_points: {
-        "order_effect": _ORDER,
         "order_low": _ORDER + _LOW,
-        "order_high": _ORDER + _HIGH,
-        "memory": _MEMORY,
         "memory_low": _MEMORY + _LOW,
-        "memory_high": _MEMORY + _HIGH,
         "label_pull": f"{_LABEL} an even share",
         "label_low": f"{_LABEL} an even share{_LOW}",
         "label_lead": f"{_LABEL} that for the preferred position",
@@ -90,7 +86,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "stand_in_low": _PERSON + _LOW,
         "stand_in_high": _PERSON + _HIGH,
         "stand_in_reach": f"{_PERSON}: end of the 90{NARROW_SPACE}% CI that is farther from 0",
-        "remedy_low": f"gain by the recommended remedy{_LOW}",
+        "remedy_low": "gain by the recommended remedy, lower end of CI",
     },
     _format_two_decimals: {
         "lean_p": "p-value of the test for a preferred position",
@@ -166,25 +162,32 @@ RULE_GROUPS: Final = {
     "steadiness": parse_rules(
         """
         silent: read ≤ 0
-            None of the {replies} replies has a verdict.
+            No verdict could be read from {replies}.
+        no order: orders ≤ 0
+            The records do not say which answer was shown first, so position bias cannot be
+            measured.
         one order: orders ≤ 1
             This judge saw each pair in one order only, so position bias cannot be measured.
         few items: items < 5
             There are verdicts on only {items}, too few for a conclusion about this judge.
+        incomplete: sets ≤ 0
+            No comparison has a verdict in every order, so position bias cannot be measured.
+        few, one way: sets < 20, flips ≥ 0.1, lean_p < 0.05
+            This judge flips **{flips}** of only {sets}{repeat}; flips go more often toward the
+            answer shown {toward}.
         few: sets < 20
             Verdicts in every order exist for only {sets}, too few for a conclusion.
         memory: flips ≥ 0.1, memory_low > 0, lean_p ≥ 0.05
             This judge flips **{flips}** of comparisons{repeat}. Repeats further apart differ more
-            often than consecutive ones, by {memory} [{memory_low}, {memory_high}]: repeats depend
-            on each other, so they cannot show the effect of the order.
+            often than consecutive ones, by {memory}: repeats depend on each other, so they cannot
+            show the effect of the order.
         noise: flips ≥ 0.1, order_low ≤ 0, lean_p ≥ 0.05
-            This judge flips **{flips}** of comparisons{repeat}. Between single replies, the
-            difference is {order_effect} [{order_low}, {order_high}]: an order effect is neither
-            shown nor excluded.
+            This judge flips **{flips}** of comparisons{repeat}. Where calls were repeated, the
+            difference is {order_effect}: an order effect is neither shown nor excluded.
         order: flips ≥ 0.1, order_low > 0, lean_p ≥ 0.05
-            This judge flips **{flips}** of comparisons{repeat}. Between single replies, the
-            difference is {order_effect} [{order_low}, {order_high}]. The order matters, provided
-            that repeats are independent replies; no position is significantly preferred.{cache}
+            This judge flips **{flips}** of comparisons{repeat}. Where calls were repeated, the
+            difference is {order_effect}. The order matters, provided that repeats are independent
+            replies; no position is significantly preferred.{cache}
         by label: flips ≥ 0.5, label_pull ≥ 0.25, label_low > 0, label_lead > 0
             This judge flips **{flips}** of comparisons{repeat}; most verdicts are for the label
             “{label}”.
@@ -230,8 +233,7 @@ RULE_GROUPS: Final = {
             ({person}).
         unclear to people: people known, stand_in_low ≤ 0
             This judge agrees with people in **{people}** of comparisons. It agrees with the other
-            voters in {stand_in}, the person it replaces in {person}; the difference is not
-            significant ([{stand_in_low}, {stand_in_high}]).
+            voters in {stand_in}, the person it replaces in {person}: {beside_person}.
         people: people known
             This judge agrees with people in **{people}** of comparisons.
         right: known_low > 0
@@ -255,6 +257,8 @@ RULE_GROUPS: Final = {
             Judge in both orders.
         more items: items < 5
             Let this judge compare answers to more items before you rely on its verdicts.
+        every order: sets ≤ 0
+            Judge each comparison in every order, and repeat the calls without a usable reply.
         more: sets < 20
             Let this judge compare answers to more items before you rely on its verdicts.
         remedy: remedy_low > 0
@@ -275,8 +279,9 @@ RULE_GROUPS: Final = {
         """
     ),
 }
-"""Group -> its rules: on consistency, on quality, and the advice. A flip rate below 10 %, fewer
-than 20 comparisons and fewer than 5 items are too few for a claim; the level of tests is 5 %."""
+"""Group -> its rules: on consistency, on quality, and the advice. A flip rate below 10 % and
+fewer than 5 items are too few for a claim, fewer than 20 comparisons unless a test is significant;
+the level of tests is 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,12 +292,14 @@ class CardSentence:
 
 
 SENTENCE_WORDS: Final = (
-    "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy",
+    "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy", "order_effect",
+    "memory", "beside_person",
 )  # fmt: skip
 """Keys of the texts that a sentence may insert besides values: the changes on a repeat, a warning
 of repeats that hardly ever differ, the preferred position, the preferred label, the net flip rate,
 such as "(12.0 points toward first [3.1, 20.4])", the shares of right, wrong and tied verdicts, the
-lead over chance, and the advice of the view Remedies."""
+lead over chance, the advice of the view Remedies, and differences with their intervals: flips minus
+changes on a repeat, repeats further apart minus consecutive ones, judge minus replaced person."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

@@ -114,9 +114,10 @@ class PairedSides:
         return {}
 
     def family_contrasts(self, name: str) -> list[MeasureContrast]:
-        """Differences, left minus right side, of all measures of the family `name`, with intervals
-        adjusted for the whole family. In the family Nudges, each kind of twins that both sides
-        judged, such as padding, is a measure too; the adjustment is then Bonferroni's."""
+        """Differences, left minus right side, of all measures of the family `name`. Intervals are
+        adjusted for the whole family and, with more than two candidates, for the choice of the two
+        sides. In the family Nudges, each kind of twins that both sides judged, such as padding, is
+        a measure too; with twins, the adjustment is Bonferroni's."""
         if name not in self._family_contrasts_cache:
             by_people = Raters(self.filtered).known_answer_source == "people"
             compared = family_measures(name, self.contestants, by_people)
@@ -225,8 +226,7 @@ def _clip_interval(estimate: Estimate) -> Estimate:
 
 def is_significant(line: paired.Contrast) -> bool:
     """Whether the adjusted interval excludes 0; False without an interval."""
-    low, high = line.adjusted.low, line.adjusted.high
-    return low is not None and high is not None and not low <= 0 <= high
+    return line.adjusted.excludes_zero
 
 
 def known_differences(lines: Sequence[MeasureContrast]) -> list[MeasureContrast]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import is_agreement_with_people
-from components.html.format import NARROW_SPACE, count, interval, number
+from components.html.format import NARROW_SPACE, count, number, spaced_ci
 from components.html.markup import Markup
 from components.html.panel import Axis, axis_html, empty_state
 from components.html.tables.forest_cells import fit_share_axis
@@ -137,10 +137,9 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
 
 def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
     """The measure and its difference, with its plot and hover card."""
-    adjusted = interval(line.adjusted, 1, scale=100)
     name = record.name if record.key == "win_rate" else record.name.lower()
     head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {name}"
-    raw = f"CI {interval(line.raw, 1, scale=100)}, adjusted {adjusted}"
+    raw = f"CI{spaced_ci(line.raw, scale=100)}, adjusted{spaced_ci(line.adjusted, scale=100)}"
     ends = (number(100 * (end or 0.0), 1) for end in (line.left_value, line.right_value))
     where = f"{' − '.join(ends)} on {count(line.raw.items, 'common item')}, n {count(line.raw.n)}"
     return {

@@ -7,7 +7,7 @@ from components.charts import figure_parts as parts
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters, known_answer_source
-from components.html.format import count, interval, number, percent, share
+from components.html.format import count, number, percent, share, spaced_ci
 from components.html.markup import Markup, escape, escape_plot, fill
 from components.html.panel import empty_state
 from components.html.tables import value_table as tables
@@ -25,7 +25,9 @@ NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts
 
 
 @memoise_by_study
-def length_effects(filtered: FilteredStudy) -> tuple[LengthEffect | None, LengthEffect | None]:
+def judge_and_people_length_effects(
+    filtered: FilteredStudy,
+) -> tuple[LengthEffect | None, LengthEffect | None]:
     """Effect of answer length on the judges' verdicts, and on people's votes; None for each that is
     unknown."""
     rows = Raters(filtered).rows
@@ -40,7 +42,7 @@ def length_effects(filtered: FilteredStudy) -> tuple[LengthEffect | None, Length
 def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
     """Figure of the share won by ratio of answer lengths: judges as dots with the fitted curve,
     people as diamonds; None if the lengths are not known."""
-    judges, persons = length_effects(filtered)
+    judges, persons = judge_and_people_length_effects(filtered)
     if judges is None:
         return None
     data = [_fitted_curve_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
@@ -155,7 +157,7 @@ def padding_sentence(filtered: FilteredStudy) -> str:
     found = length_preference_at_equal_quality(filtered.measured_judge_rows)
     if found.value is None:
         return ""
-    text = f"{share(found.value, 0)} of verdicts {interval(found, 0, scale=100)}"
+    text = f"{share(found.value, 0)} of verdicts{spaced_ci(found, 0, scale=100)}"
     return f"Of two equally right answers, the longer one wins {text}."
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import NARROW_SPACE, interval, number, share
+from components.html.format import NARROW_SPACE, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup
 from components.html.panel import legend_entry, wrap
 from components.results.nudges import injection_effect, length_panel, twin_panels
@@ -43,10 +43,10 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
         )
     over = number(100 * (longer.value - 0.5), 0, signed=True)
     title = (
-        f"The longer answer wins {share(longer.value, 0)} of verdicts "
-        f"{interval(longer, 0, scale=100)}, {over} points from an even share."
+        f"The longer answer wins {share(longer.value, 0)} of verdicts"
+        f"{spaced_ci(longer, 0, scale=100)}, {points(over)} from an even share."
     )
-    judges, persons = length_panel.length_effects(filtered)
+    judges, persons = length_panel.judge_and_people_length_effects(filtered)
     lead = "" if judges is None else length_panel.length_sentence(judges, persons)
     return title, f"{padding} {lead.replace('**', '')}".strip()
 
@@ -63,7 +63,7 @@ def draw_length(filtered: FilteredStudy) -> Drawn | None:
 
 def draw_length_controlled(filtered: FilteredStudy) -> Markup | None:
     """Draw win rates with length held equal; None if the lengths are not known."""
-    if length_panel.length_effects(filtered)[0] is None:
+    if length_panel.judge_and_people_length_effects(filtered)[0] is None:
         return None
     return length_panel.show_length_controlled(filtered)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
-from components.html.format import DASH, count, interval, number
+from components.html.format import DASH, count, interval, number, spaced_ci
 from components.html.markup import Markup
 from components.html.panel import LegendMark, panel_heading
 from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, tick_steps_from
@@ -272,13 +272,13 @@ def _length_weight_sentence(judge: str, part: dict[str, dict[str, Estimate]], na
         if minus.low > 0 or (minus.high or 0) < 0:
             more = "more" if minus.value > 0 else "less"
             size = number(abs(minus.value), 2)
-            return f"{who} weighs length {size} {more} than people do {interval(minus, 2)}."
+            return f"{who} weighs length {size} {more} than people do{spaced_ci(minus, 2)}."
         whose = f" for {judge}" if named else ""
         return (
-            f"No difference to people in the weight of length is shown{whose} {interval(minus, 2)}."
+            f"No difference to people in the weight of length is shown{whose}{spaced_ci(minus, 2)}."
         )
     if own.value is None or own.low is None or own.high is None:
         return ""
     if own.low <= 0 <= own.high:
-        return f"No weight of length is shown{f' for {judge}' if named else ''} {interval(own, 2)}."
-    return f"{who} weighs length {number(own.value, 2, signed=True)} {interval(own, 2)}."
+        return f"No weight of length is shown{f' for {judge}' if named else ''}{spaced_ci(own, 2)}."
+    return f"{who} weighs length {number(own.value, 2, signed=True)}{spaced_ci(own, 2)}."

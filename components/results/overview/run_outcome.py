@@ -4,7 +4,7 @@ import json
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, interval, number, share
+from components.html.format import count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
@@ -71,16 +71,16 @@ def repetition_text(bias: Bias) -> str:
             "without a swap."
         )
     told = (
-        f"On a repeat in the same order, {share(repeats.value)} "
-        f"{interval(repeats, 1, scale=100)} of verdicts change, n {count(repeats.n)}. "
+        f"On a repeat in the same order, {share(repeats.value)}"
+        f"{spaced_ci(repeats, 1, scale=100)} of verdicts change, n {count(repeats.n)}. "
     )
     if effect.value is None or effect.low is None or effect.high is None:
         return told
     sure = "" if effect.low > 0 or effect.high < 0 else "; no significant difference"
     return told + (
         f"{EFFECT.name} (disagreement between orders minus changes on a repeat): "
-        f"{number(100 * effect.value, 1, signed=True)} points "
-        f"{interval(effect, 1, scale=100)}, {count(effect.n, 'repeated comparison')}{sure}."
+        f"{number(100 * effect.value, 1, signed=True)} points"
+        f"{spaced_ci(effect, 1, scale=100)}, {count(effect.n, 'repeated comparison')}{sure}."
     )
 
 

@@ -28,6 +28,7 @@ from components.results.view import steps_and_menus, unusable_replies
 from components.results.view.result_view import Body, Drawn, Panel, View
 from metrics.catalogue.position_records import ENTROPY
 from metrics.estimation.row_selection import people_mask
+from studies.frames.point_columns import GOLD_COLUMN
 
 NAME: Final = "Summary"
 ADDRESS_NAMES: Final = frozenset(("study", "tab", "view", "__theme"))
@@ -50,7 +51,9 @@ HOW_JUDGES: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of the study: that of Position."""
+    """Headline of the study: that of Position; if it has single answers only, of Agreement."""
+    if not has_comparisons(filtered):
+        return bias_tab.single_answers_view(filtered).finding(filtered)
     return bias_tab.finding(filtered)
 
 
@@ -128,15 +131,18 @@ def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
 
 
 def has_known_winners(filtered: FilteredStudy) -> bool:
-    """Whether remedies can be compared: pairs have a known better answer, or people's votes."""
+    """Whether remedies can be compared: pairs have a known better answer, or people's votes, or
+    single answers have labels."""
     rows = filtered.measured_judge_rows
+    if GOLD_COLUMN in rows and rows[GOLD_COLUMN].notna().any():
+        return True
     known = bool((rows["known_answer"] >= 0).any()) or bool(people_mask(filtered.frame).any())
     return known and bool((rows["options"] == 2).any())
 
 
 def draw_advice(filtered: FilteredStudy) -> Any:
     """HTML line with the recommended remedy, or with general advice in a study of more than
-    MAX_ADVICE_ROWS verdicts; None if no better answer is known."""
+    MAX_ADVICE_ROWS verdicts; None if neither better answers nor labels are known."""
     if not has_known_winners(filtered):
         return None
     sentence = GENERAL_ADVICE
@@ -213,7 +219,7 @@ ADVICE: Final = Panel(
     draw_advice,
     (Body("advice", "eh-over-advice"),),
     css="eh-panel eh-line",
-    needs="votes of people, or known better answers: then remedies are compared",
+    needs="votes of people, known better answers or labels: then remedies are compared",
 )
 RANKING: Final = Panel(
     "ranking", draw_ranking_line, (Body("ranking", "eh-over-ranking"),), css="eh-panel eh-line"

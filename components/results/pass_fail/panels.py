@@ -12,10 +12,11 @@ from components.html.format import (
     MIN_COLOURED_ITEMS,
     count,
     decimal,
-    interval,
     number,
     percent,
+    points,
     share,
+    spaced_ci,
 )
 from components.html.heatmap import scale_html
 from components.html.markup import EMPTY, Markup, fill
@@ -89,9 +90,9 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     title = f"{errors}."
     if true.value is None:
         return title, f"The observed pass rate is {observed}. {as_sentence(true.note)}"
-    bounds = interval(true, 0, scale=100)
+    rate = f"{share(true.value, 0)}{spaced_ci(true, 0, scale=100)}"
     gap = (rates.observed_pass_rate.value or 0.0) - true.value
-    lead = f"The true pass rate is **{share(true.value, 0)} {bounds}**, the observed one {observed}"
+    lead = f"The true pass rate is **{rate}**, the observed one {observed}"
     if not is_pass_rate_wrong(results):
         value = rates.observed_pass_rate.value or 0.0
         outside = (
@@ -101,6 +102,23 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
         return title, f"{lead}: no significant difference{adjusted if outside else ''}."
     high = "high" if gap > 0 else "low"
     return title, f"{lead}: the judge's pass rate is {number(100 * abs(gap))} points too {high}."
+
+
+def pass_order_finding(results: PassFailResults) -> tuple[str, str] | None:
+    """Headline and the sentence below it: share of answers whose verdict depends on the order of
+    pass and fail, and the difference of the pass rates; None if no answer was judged in both."""
+    if results.rater is None or results.shift is None:
+        return None
+    changed, shift = results.order[results.rater].changed, results.shift.shift
+    if changed.value is None or shift.value is None:
+        return None
+    several = len(results.results) > 1
+    by = f" by {short_rater_names(list(results.results))[results.rater]}" if several else ""
+    where = f"{percent(changed, 0, n=False)} of answers"
+    title = f"The order of pass and fail changes the verdict{by} on {where}."
+    same = "" if is_significant_shift(shift, 1) else ": no significant difference"
+    size = f"{points(SHIFT_SCALE.text(shift.value))} {SHIFT_SCALE.bounds(shift)}".rstrip()
+    return title, f"With “pass” listed first, the pass rate differs by {size}{same}."
 
 
 def is_pass_rate_wrong(results: PassFailResults) -> bool:
@@ -256,8 +274,7 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
 def is_significant_shift(shift: Estimate, tests: int) -> bool:
     """Whether the difference `shift` is significant, adjusted for the number of `tests`; False if
     its interval is unknown."""
-    wide = simultaneous_interval(shift, max(tests, 1))
-    return wide.low is not None and wide.high is not None and not wide.low <= 0 <= wide.high
+    return simultaneous_interval(shift, max(tests, 1)).excludes_zero
 
 
 def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:

@@ -32,6 +32,10 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return panels.pass_fail_finding(load_pass_fail(filtered))
 
 
+def order_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
+    return panels.pass_order_finding(load_pass_fail(filtered))
+
+
 def kpis(filtered: FilteredStudy) -> Markup:
     return panels.pass_fail_kpis(load_pass_fail(filtered))
 

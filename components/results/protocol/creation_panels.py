@@ -18,7 +18,7 @@ from components.html.panel import Axis, Kpi, empty_state, paragraph, wrap
 from components.html.tables import range_table
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_share_axis
-from components.html.tables.level_stacks import LevelRow, level_legend, level_table
+from components.html.tables.level_stacks import PAPER_HEAD, LevelRow, level_legend, level_table
 from components.results.protocol import sections as protocol_sections
 from metrics.estimation.row_selection import add_column_by_item, people_mask
 from metrics.protocols import creation_alignment_table as alignment
@@ -100,7 +100,7 @@ def _level_stacks_html(filtered: FilteredStudy, sections: Sequence[str]) -> Mark
     scored = protocol_sections.FACTUALITY_SECTION in sections
     scored = scored or any(row.vfs.value is not None for row in found)
     stacks = [level_row(row, scored) for row in found]
-    table = level_table(stacks, study_baseline(filtered) or "")
+    table = level_table(stacks, study_baseline(filtered) or "", PAPER_HEAD)
     return wrap(level_legend()) + table + _baseline_note(filtered, found)
 
 

@@ -10,7 +10,7 @@ from components.html.panel import Axis, notice_html, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_share_axis
-from components.html.tables.level_stacks import LevelRow, level_legend, level_table
+from components.html.tables.level_stacks import PAPER_HEAD, LevelRow, level_legend, level_table
 from components.html.templates import macros
 from components.results.protocol import paper_tables
 from components.results.protocol.creation_panels import distance_from_people_heads, order_dumbbell
@@ -126,7 +126,7 @@ def _published_levels_table() -> Markup:
         "prints no intervals; in the intervals computed here, the two orders of an item are one "
         "observation."
     )
-    return wrap(level_legend()) + level_table(rows, baseline) + paragraph(note)
+    return wrap(level_legend()) + level_table(rows, baseline, PAPER_HEAD) + paragraph(note)
 
 
 def _published_descriptions_table() -> Markup:

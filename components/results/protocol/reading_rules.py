@@ -193,7 +193,7 @@ def mean_option_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
     return found
 
 
-def show_option_grades(filtered: FilteredStudy) -> Markup:
+def show_grades_given_in_replies(filtered: FilteredStudy) -> Markup:
     """HTML table by judge and prompt: mean grade of each model's answers, and share of replies
     whose selection contradicts the grades in the same reply; a message if no reply has grades."""
     rows = rows_with_option_grades(filtered)

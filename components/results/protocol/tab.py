@@ -92,7 +92,7 @@ HOW_COMPUTED: Final = {
     "levels": (
         "MB, B, W, MW: counts of much better, better, worse, much worse. “Usable”: number "
         "of usable verdicts, both orders pooled. VFS: visual factuality score. `Reward = "
-        "(100 MB + 50 B − 50 W − 100 MW) / usable`, `Win rate = (MB + B) / usable`. "
+        "(100 MB + 50 B − 50 W − 100 MW) / usable`, `Win rate = (MB + B) / usable`, won outright. "
         "Unusable replies are left out. VFS is an item's mean over its usable "
         "orders, then the mean over items. Intervals: Student's t with items as clusters for "
         "Reward and VFS; Wilson at the effective n of the items for Win rate."
@@ -219,7 +219,7 @@ GRADE: Final = _panels_of_section(
     ),
     _protocol_panel(
         "points",
-        reading_rules.show_option_grades,
+        reading_rules.show_grades_given_in_replies,
         "Prompt 4: grades and contradictions",
         "mean grade from 0 to 5 that the judge gave; % of selections whose option did not "
         f"have the highest grade; {CI_TEXT}",

@@ -183,7 +183,7 @@ def _effect_cell(contrast: Contrast | None) -> Markup:
         return tables.MUTED_DASH
     judge, prompt, _ = contrast.left
     got, select, who = contrast.adjusted, {"judge": judge, "prompt": prompt}, f"{judge}, {prompt}"
-    covers_zero = got.low is not None and got.high is not None and got.low <= 0 <= got.high
+    covers_zero = got.low is not None and got.high is not None and not got.excludes_zero
     badge = " " + no_difference_badge() if covers_zero else ""
     note = f"without {number(contrast.right_value, 2)}, with {number(contrast.left_value, 2)}"
     style = tables.NumberStyle(2, signed=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap, panel, scales
-from components.html.format import NARROW_SPACE, count, interval, join_names, number, share
+from components.html.format import NARROW_SPACE, count, join_names, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, join
 from components.html.templates import macros
 from components.results.ranking.computed import Ranking
@@ -142,7 +142,7 @@ def _order_row(
     ratings = [board.ratings.get(name) for board in boards]
     words = ("first order alone", "second order alone", "both orders")
     lines = [
-        f"{number(rating.value)} {interval(rating, 0)} {word}"
+        f"{number(rating.value)}{spaced_ci(rating, 0)} {word}"
         for rating, word in zip(ratings, words, strict=True)
         if rating is not None and rating.value is not None
     ]
@@ -277,6 +277,6 @@ def _expected_share_lines(ranking: Ranking) -> dict[tuple[str, str], list[str]]:
             continue
         for above, below in permutations(board.names, 2):
             one = board.predicted_share(above, below)
-            line = f"Bradley–Terry expects {share(one.value, 0)} {interval(one, 0, scale=100)}"
+            line = f"Bradley–Terry expects {share(one.value, 0)}{spaced_ci(one, 0, scale=100)}"
             found[above, below] = [line.strip()]
     return found

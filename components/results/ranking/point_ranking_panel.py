@@ -4,7 +4,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_within_filtered_study
-from components.html.format import NARROW_SPACE, count, interval, number, share
+from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.tables import value_table as tables
@@ -75,8 +75,8 @@ def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
 def _format_ranked_value(ranking: PointRanking, model: RankedModel) -> str:
     used = _value_ranked_by(ranking, model)
     if ranking.basis == "mean score":
-        return f"{number(used.value, 2)} {interval(used, 2)}"
-    return f"{share(used.value, 0)} {interval(used, 0, scale=100)}"
+        return f"{number(used.value, 2)}{spaced_ci(used, 2)}"
+    return f"{share(used.value, 0)}{spaced_ci(used, 0, scale=100)}"
 
 
 def _value_ranked_by(ranking: PointRanking, model: RankedModel) -> Estimate:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from components.html.format import ORDINALS, interval, more_items_text, number, slot_name
+from components.html.format import ORDINALS, more_items_text, number, points, slot_name, spaced_ci
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
@@ -40,8 +40,14 @@ def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
         return unclear_leader_sentence(board)
     if ranking.judges == (first,):
         return f"{first} ranks itself first"
-    gap = board.gap(first, second)
-    return f"{first} leads {second} by {number(gap.value)} Elo points {interval(gap, 0)}"
+    return f"{first} leads {second} by {_lead_text(board.gap(first, second))}"
+
+
+def _lead_text(gap: Estimate) -> str:
+    """The lead in Elo points with its interval, such as "at least 279 Elo points"."""
+    if gap.high is None:
+        return f"at least {number(gap.low)} Elo points"
+    return f"{number(gap.value)} Elo points{spaced_ci(gap, 0)}"
 
 
 def unclear_leader_sentence(board: Leaderboard) -> str:
@@ -53,11 +59,8 @@ def unclear_leader_sentence(board: Leaderboard) -> str:
     if board.strong_component[0] != board.strong_component[1] and gap.high is None:
         return f"The group of models with {first} won every battle against the group with {second}"
     if is_significantly_above(gap):
-        lead = f"{number(gap.value)} Elo points {interval(gap, 0)}"
-        return (
-            f"{first} leads {second} by {lead}, not significant after adjustment for all pairs of "
-            "models"
-        )
+        lead = f"{first} leads {second} by {_lead_text(gap)}"
+        return f"{lead}, not significant after adjustment for all pairs of models"
     return f"No significant difference between {first} and {second} yet"
 
 
@@ -65,7 +68,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return ""
-    if has_all_gaps_significant(board) and has_all_gaps_significant(people):
+    if are_all_gaps_significant(board) and are_all_gaps_significant(people):
         if people.names == board.names:
             return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
@@ -93,7 +96,7 @@ def _open_places_text(board: Leaderboard) -> str:
     return f"but places {places[0]} to {places[-1]} are not settled"
 
 
-def has_all_gaps_significant(board: Leaderboard) -> bool:
+def are_all_gaps_significant(board: Leaderboard) -> bool:
     """Whether each model on the leaderboard is significantly above the next."""
     return all(_is_ahead(board, *both) for both in pairwise(board.names))
 
@@ -115,7 +118,7 @@ def _tied_sentence(board: Leaderboard) -> str:
         if gap.low is None or gap.high is None or _is_ahead(board, above, below):
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
-        size = f"{number(gap.value)} points {interval(gap, 0)}"
+        size = f"{points(number(gap.value))}{spaced_ci(gap, 0)}"
         if is_significantly_above(gap):
             return f"{places}: {size}, not significant after adjustment for all pairs of models."
         return f"{places}: no significant difference ({size}){_items_needed_clause(gap)}."

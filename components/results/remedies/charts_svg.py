@@ -295,9 +295,12 @@ def _place_rule_names(
 # -- risk-coverage curve ---------------------------------------------------------------------------
 
 
-def risk_chart(results: RemedyResults) -> Markup:
-    """SVG chart, wide and narrow: share right among decided comparisons by share decided."""
+def risk_chart(results: RemedyResults) -> Markup | None:
+    """SVG chart, wide and narrow: share right among decided comparisons by share decided; None if
+    hardly any comparison is decided."""
     points = [one for one in results.risk_curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
+    if not points:
+        return None
     return svg_pieces.wrap_wide_and_narrow(
         _risk_curve_svg(results, points, Canvas(400, 290)),
         _risk_curve_svg(results, points, Canvas(340, 280, narrow=True)),

@@ -80,6 +80,12 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
     )
 
 
+NO_PAIRS_FINDING: Final = (
+    "Remedies are compared for pairs of answers.",
+    "In this study a judge chooses among more answers at once.",
+)
+
+
 def _missing_data_finding(results: RemedyResults) -> tuple[str, str]:
     """Headline and the sentence below it if no rule can be compared: verdicts in both orders are
     missing, or the better answers are unknown."""

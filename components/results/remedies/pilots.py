@@ -10,6 +10,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.html.format import count, dollars
 from components.results.remedies.computed import RemedyResults, load_remedies
 from judges.money.costs import MILLION, price_of
+from judges.planning.forecast import CHARACTERS_PER_TOKEN
 from studies.domain import REFERENCE, JudgeSpec
 from studies.frames.frame import SEP
 from studies.spec.derived_names import PILOT_MARK
@@ -27,7 +28,6 @@ DESCRIPTION_TOKENS: Final = 200
 DESCRIPTION_LIMIT: Final = 1024
 """`max_tokens` of a judge is raised to this number if its replies begin with a description, so that
 they are not cut off before the verdict."""
-CHARACTERS_PER_TOKEN: Final = 4
 EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabilities")
 
 

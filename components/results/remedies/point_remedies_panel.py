@@ -6,13 +6,14 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_within_filtered_study
-from components.html.format import NARROW_SPACE, count, interval, number, share
+from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, wrap
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
+from components.results.pass_fail.rate_tables import as_sentence
 from metrics.labels.point_rules import PointRemedies, point_remedies
 from studies.domain import Rater
 
@@ -93,10 +94,10 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     (judge, _), remedies = next(iter(found.items()))
     single = remedies.rules[0].value
     now = (
-        f"One call agrees with {share(single.value, 0)} {interval(single, 0, scale=100)} of labels"
+        f"One call agrees with {share(single.value, 0)}{spaced_ci(single, 0, scale=100)} of labels"
         if remedies.kind == "pass"
-        else f"The score of one call is on average {number(single.value, 2)} "
-        f"{interval(single, 2)} scale points from the label"
+        else f"The score of one call is on average {number(single.value, 2)}"
+        f"{spaced_ci(single, 2)} scale points from the label"
     )
     advice = remedies.advice
     if advice is None:
@@ -109,16 +110,16 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     title = RULE_WORDS[advice.rule][0]
     gain = advice.gain
     amount = (
-        f"{number(100 * (gain.value or 0), 1, signed=True)} points {interval(gain, 1, scale=100)}"
+        f"{number(100 * (gain.value or 0), 1, signed=True)} points{spaced_ci(gain, 1, scale=100)}"
         if remedies.kind == "pass"
-        else f"mean distance to the label smaller by {number(gain.value, 2)} {interval(gain, 2)} "
+        else f"mean distance to the label smaller by {number(gain.value, 2)}{spaced_ci(gain, 2)} "
         "scale points"
     )
     lead = (
         f"{now}. Gain over one call of rules chosen in this way, on items not used to choose them: "
         f"{amount}."
     )
-    calls = f"{advice.calls:g} call{'' if advice.calls == 1 else 's'}"
+    calls = f"{round(advice.calls, 2):g} call{'' if advice.calls == 1 else 's'}"
     return f"Use for {judge}: {title[0].lower()}{title[1:]}, {calls}.", lead
 
 
@@ -161,7 +162,7 @@ def _rules_by_agreement_table(rater: Rater, found: PointRemedies) -> Markup:
     gains = [one.adjusted for one in found.rules if one.adjusted is not None]
     if found.kind == "pass":
         style, change = PERCENT, SHIFT_POINTS
-        heads = ("Agreement with labels,\u00a0%", "Gain over one call, points")
+        heads = ("Answers judged as labelled,\u00a0%", "Gain over one call, points")
         axis = fit_share_axis(gains, signed=True, holds=(0.0,))
     else:
         style, change = SCORE, SHIFT
@@ -206,11 +207,12 @@ def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
         return EMPTY
     observed, true = found.rates.observed_pass_rate, found.true_pass_rate
     if true.value is None:
-        text = f"The observed pass rate {share(observed.value, 0)} is not corrected: {true.note}."
+        rate = f"The observed pass rate is {share(observed.value, 0)}"
+        text = f"{rate}. {as_sentence(true.note)}"
     else:
         text = (
             "Labels can correct the pass rate, but not individual verdicts: observed rate "
-            f"{share(observed.value, 0)}, estimated true rate {share(true.value, 0)} "
-            f"{interval(true, 0, scale=100)}."
+            f"{share(observed.value, 0)}, estimated true rate {share(true.value, 0)}"
+            f"{spaced_ci(true, 0, scale=100)}."
         )
     return fill('<p class="eh-small eh-under">{}</p>', text)

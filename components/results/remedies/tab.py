@@ -65,6 +65,8 @@ HOW_RULES: Final = (
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_remedies_panel.point_remedies_finding(filtered)
+    if not (filtered.measured_judge_rows["options"] == 2).any():
+        return panels.NO_PAIRS_FINDING
     return panels.remedy_finding(load_remedies(filtered))
 
 
@@ -107,14 +109,14 @@ def _name_winner_source(results: RemedyResults) -> str:
 
 
 def draw_risk(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the risk-coverage curve; None without a known better answer."""
+    """Draw the risk-coverage curve; None without a known better answer, or if hardly any comparison
+    is decided."""
     results = load_remedies(filtered)
-    if results.rater is None:
+    if results.rater is None or (chart := charts_svg.risk_chart(results)) is None:
         return None
     alone = certified_share_sentence(results)
     subtitle = f"% of decided comparisons that are right; {results.risk_curve[1]}. {alone}"
-    chart = pieces.wrap(charts_svg.risk_chart(results))
-    return Drawn({"risk": chart}, pieces.panel_heading(RISK_TITLE, subtitle))
+    return Drawn({"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle))
 
 
 def certified_share_sentence(results: RemedyResults) -> str:
@@ -165,9 +167,8 @@ def _rules_subtitle(results: RemedyResults) -> str:
         why = "no majority of people" if results.is_winner_from_people else "no known better answer"
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
-        parts.append(
-            f"{count(missing['incomplete'])} comparisons without usable replies in both orders"
-        )
+        size = count(missing["incomplete"], "comparison")
+        parts.append(f"{size} without usable replies in both orders")
     parts += [
         f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
         for judge, prompt in results.study.incomplete_raters
@@ -207,8 +208,8 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
 
 
 def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
-    """Table for a paper: rules computed on all comparisons, for the judge shown on the page; None
-    without a known better answer."""
+    """Table for a paper: rules computed on all comparisons without votes of people, for the judge
+    shown on the page; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
@@ -226,7 +227,7 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
             *gain,
             *(paper_table.percent_cells(one)[0] for one in shares),
         )
-        if line.complete:
+        if line.complete and not line.rule.votes:
             rows.append(row)
     caption = (
         f"Remedies for {results.judge} on {filtered.name}: agreement with "

@@ -259,9 +259,9 @@ def show_levels(filtered: FilteredStudy) -> Markup:
 
 HOW_LEVELS: Final = (
     "`Reward = (100·much better + 50·better − 50·worse − 100·much worse) / usable verdicts`, "
-    "`Win rate = (much better + better) / usable verdicts`: here a tie is not a win. Unusable "
+    "`Won outright = (much better + better) / usable verdicts`: a tie is not a win. Unusable "
     "replies are excluded and counted separately. VFS: visual factuality score, 0 to 10. "
-    "Intervals, items as clusters: t for Reward, Wilson at the effective n for Win rate."
+    "Intervals, items as clusters: t for Reward, else Wilson at the effective n."
 )
 
 

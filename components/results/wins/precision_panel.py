@@ -9,7 +9,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, interval, number, share
+from components.html.format import count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, escape, fill
 from components.html.panel import paragraph
 from components.html.tables import value_table as tables
@@ -115,8 +115,8 @@ def _effective_judges_sentence(rows: pd.DataFrame) -> str:
     votes = effective_judges(rows)
     if votes is not None and votes.value is not None:
         return (
-            f" By the correlation of their errors, they are worth {number(votes.value, 1)} "
-            f"{interval(votes)} independent judges."
+            f" By the correlation of their errors, they are worth {number(votes.value, 1)}"
+            f"{spaced_ci(votes)} independent judges."
         )
     correlation = verdict_correlation(rows)
     return "" if correlation is None else f" Their verdicts correlate {number(correlation, 2)}."

@@ -49,7 +49,7 @@ def check_study(records: StudyRecords) -> int:
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
     check_record_structure(records)
     if records.identities:  # imported verdicts have no requests
-        _check_sources(records)
+        _check_against_study_file(records)
     planned = _planned_asks(records)
     again = 0
     for line, one in enumerate(records.judgements, 1):
@@ -158,7 +158,7 @@ def _describe_ask(ask: Ask) -> str:
     return f"{ask.judge}, {ask.prompt}, item {ask.item}, shown {' then '.join(ask.shown)}{repeat}"
 
 
-def _check_sources(records: StudyRecords) -> None:
+def _check_against_study_file(records: StudyRecords) -> None:
     """Raise BoardError if the study's name, prompts or data source are not those of the study file,
     or if items of the probe set differ from those that come with Evenhand."""
     folder, data = f"{RECORDS}/{records.name}", records.study.data

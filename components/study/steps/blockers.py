@@ -11,10 +11,7 @@ from components.study.file.judge_entries import judge_address, judge_name, needs
 from components.study.file.lenient_study import LenientStudy
 from components.study.form.data_step.records_report import with_original_file_name
 from components.study.form.data_step.slice_form import filter_text
-from components.study.form.data_step.table_columns import (
-    missing_roles,
-    table_with_mapping,
-)
+from components.study.form.data_step.table_columns import missing_roles, table_with_mapping
 from components.study.plan.study_preview import StudyPreview
 from studies.files.upload_names import original_name
 from studies.spec.keys import DATA, JUDGE
@@ -165,7 +162,7 @@ def endpoint_blockers(judge: Mapping[str, Any], place: str) -> list[Blocker]:
 
 
 @dataclass(frozen=True, slots=True)
-class MetCondition:
+class FulfilledRequirement:
     """One condition that is met; `key_of`: judge whose typed key meets it. Only the browser has
     typed keys, so it shows such a condition once the key is typed."""
 
@@ -173,7 +170,7 @@ class MetCondition:
     key_of: str = ""
 
 
-def met_conditions(preview: StudyPreview) -> list[MetCondition]:
+def fulfilled_requirements(preview: StudyPreview) -> list[FulfilledRequirement]:
     """All conditions of a run that the study meets, in the order of the steps. A plan exists only
     if each prompt could be filled from the data."""
     study, prompts = preview.lenient_study, preview.lenient_study.prompts
@@ -192,7 +189,7 @@ def met_conditions(preview: StudyPreview) -> list[MetCondition]:
         f"{_name_or_count(prompts, 'prompt')} {fits}" if prompts else "",
     ]
     keys = ["", "", *keyless, ""]
-    return [MetCondition(text, key) for text, key in zip(texts, keys, strict=True) if text]
+    return [FulfilledRequirement(text, key) for text, key in zip(texts, keys, strict=True) if text]
 
 
 def _name_or_count(names: Sequence[str], noun: str) -> str:

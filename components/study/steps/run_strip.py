@@ -14,7 +14,12 @@ from components.study.file.lenient_study import LenientStudy
 from components.study.form.data_step.records_report import count_planned_orders
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
 from components.study.plan.study_preview import StudyPreview
-from components.study.steps.blockers import Blocker, MetCondition, key_blockers, met_conditions
+from components.study.steps.blockers import (
+    Blocker,
+    FulfilledRequirement,
+    fulfilled_requirements,
+    key_blockers,
+)
 from components.study.steps.power_panel import precision_text
 from judges.planning.plan import Plan
 from judges.security.key_consents import origin_of
@@ -58,8 +63,9 @@ def study_steps(
     blockers: list[Blocker],
     tested: Mapping[str, Any],
 ) -> list[Step]:
-    """The three steps; one with a blocker, or with a judge whose test call failed, has a
-    warning."""
+    """The three steps of the form. Step 1 or 2 has a warning if it has a blocker; step 2 also if
+    the test call of a judge failed. Step 3 says "not possible yet" if there is any blocker or no
+    forecast."""
     last = "not possible yet"
     if numbers is not None and not blockers:
         last = f"{_format_new_calls(numbers)}, {dollars(numbers.dollars)}"
@@ -117,7 +123,7 @@ def cost_strip(
         for place, judge in enumerate(study.judges)
         if judge_name(judge) in unknown and numbers.new_asks
     ]
-    reasons = _reasons_html(missing, met_conditions(preview)) if missing else ""
+    reasons = _reasons_html(missing, fulfilled_requirements(preview)) if missing else ""
     return controls.form_part(
         html.cost_strip(
             numbers,
@@ -131,13 +137,13 @@ def cost_strip(
     )
 
 
-def blocked_strip(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> Markup:
+def blocked_strip(blockers: Sequence[Blocker], met: Sequence[FulfilledRequirement]) -> Markup:
     """HTML strip of a study that cannot be run: the first reason with its button, then all reasons,
     numbered, and the conditions that are met."""
     return controls.form_part(_reasons_html(blockers, met))
 
 
-def _reasons_html(blockers: Sequence[Blocker], met: Sequence[MetCondition]) -> Markup:
+def _reasons_html(blockers: Sequence[Blocker], met: Sequence[FulfilledRequirement]) -> Markup:
     """HTML of all reasons: a sentence for each, with its button or key field, then a list of the
     reasons and the conditions that are met. The browser shows only the first sentence, and leaves
     out reasons that no longer apply; a single reason is not listed."""

@@ -206,8 +206,9 @@ class EndpointLimiter:
             self._clean_limit = max(self._clean_limit, self.limit)
 
     def _record_outcome(self, started: float, *, failed: bool) -> None:
-        """Record success or failure of a call, and lower the limit at congestion. Calls started
-        before the last decrease are ignored, because they were made at the higher limit."""
+        """Record success or failure of a call; lower the limit at congestion, or restore it if the
+        last decrease did not reduce the failures. Calls started before the last decrease are
+        ignored, because they were made at the higher limit."""
         if started <= self._episode_start:
             return
         limit = self._congestion.record(failed, self.limit)

@@ -286,10 +286,9 @@ def _build_effect_change(
 ) -> EffectChange:
     """Return the change of a side effect with its sign (see EffectChange); `neutral` is key of a
     side effect -> its value without bias (None: lower is better)."""
-    now, was, low, high = contrast.left_value, contrast.right_value, adjusted.low, adjusted.high
-    sign = 0
-    if low is not None and high is not None and not low <= 0 <= high:
-        rose = low > 0
+    now, was, sign = contrast.left_value, contrast.right_value, 0
+    if adjusted.excludes_zero:
+        rose = (adjusted.low or 0.0) > 0
         twin = FAMILIES.get(key.removeprefix(TWIN_KEY)) if key.startswith(TWIN_KEY) else None
         level = 0.0 if twin is not None else neutral[key]
         if twin is not None and twin.must_lose:  # only a twin that wins is a bias

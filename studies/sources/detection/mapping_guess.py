@@ -35,6 +35,7 @@ _NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
     "response": ("response", "output", "answer", "prediction", "completion", "text"),
     "gold": ("gold", "gold_label", "gold_winner"),
     "human": ("human_winner", "human_preference", "human_choice", "human_vote"),
+    "label": ("human_score", "human_rating", "human_label", "gold_score", "label"),
     "score": ("score", "rating"),
     "score_first": ("score_first", "score_1", "rating_1"),
     "score_second": ("score_second", "score_2", "rating_2"),
@@ -82,7 +83,8 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
         guess = {c: f for c, f in guess.items() if f != "score"}
     whole = ({"contestant", "response"}, {"contestant", "score"}, *map(set, _SIDE_FIELDS))
     if any(needed <= set(guess.values()) for needed in whole):
-        return guess
+        own = "response" in guess.values()  # the only answer of the row
+        return {c: f for c, f in guess.items() if f != "label" or (own and _has_labels(c, rows))}
     guess = {column: field for column, field in guess.items() if field != "contestant"}
     for column in columns:
         if column not in guess or guess[column] == "response":
@@ -94,7 +96,15 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
         column: f"responses.{column}" if field == "response" else field
         for column, field in guess.items()
     }
-    return _add_question_guess(made, columns, rows)
+    made = _add_question_guess(made, columns, rows)
+    single = sum(field.startswith("responses.") for field in made.values()) == 1
+    return {c: f for c, f in made.items() if f != "label" or (single and _has_labels(c, rows))}
+
+
+def _has_labels(column: str, rows: Rows) -> bool:
+    """Whether the texts of a column are numbers, or words for pass and fail."""
+    words = {text_of(row.get(column)).strip().casefold() for row in rows} - {""}
+    return bool(words) and all(map(_LABEL_WORD.fullmatch, words))
 
 
 def _add_question_guess(
@@ -166,6 +176,7 @@ def _read_sides_as_answers(guess: dict[str, str]) -> dict[str, str]:
     }
 
 
+_LABEL_WORD: Final = re.compile(r"-?\d+(\.\d+)?|pass|fail|true|false|yes|no")
 _NUMBER_FIELDS: Final = (
     "score",
     "rank",

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from studies.domain import BY_DESIGN, HUMAN_PREFIX
+from studies.domain import BY_DESIGN, HUMAN_PREFIX, AnswerLabel
 from studies.errors import SourceError, StudyError
 from studies.files.table_formats.nested_columns import expand_nested_paths, list_nested_paths
 from studies.files.tables import SourceTable, text_of
@@ -20,6 +20,7 @@ from studies.frames.winner_words import WINNER_WORDS
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import FLAGS, MappedCells, cells_of, id_from_text
+from studies.sources.formats.checked_verdicts import label_reader
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.join import join_answers, join_key_of_row
 from studies.sources.source_format import OpenSource, reads
@@ -52,6 +53,7 @@ MAPPING_FIELDS: Final = {
     "winner_index": "the winner counted from 0: 0 for the first, 1 for the second, 2 for a tie",
     "gold": "the answer known to be better, not a person's vote; as winner",
     "human": "the answer that people prefer, counted as one vote; as winner",
+    "label": "the right verdict on the only answer in the row: pass, fail or a score",
     "score": "the score of the answer in the row",
     "score_first": "the score of the answer shown first",
     "score_second": "the score of the answer shown second",
@@ -78,6 +80,10 @@ _SIDES: Final = (("first", "second"), ("a", "b"))
 """Fields that name the two models of a comparison, in the order shown or of unknown order."""
 _OF_SIDES: Final = ("response", "score")
 """First parts of the fields that each of the two models has, such as `response` in `response_a`."""
+_LABEL_ERROR: Final = (
+    "data.mapping: {column!r} is mapped to 'label', the right verdict on one answer, and this "
+    "table has {answers} in a row; if it names the better answer, map it to 'gold' or 'human'"
+)
 Sides = tuple[str, str]
 UNNAMED: Final[Sides] = ("answer A", "answer B")
 """Names of the two contestants in a file that does not name them."""
@@ -98,11 +104,13 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     _check_sides(fields)
     if sides or {"winner", "winner_index"} & fields.keys():
         sides = sides or _SIDES[1]
+        if "label" in fields:
+            raise StudyError(_LABEL_ERROR.format(column=fields["label"], answers=2))
         _check_all_used(fields, *(f"{part}_{side}" for part in _OF_SIDES for side in sides))
         _read_comparison_rows(builder, rows, fields, sides)
     elif "contestant" in fields and ("response" in fields or _has_rating(fields)):
         _check_all_used(fields, *_OF_SIDES)
-        _read_answer_rows(builder, rows, fields)
+        _read_answer_rows(builder, table, rows, fields)
     else:
         _check_all_used(fields, *(field for field in fields if field.startswith("responses.")))
         _read_question_rows(builder, source, table, rows, fields)
@@ -208,7 +216,10 @@ def _read_question_rows(
             "data.mapping: no answers: map columns to 'responses.<model>', or to "
             "'contestant' and 'response', or name answer files in data.files"
         )
+    if "label" in fields and len(own) != 1:
+        raise StudyError(_LABEL_ERROR.format(column=fields["label"], answers=len(own)))
     seen: dict[str, int] = {}
+    read_label = label_reader(table, fields.get("label", ""))
     for line in rows:
         line.require_text(fields["instruction"])
         given = {name: line.text_in_paragraphs(f"responses.{name}") for name in own}
@@ -222,6 +233,8 @@ def _read_question_rows(
             )
         seen[id] = line.index
         _add_better_answers(builder, line, id, [*given])
+        if (right := read_label(line)) is not None:
+            builder.add_label(id, AnswerLabel(next(iter(own)), right))
 
 
 # ---- one row per answer ----------------------------------------------------------------------
@@ -234,17 +247,26 @@ def _has_rating(fields: Mapping[str, str]) -> bool:
 
 
 def _read_answer_rows(
-    builder: SourceBuilder, rows: Sequence[MappedCells], fields: Mapping[str, str]
+    builder: SourceBuilder,
+    table: SourceTable,
+    rows: Sequence[MappedCells],
+    fields: Mapping[str, str],
 ) -> None:
     """Read a table of one answer per row; scores become verdicts, and the ranks that a person gives
     to two or more answers to a question become one ranking. SourceError for a second rank of an
-    answer by a person and, in a table without scores and replies, for a second answer of a
-    contestant."""
+    answer by a person, a second label of an answer and, in a table without scores and replies, for
+    a second answer of a contestant."""
     ranks: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    labels: dict[tuple[str, str], float | str] = {}
     builder.needs_reading = _needs_reply_reading(fields, ())
+    read_label = label_reader(table, fields.get("label", ""))
     for line in rows:
         name = line.plain_text("contestant")
         item = _add_item(builder, line, {name: line.text_in_paragraphs("response")})
+        if (right := read_label(line)) is not None:
+            if labels.setdefault((item, name), right) != right:
+                raise line.error(f"a second label of {name!r} that differs; keep one of the two")
+            builder.add_label(item, AnswerLabel(name, right))
         if _has_rating(fields):
             score, reply = line.field_number("score"), line.plain_text("reply")
             builder.add_rating(item, *_judge_and_prompt(line), name, score, reply=reply)

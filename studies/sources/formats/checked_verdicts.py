@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
 from studies import domain
@@ -132,6 +132,19 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     if ignored := [column for column in table.columns if column not in used]:
         builder.notes.append(f"columns not read: {', '.join(ignored)[:300]}")
     return builder
+
+
+def label_reader(table: SourceTable, column: str) -> Callable[[RowCells], Any]:
+    """Return a function that reads the label of a row from a column: "pass" or "fail", a number on
+    a scale, or None for an empty cell; always None without a column. SourceError if a word in the
+    column is unclear."""
+    pass_fail = bool(column) and _is_pass_fail(table, column, column)
+
+    def read_label(line: RowCells) -> Any:
+        label = _word_to_score(_read_lower_case_word(line, column), pass_fail) if column else None
+        return (domain.PASS if label else domain.FAIL) if pass_fail and label is not None else label
+
+    return read_label
 
 
 def _read_lower_case_word(line: RowCells, column: str) -> str:

@@ -44,7 +44,7 @@ def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
+def rekey_adapted_call(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
     """Replace a key, in plans and attempts, by the key of the same call without the parameters
     `without`, and delete an error stored under the old key; return the new key. If `without` is
     empty, the planned key is restored."""

@@ -205,7 +205,7 @@ def comparisons_not_by_people(store: StoreFile, study: str) -> Iterator[tuple[st
     )
 
 
-def planned_calls_by_item(store: StoreFile, study: str) -> dict[str, int]:
+def count_measured_asks_by_item(store: StoreFile, study: str) -> dict[str, int]:
     """Return item -> number of planned calls and recorded verdicts of judges other than people,
     without noise-floor repeats and calls that show a twin."""
     rows = store.read(

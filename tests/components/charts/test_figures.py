@@ -127,10 +127,7 @@ def test_a_share_gets_a_slot_colour_only_when_its_interval_lies_on_one_side(low,
 def test_the_range_of_a_live_share_ignores_its_first_wild_verdicts():
     # 1 of 1 is a share of 100 %; that says nothing, so the axis does not open for it.
     points = [SharePoint(1, 1.0, 0.2, 1.0), SharePoint(400, 0.4, 0.35, 0.45)]
-    assert figures.live_first_share_figure(points)["layout"]["yaxis"]["range"] == [
-        0.25,
-        0.75,
-    ]
+    assert figures.live_first_share_figure(points)["layout"]["yaxis"]["range"] == [0.25, 0.75]
     wild = [*points, SharePoint(500, 0.9, 0.85, 0.94)]
     assert figures.live_first_share_figure(wild)["layout"]["yaxis"]["range"] == [0, 1]
 

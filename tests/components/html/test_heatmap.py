@@ -219,9 +219,7 @@ def test_the_bins_are_the_ramp_of_the_tokens_and_their_text_can_be_read(dark, ki
     prefix = r"\.dark " if dark else ""
     for i in range(COLOUR_BINS + 1):
         found = re.search(
-            rf"^{prefix}\.{kind}{i} {{ --cell: (\S+); --cell-ink: (\S+) }}",
-            STYLE,
-            re.MULTILINE,
+            rf"^{prefix}\.{kind}{i} {{ --cell: (\S+); --cell-ink: (\S+) }}", STYLE, re.MULTILINE
         )
         assert found, f"no bin .{kind}{i}"
         cell, ink = found.groups()

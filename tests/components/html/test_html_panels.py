@@ -10,15 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from components.html import panel
-from components.html.panel import (
-    Action,
-    Axis,
-    FlipRow,
-    Kpi,
-    LeaderRow,
-    ReplyRow,
-    forest_html,
-)
+from components.html.panel import Action, Axis, FlipRow, Kpi, LeaderRow, ReplyRow, forest_html
 from components.html.run_progress import reply_ending
 from studies.domain import STATUSES, Estimate
 from tests.page_words import says

@@ -73,10 +73,7 @@ def test_an_order_takes_its_verdict_from_calls_that_are_no_repeat_for_noise() ->
     ]
     found = comparison_index._comparison_row(7, rows)
     assert (found.at, found.seqs, found.model_names) == (7, (1, 2, 3, 4, 5), ("x", "y"))
-    assert found.verdicts == (
-        OrderVerdict(("x", "y"), 1, "ok"),
-        OrderVerdict(("y", "x"), 0, "ok"),
-    )
+    assert found.verdicts == (OrderVerdict(("x", "y"), 1, "ok"), OrderVerdict(("y", "x"), 0, "ok"))
     assert found.failed_repeats == ("unreadable", "refusal")
     alone = comparison_index._comparison_row(0, [row("x", NO_PICK, "unreadable")])
     assert alone.verdicts == (OrderVerdict(("x",), None, "unreadable"),)

@@ -58,11 +58,7 @@ def test_flips_toward_a_position_are_offered_with_flips() -> None:
         ({"noise": 2}, {}, ("Changes on a repeat 2", False, {"noise": True})),
         ({}, {"noise": True}, ("Changes on a repeat 0 ×", True, {"noise": False})),
         ({"suspect": 5}, {}, ("Injection suspects 5", False, {"suspect": ONLY_SUSPECTS})),
-        (
-            {},
-            {"suspect": ONLY_SUSPECTS},
-            ("Injection suspects 0 ×", True, {"suspect": ""}),
-        ),
+        ({}, {"suspect": ONLY_SUSPECTS}, ("Injection suspects 0 ×", True, {"suspect": ""})),
         ({}, {"suspect": NO_SUSPECTS}, ("Without injection suspects ×", True, {"suspect": ""})),
         ({}, {"slot": 0}, ("Picked position 1 ×", True, {"slot": None})),
         ({}, {"slot": 1}, ("Picked position 2 ×", True, {"slot": None})),

@@ -423,7 +423,7 @@ def test_empty_states_say_what_to_do(store):
     gone = load_inspect_page(store, Selection(study=EVIL))
     assert not {"img", "script"} & set(tags_of(detail_panel(gone)).names)
     planned = load_inspect_page(store, Selection(study="firstish"))
-    assert says(text_of(detail_panel(planned)), "180 calls", "planned. Start")
+    assert says(text_of(detail_panel(planned)), "Planned: 180 calls. Start")
     assert (filter_bar(planned), text_of(list_html(planned))) == ("", "")
 
 

@@ -181,9 +181,7 @@ def test_whatever_strangers_can_use_up_has_a_limit() -> None:
     assert not PUBLIC.machine_files
 
 
-def test_the_table_is_printed_from_the_values_that_hold(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_table_is_printed_from_the_values_that_hold(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["access"]) == 0
     assert capsys.readouterr().out.strip() == access_table()
     lines = access_table().splitlines()
@@ -524,6 +522,9 @@ def test_the_secret_of_the_browsers_storage_survives_a_restart_and_is_the_owners
     assert len(first) >= 24
     assert (tmp_path / "evenhand.db-secret").stat().st_mode & 0o777 == 0o600
     assert find_or_make_secret(tmp_path / "other.db") != first
+    (tmp_path / "full.db-secret").touch()  # the disk was full
+    assert len(find_or_make_secret(tmp_path / "full.db")) >= 24
+    assert len(list(tmp_path.iterdir())) == 3, "no temporary file is left"
     monkeypatch.setenv("SPACE_ID", "me/space")  # its disk forgets
     on_space = find_or_make_secret(tmp_path / "space.db")
     assert find_or_make_secret(tmp_path / "again.db") == on_space != first

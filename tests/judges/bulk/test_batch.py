@@ -21,13 +21,7 @@ from judges.planning.plan import Plan, save_plan
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
-from tests.judges.bulk.batch_stand_in import (
-    BatchServer,
-    client,
-    collected,
-    rows,
-    submitted,
-)
+from tests.judges.bulk.batch_stand_in import BatchServer, client, collected, rows, submitted
 from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, study_plan, written_study
 from tests.page_words import pattern
 from tests.samples import ALL
@@ -217,8 +211,25 @@ def test_a_study_without_an_endpoint_says_so(tmp_path: Path, store: Store) -> No
 def test_an_old_file_is_not_written_over(server: JudgeServer, store: Store, tmp_path: Path) -> None:
     plan = a_plan(tmp_path / "data", server, 2, store=store)
     export_batch(plan, store, tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     with pytest.raises(PlanError, match="already exists"):
         export_batch(plan, store, tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_an_export_that_fails_leaves_no_files(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 2, store=store)
+    _, second = (
+        file.path.name for file in export_batch(plan, store, tmp_path / "whole", most_lines=1)
+    )
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / second).write_text("mine")
+    with pytest.raises(PlanError, match="already exists"):
+        export_batch(plan, store, folder, most_lines=1)
+    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [(second, "mine")]
 
 
 def test_the_commands_go_the_whole_way(

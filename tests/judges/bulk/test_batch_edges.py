@@ -14,19 +14,14 @@ import pytest
 from judges.__main__ import main
 from judges.bulk.batch_api import collect_batches
 from judges.bulk.batch_files import export_batch, import_batch
+from judges.bulk.ray_run import _asks_per_file
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, make_plan, save_plan
 from studies.spec.study import load_study, study_from_mapping
 from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
-from tests.judges.bulk.batch_stand_in import (
-    BatchServer,
-    client,
-    collected,
-    rows,
-    submitted,
-)
+from tests.judges.bulk.batch_stand_in import BatchServer, client, collected, rows, submitted
 from tests.judges.small_studies import endpoint, run_through, study_plan, written_study
 
 PIXEL = base64.b64decode(
@@ -228,3 +223,21 @@ def test_judges_with_the_same_file_name_get_files_of_their_own(tmp_path: Path) -
     files = export_batch(plan, store, tmp_path / "out")
     assert [file.path.name for file in files] == ["judge-0001.jsonl", "judge-2-0001.jsonl"]
     assert [file.judge for file in files] == [judge["name"] for judge in judges]
+
+
+@pytest.mark.parametrize(
+    ("asks", "in_flight", "size"),
+    [
+        (1, 1, 1),
+        (2, 1, 1),
+        (3, 1, 2),
+        (1000, 1, 32),
+        (1000, 8, 64),
+        (100, 64, 50),
+        (10**6, 999, 4096),
+    ],
+)
+def test_a_file_of_a_cluster_keeps_a_worker_busy_and_two_workers_share_a_few_asks(
+    asks: int, in_flight: int, size: int
+) -> None:
+    assert _asks_per_file(asks, in_flight) == size

@@ -13,12 +13,7 @@ from judges.engine.run_state import RunSettings
 from judges.models.interface import RequestQuota, parse_duration, parse_request_quota
 from judges.planning.plan import save_plan
 from tests.judge_server import Fault, JudgeServer, Limiter, Rule, at
-from tests.judges.engine.virtual_time import (
-    SimulatedEndpoint,
-    Unlimited,
-    run_virtual,
-    use_endpoint,
-)
+from tests.judges.engine.virtual_time import SimulatedEndpoint, Unlimited, run_virtual, use_endpoint
 from tests.judges.small_studies import endpoint, engine, run_through, study_plan
 from tests.page_words import says
 from tests.samples import sample

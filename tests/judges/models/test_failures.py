@@ -11,16 +11,7 @@ from judges.engine.run_state import RunSettings
 from judges.models.failures import classify_error, parse_retry_after, redact_message
 from judges.planning.plan import Plan, make_plan
 from studies.spec.study import study_from_mapping
-from tests.judge_server import (
-    KINDS,
-    Fault,
-    JudgeServer,
-    Reply,
-    Rule,
-    always,
-    first_attempt,
-    say,
-)
+from tests.judge_server import KINDS, Fault, JudgeServer, Reply, Rule, always, first_attempt, say
 from tests.judge_server.errors import OVERFLOWS
 from tests.judge_server.faults import SHAPES
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan

@@ -16,11 +16,7 @@ import pytest
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome, read_outcome
 from judges.models.interface import JudgeCall
-from judges.models.simulation.simulated import (
-    SIMULATED_FORMATS,
-    SimulatedModel,
-    _draw_margin,
-)
+from judges.models.simulation.simulated import SIMULATED_FORMATS, SimulatedModel, _draw_margin
 from judges.planning.plan import Plan, asks_of, save_plan
 from judges.rendering.messages import PromptInputs
 from judges.rendering.prompt import built_in_prompts, load_prompt

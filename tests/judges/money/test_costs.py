@@ -27,22 +27,8 @@ from judges.planning.plan import save_plan
 from studies.domain import JudgeSpec, Price, Usage
 from studies.store.queries.run_costs import attempt_totals, study_spending
 from studies.store.store import Store
-from tests.judge_server import (
-    Fault,
-    JudgeServer,
-    PrefixCache,
-    Reply,
-    first_attempt,
-    sometimes,
-)
-from tests.judges.small_studies import (
-    QUICK,
-    endpoint,
-    engine,
-    judgements,
-    run_through,
-    study_plan,
-)
+from tests.judge_server import Fault, JudgeServer, PrefixCache, Reply, first_attempt, sometimes
+from tests.judges.small_studies import QUICK, endpoint, engine, judgements, run_through, study_plan
 from tests.page_words import pattern, says
 
 

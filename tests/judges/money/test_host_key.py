@@ -196,10 +196,7 @@ def test_a_run_and_a_visitor_have_caps_of_their_own(
     guarded: VisitorStore, tmp_path: Path, cap: str, whose: str
 ) -> None:
     first, second = visitors(2)
-    with (
-        JudgeServer() as server,
-        shared(guarded, lent(server.base_url, **{cap: 0.02})) as engine,
-    ):
+    with JudgeServer() as server, shared(guarded, lent(server.base_url, **{cap: 0.02})) as engine:
         for name, who in (("one", first), ("two", second)):
             with as_visitor(who):
                 study(guarded, tmp_path, name, server.base_url, items=30)

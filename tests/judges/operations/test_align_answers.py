@@ -13,11 +13,7 @@ import pytest
 import yaml
 
 from judges.judge_errors import PlanError
-from judges.operations.align_prompt import (
-    build_candidates,
-    candidate_plan,
-    split_and_find_mistakes,
-)
+from judges.operations.align_prompt import build_candidates, candidate_plan, split_and_find_mistakes
 from judges.operations.learn_cases import (
     LabelledVerdicts,
     LearnCase,

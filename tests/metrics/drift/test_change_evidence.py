@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from metrics.drift.change_evidence import (
-    HORIZON,
-    SHIFTS,
-    ChangeEvidence,
-    start_night_weight,
-)
+from metrics.drift.change_evidence import HORIZON, SHIFTS, ChangeEvidence, start_night_weight
 from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_history import StreamHistory
 from metrics.drift.night_scores import outcome_scores, score_night
@@ -79,11 +74,11 @@ def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
         spent += start_night_weight(night)
         bet = sum(evidence.started) / len(SHIFTS)
         assert evidence.e_value - bet == pytest.approx(1 - spent, abs=1e-12)
-    assert (
-        evidence.nights,
-        start_night_weight(0),
-        start_night_weight(HORIZON + 1),
-    ) == (HORIZON + 2, 0, 0)
+    assert (evidence.nights, start_night_weight(0), start_night_weight(HORIZON + 1)) == (
+        HORIZON + 2,
+        0,
+        0,
+    )
     assert start_night_weight(1) == pytest.approx(2 * start_night_weight(2))
     assert start_night_weight(HORIZON) * HORIZON == pytest.approx(start_night_weight(1))
 
@@ -133,13 +128,42 @@ def test_a_night_without_known_items_says_nothing() -> None:
     assert StreamHistory("accuracy").baseline_nights == 0
 
 
+def night_of(**verdicts: str) -> str:
+    """Outcome of an item on a night: call -> verdict as one text."""
+    return "\x1d".join(f"{call}\x1e{verdict}" for call, verdict in verdicts.items())
+
+
 def test_agreement_scores_count_equal_calls_on_all_nights() -> None:
-    # Two calls a night. Nights x y (twice), x z (once): xy scores (2·1 + ½)/3, xz (2·½ + 1)/3.
-    calls = {"x\x1dy": 2, "x\x1dz": 1}
-    assert outcome_scores("agreement", calls) == {"x\x1dy": 50, "x\x1dz": 40}
-    # A night with three calls shares one of three with a night of one.
-    assert outcome_scores("agreement", {"x": 1, "x\x1dy\x1dz": 1}) == {"x": 40, "x\x1dy\x1dz": 40}
+    # Two calls a night, of which the second differs on one of three nights:
+    # the equal nights score (2·1 + ½)/3, the other (2·½ + 1)/3.
+    same, other = night_of(one="x", two="x"), night_of(one="x", two="y")
+    assert outcome_scores("agreement", {same: 2, other: 1}) == {same: 50, other: 40}
     assert outcome_scores("accuracy", {"45": 3, "0": 1}) == {"45": 45, "0": 0}
+
+
+def test_calls_without_a_verdict_are_no_evidence_of_a_change() -> None:
+    whole, part = night_of(one="x", two="y"), night_of(one="x")
+    unread, silent = night_of(one="x", two="?"), night_of(one="?", two="?")
+    assert outcome_scores("agreement", {whole: 3, part: 1, unread: 1}) == dict.fromkeys(
+        (whole, part, unread), 60
+    )
+    # A night without common calls says nothing: a scores (3·1 + 1·0)/4, not (3·1 + 1·0 + 0)/5.
+    a, b, apart = night_of(one="x"), night_of(one="y"), night_of(two="y")
+    assert outcome_scores("agreement", {a: 3, b: 1, apart: 1}) == {a: 45, b: 15, apart: 60}
+    assert outcome_scores("agreement", {whole: 3, silent: 1})[whole] == 60
+
+
+def test_a_judge_that_becomes_unreadable_loses_coverage_only() -> None:
+    items = [f"q{number}" for number in range(12)]
+    good = score_night(build([row for item in items for row in pair(item, 0, 1)]))
+    bad = score_night(build([row for item in items for row in pair(item, 0, None)]))
+    p = {}
+    for stream, tonight in bad.items():
+        history = StreamHistory(stream.kind).with_baseline_night(good[stream])
+        for _ in range(4):
+            history = history.compare(good[stream])[1]
+        p[stream.kind] = history.compare(tonight)[0].p
+    assert p["agreement"] == 1.0 and p["coverage"] < 0.001
 
 
 def test_a_night_is_scored_in_sixtieths_by_judge_prompt_and_kind() -> None:
@@ -163,7 +187,7 @@ def test_a_night_is_scored_in_sixtieths_by_judge_prompt_and_kind() -> None:
     assert found["k", "p", "consistency"] == {"q4": "60"}
 
 
-def test_verdicts_of_a_night_are_texts_of_winner_tie_or_nothing() -> None:
+def test_verdicts_of_a_night_are_texts_of_winner_or_tie() -> None:
     found = score_night(build([*pair("q", 1, "tie"), *pair("r", None, 1)]))
     texts = {
         item: [call.split("\x1e")[1] for call in text.split("\x1d")]
@@ -171,7 +195,7 @@ def test_verdicts_of_a_night_are_texts_of_winner_tie_or_nothing() -> None:
         if stream.kind == "agreement"
         for item, text in scores.items()
     }
-    assert texts == {"q": ["y", "tie"], "r": ["?", "x"]}
+    assert texts == {"q": ["y", "tie"], "r": ["x"]}
 
 
 def test_a_night_of_scores_differs_from_a_night_of_other_scores() -> None:
@@ -183,4 +207,4 @@ def test_a_night_of_scores_differs_from_a_night_of_other_scores() -> None:
 
     assert texts(("x",), 1.0) == ["1"] and texts(("x",), 0.0) == ["0"]
     assert texts(("x", "y"), 7.5, 3.0) == ["7.5 3"], "two scores and no choice"
-    assert texts(("x",), 1.0, status="unreadable") == ["?"]
+    assert texts(("x",), 1.0, status="unreadable") == [], "unreadable"

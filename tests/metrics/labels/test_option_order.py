@@ -7,11 +7,7 @@ import pandas as pd
 import pytest
 
 from metrics.labels.option_order import option_order_effects
-from metrics.labels.pass_by_order import (
-    pass_by_order,
-    pass_by_order_groups,
-    pass_by_order_section,
-)
+from metrics.labels.pass_by_order import pass_by_order, pass_by_order_groups, pass_by_order_section
 from studies.frames.frame import SEP, frame_from_rows
 
 UP, DOWN = SEP.join("123"), SEP.join("321")

@@ -41,8 +41,7 @@ def test_noise_floor_repeats_count_as_repeats():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    sample([(0.6, 0.4, 0.04), (0.5, 0.5, 0.0)], (0.6, 0.4, 0.04)),
+    ("first", "second", "expected"), sample([(0.6, 0.4, 0.04), (0.5, 0.5, 0.0)], (0.6, 0.4, 0.04))
 )
 def test_its_mean_is_half_the_squared_distance_of_the_orders(first, second, expected):
     # E D = ½·‖p₁ − p₂‖², with any number of repeats: modal verdicts would read −.06 to −.11.

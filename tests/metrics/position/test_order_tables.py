@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position import order_tests
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
-from metrics.position.order_tables import (
-    OrderTable,
-    build_order_tables,
-    pool_order_tables,
-)
+from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
 from metrics.position.position_measures import flip_counts
 from tests.metrics.frames import build, pair, patterns, prd
 

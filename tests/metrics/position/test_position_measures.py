@@ -24,12 +24,7 @@ def test_a_verdict_that_follows_the_position_is_not_consistent():
     # q1: x both times, kept. q2: the first shown both times, so x then y, flipped. q3: tie both
     # times, kept. q4: one reply unreadable, left out. So 2 of 3, and n is 3, not 4.
     frame = build(
-        [
-            *pair("q1", 0, 1),
-            *pair("q2", 0, 0),
-            *pair("q3", "tie", "tie"),
-            *pair("q4", 0, None),
-        ]
+        [*pair("q1", 0, 1), *pair("q2", 0, 0), *pair("q3", "tie", "tie"), *pair("q4", 0, None)]
     )
     got = p.consistency(frame)
     assert (got.value, got.n, got.items) == (pytest.approx(2 / 3), 3, 3)

@@ -22,11 +22,7 @@ def dual(item: str, first, second, margins=(1, 1), **more):
 def test_both_orders_are_pooled_and_failures_are_not_in_the_denominator():
     # Baseline first, then model first. q1: model much better, model better. q2: tie, fail.
     # q3: base better (model worse), base much better. Points 100+50+0−50−100 = 0 over 5.
-    rows = [
-        *dual("q1", 1, 0, (2, 1)),
-        *dual("q2", "tie", None),
-        *dual("q3", 0, 1, (1, 2)),
-    ]
+    rows = [*dual("q1", 1, 0, (2, 1)), *dual("q2", "tie", None), *dual("q3", 0, 1, (1, 2))]
     frame = build(rows)
     counts = p.five_level_counts(frame, "base")["model"]
     assert tuple(counts[name] for name in LEVELS) == (1, 1, 1, 1, 1, 1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 
 from metrics.ratings.bradley_terry import connected_leaderboards
-from metrics.ratings.tie_models import TieModel, fit_davidson, fit_rao_kupper
+from metrics.ratings.tie_models import PSEUDO_COUNT, TieModel, fit_davidson, fit_rao_kupper
 from tests.metrics.battle_frames import all_finite, duels, fought, some_battles
 
 # Wins of three models with ties A–B 4, A–C 3, B–C 5.
@@ -69,6 +71,23 @@ def test_one_side_winning_everything_is_regularised(fit):
     assert model.regularised
     assert model.strength["A"].low is None
     assert "no finite fit" in model.strength["A"].note
+
+
+def test_added_wins_give_a_pair_without_a_loss_finite_strengths_and_leave_its_ties():
+    # Three wins and two ties: with PSEUDO_COUNT added to both sides' wins, one pair is fitted
+    # exactly. Davidson: α_A/α_B = won/lost, ν = ties/√(won·lost). Rao–Kupper, with p and q the
+    # shares won and lost: α_A/α_B = κp/(1 − p), and κ² = (1 − p)(1 − q)/(pq).
+    won, lost, ties = 3 + PSEUDO_COUNT, PSEUDO_COUNT, 2
+    frame = duels([("A", "B", 3, 0, 2)])
+    davidson, rao_kupper = fit_davidson(frame), fit_rao_kupper(frame)
+    gap = davidson.strength["A"].value - davidson.strength["B"].value
+    assert gap == pytest.approx(math.log(won / lost), abs=1e-5)
+    assert davidson.parameter.value == pytest.approx(ties / math.sqrt(won * lost), rel=1e-5)
+    p, q = won / (won + lost + ties), lost / (won + lost + ties)
+    kappa = math.sqrt((1 - p) * (1 - q) / (p * q))
+    gap = rao_kupper.strength["A"].value - rao_kupper.strength["B"].value
+    assert gap == pytest.approx(math.log(kappa * p / (1 - p)), abs=1e-5)
+    assert rao_kupper.parameter.value == pytest.approx(kappa, rel=1e-5)
 
 
 @pytest.mark.parametrize("fit", [fit_davidson, fit_rao_kupper])

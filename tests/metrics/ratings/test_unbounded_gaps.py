@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from scipy.special import expit
 
+from metrics.ratings.battles import count_pairs, extract_battles
 from metrics.ratings.bradley_terry import (
     ELO_PER_LOGIT,
     MAX_CONTESTANTS_WITH_LIMITS,
@@ -37,6 +38,14 @@ def test_a_gap_without_end_is_at_least_the_exact_limit(wins):
     )
     assert got.predicted_share("A", "B").value == pytest.approx(share, abs=1e-6)
     assert got.predicted_share("A", "B").high is None
+
+
+@pytest.mark.parametrize(("wins", "shown"), [(5, False), (6, True)])
+def test_six_wins_of_six_show_a_gap_and_five_do_not(wins, shown):
+    # A share of ½ is ruled out if ½^n < .025: from n = 6 on, where the limit is .541.
+    limits = GapLimits(count_pairs(extract_battles(duels([("A", "B", wins, 0)]))))
+    assert limits.is_significantly_positive(0, 1) is shown
+    assert (limits.lower_limit(0, 1) > 0) is shown
 
 
 def test_battles_of_one_item_count_once_toward_the_limit():

@@ -132,12 +132,7 @@ def test_cases_without_a_vote_or_a_verdict_are_not_sent():
     verdicts = np.array([[1.0, 1, NAN, 1], [1, -1, 1, -1]])
     votes = np.array([0.0, 0, 0, NAN]), np.array([1.0, 1, 1, NAN])
     # Two of four can be sent, one of them flips: half of them is the flip.
-    assert said(d.send_share_to_people(verdicts, votes, 0.5)) == [
-        (1, 0),
-        (0, 1),
-        "?",
-        "?",
-    ]
+    assert said(d.send_share_to_people(verdicts, votes, 0.5)) == [(1, 0), (0, 1), "?", "?"]
     # All flip: each is sent with the same probability.
     flips = np.array([[1.0, 1], [-1, -1]])
     asked = d.send_share_to_people(flips, (np.ones(2), np.zeros(2)), 0.5)

@@ -53,10 +53,7 @@ def test_both_numbers_are_given_and_the_first_is_not_moved():
 
 def test_without_them_is_what_a_frame_that_never_had_them_gives():
     rest = build([row for row in ROWS if row["item"] != "q0"])
-    alone, got = (
-        summarise_frame(rest, quick=True),
-        without(quick_summary("q0")),
-    )
+    alone, got = (summarise_frame(rest, quick=True), without(quick_summary("q0")))
     for name in ("win_rate", "head_to_head", "bradley_terry"):
         assert got[name] == alone[name], name
     assert got["elo"]["x"]["value"] == alone["elo"]["x"]["value"]

@@ -53,9 +53,7 @@ def duel_frame(
 
 
 def two_judges_frame(
-    items: int,
-    preferences: Mapping[str, Mapping[str, float]],
-    rng: np.random.Generator,
+    items: int, preferences: Mapping[str, Mapping[str, float]], rng: np.random.Generator
 ) -> pd.DataFrame:
     """Draw the verdicts of several judges, by name, on the same twins; they share the tastes of the
     items."""

@@ -30,11 +30,7 @@ from studies.texts.twin_families import CONTROLS, twin_name
 from tests.metrics.catalogue.test_catalogue import without_record
 from tests.metrics.frames import build
 from tests.metrics.record_paths import find_record
-from tests.metrics.twins.simulated_twins import (
-    STRONG,
-    duel_frame,
-    true_effects,
-)
+from tests.metrics.twins.simulated_twins import STRONG, duel_frame, true_effects
 from tests.page_words import says
 
 

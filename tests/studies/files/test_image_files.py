@@ -60,6 +60,7 @@ FRAME = b"\x08" + struct.pack(">HH", 480, 640) + b"\x03"
         (jpeg((0xE0, b"JFIF" * 5), (0xC4, b"tables"), (0xC2, FRAME)), ("jpeg", 640, 480)),
         (jpeg((0xC8, FRAME), (0xCC, FRAME), (0xCF, FRAME)), ("jpeg", 640, 480)),
         (jpeg((0xE0, FRAME), (0xDB, FRAME)), None),
+        (jpeg((0xC0, FRAME)).replace(b"\xff\xc0", b"\xff\xff\xff\xc0"), ("jpeg", 640, 480)),
         (png(1, 1)[:20], None),
         (b"GIF89a\x01", None),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", None),

@@ -21,13 +21,7 @@ from studies.files.table_formats.nested_columns import (
     value_at_path,
 )
 from studies.files.table_formats.parquet import BYTES_PER_VALUE, unpacked_size
-from studies.files.tables import (
-    SourceTable,
-    is_table_file,
-    read_table,
-    rename_columns,
-    text_of,
-)
+from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns, text_of
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 
 from studies.domain import Preference
 from studies.frames.battle_frame import frame_from_battles
-from studies.frames.frame import (
-    NO_PICK,
-    SEP,
-    TIE,
-    frame_from_rows,
-)
+from studies.frames.frame import NO_PICK, SEP, TIE, frame_from_rows
 from studies.frames.known_answers import best_answer
 from tests.page_words import pattern
 
@@ -198,6 +193,13 @@ def test_a_battle_without_a_category_is_in_none() -> None:
     rows = (("x", "y", "tie", "maths"), ("x", "y", "tie", None))
     frame = battles(*rows, columns="model_a model_b winner category")
     assert list(frame["category"]) == ["maths", ""]
+
+
+@pytest.mark.parametrize(("kind", "given"), [("category", "maths"), ("Int64", 7)])
+def test_a_category_of_another_type_may_have_missing_cells(kind: str, given: object) -> None:
+    table = pd.DataFrame([["x", "y", "tie"]] * 2, columns=["model_a", "model_b", "winner"])
+    frame = frame_from_battles(table.assign(category=pd.Series([given, None], dtype=kind)))
+    assert list(frame["category"]) == [str(given), ""]
 
 
 def test_no_battles_are_an_empty_frame() -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from studies.domain import AnswerCheck, Item, Preference
 from studies.errors import SourceError
+from studies.files.partial_files import _claim_and_replace
 from studies.people.item_versions import (
     MAX_IMAGE_BYTES,
-    _claim_and_replace,
+    copy_image_to_uploads,
     list_versions,
     version_number,
 )
@@ -116,6 +118,17 @@ def test_two_who_save_at_once_make_two_versions(tmp_path):
     assert sorted(saved.version for _, saved in made) == list(range(2, 10))
     for words, saved in made:
         assert loaded(saved, tmp_path)[-1].instruction == words
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"), [("PNG", "png"), ("JPEG", "jpg"), ("GIF", "gif"), ("WEBP", "webp")]
+)
+def test_an_image_keeps_its_kind_whatever_its_name_says(tmp_path, kind, ending):
+    given = tmp_path / "picture.bin"
+    Image.new("RGB", (3, 2), "red").save(given, kind)
+    stored = copy_image_to_uploads(given, tmp_path)
+    assert stored.endswith(f".{ending}")
+    assert (tmp_path / stored).read_bytes() == given.read_bytes()
 
 
 def test_a_disk_without_links_gives_a_name_away_once(tmp_path):

@@ -96,6 +96,15 @@ def test_files_count_and_go_with_the_last_study_of_their_visitor(guarded: Visito
     assert names(store) == {"house"} and not any(file.exists() for file in files)
 
 
+def test_old_files_of_visitors_without_a_study_go_before_any_study(guarded: VisitorStore) -> None:
+    store = guarded.unrestricted
+    file = upload(guarded, visitor_from_secret(new_secret()))
+    before, full = names(store), total_used_bytes(store)
+    later = time.time() + 2 * RECENT_SECONDS
+    assert delete_unused_until_room(store, full - FILE_BYTES // 2, later)
+    assert not file.exists() and names(store) == before
+
+
 def test_without_room_a_study_is_refused_in_words_and_others_are_kept(
     guarded: VisitorStore,
 ) -> None:

@@ -164,7 +164,7 @@ QUERIES = {
     "item_ids": lambda s, n: item_queries.item_ids(s, n),
     "judge_costs": lambda s, n: cost_queries.judge_costs(s, n),
     "judge_spending": lambda s, n: judge_spending.judge_spending(s, n, "fair").replies,
-    "planned_calls_by_item": lambda s, n: plan_queries.planned_calls_by_item(s, n),
+    "count_measured_asks_by_item": lambda s, n: plan_queries.count_measured_asks_by_item(s, n),
     "comparisons_not_by_people": lambda s, n: list(plan_queries.comparisons_not_by_people(s, n)),
     "stamp_of_verdicts_not_by_people": lambda s, n: any(
         plan_queries.stamp_of_verdicts_not_by_people(s, n)
@@ -438,9 +438,7 @@ def people(store: Store, study: str) -> int:
     )
 
 
-def test_who_may_look_may_not_vote_and_who_may_not_look_sees_no_vote(
-    guarded: VisitorStore,
-) -> None:
+def test_who_may_look_may_not_vote_and_who_may_not_look_sees_no_vote(guarded: VisitorStore) -> None:
     with as_visitor(A):
         vote(guarded, "a's")
         assert people(guarded, "a's") == 1

@@ -356,9 +356,7 @@ def test_a_damaged_arrow_file_is_said(tmp_path: Path) -> None:
 # ---- several raters --------------------------------------------------------------------------
 
 
-def test_several_raters_of_an_answer_are_people_and_their_mean_is_the_label(
-    tmp_path: Path,
-) -> None:
+def test_several_raters_of_an_answer_are_people_and_their_mean_is_the_label(tmp_path: Path) -> None:
     rows = [
         {"item": f"q{n}", "verdict": 3 + n % 2, "label": 1 + n % 2 + rater, "labeller": f"r{rater}"}
         for n in range(4) for rater in (0, 1, 2)

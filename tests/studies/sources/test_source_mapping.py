@@ -77,6 +77,37 @@ def test_comparisons_with_or_without_an_order(
     assert found.judgements[0].ask.shown == (("y", "x") if known else ("x", "y"))
 
 
+def test_labels_of_answers_are_read_by_row(tmp_path: Path) -> None:
+    rows = [
+        {"q": "why?", "who": "x", "text": "so", "right": "pass"},
+        {"q": "why?", "who": "y", "text": "not so", "right": "no"},
+        {"q": "how?", "who": "x", "text": "well", "right": ""},
+    ]
+    mapping = {"q": "instruction", "who": "contestant", "text": "response", "right": "label"}
+    found = loaded(table(tmp_path / "t.csv", rows), mapping=mapping)
+    assert [[(one.contestant, one.value) for one in item.labels] for item in found.items] == [
+        [("x", "pass"), ("y", "fail")], []
+    ]  # fmt: skip
+    again = [*rows, {"q": "why?", "who": "x", "text": "so", "right": "fail"}]
+    with pytest.raises(SourceError, match=pattern("second", "'x'")):
+        loaded(table(tmp_path / "u.csv", again), mapping=mapping)
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {"q": "instruction", "m": "responses.m", "n": "responses.n", "right": "label"},
+        {"q": "instruction", "m": "a", "n": "b", "won": "winner", "right": "label"},
+    ],
+)
+def test_a_label_of_one_answer_is_refused_beside_two(
+    tmp_path: Path, mapping: dict[str, str]
+) -> None:
+    rows = [{"q": "why?", "m": "so", "n": "thus", "won": "A", "right": "5"}]
+    with pytest.raises(StudyError, match=pattern("'label'", "one answer", "'gold'")):
+        loaded(table(tmp_path / "t.csv", rows), mapping=mapping)
+
+
 def test_a_person_is_a_person(tmp_path: Path) -> None:
     rows = [{"a": "x", "b": "y", "w": "a", "p": "ann", "q": "why?"}]
     mapping = {"a": "first", "b": "second", "w": "winner", "p": "person", "q": "instruction"}

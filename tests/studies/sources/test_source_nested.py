@@ -212,10 +212,7 @@ def test_a_workbook_with_an_error_in_its_xml_is_refused_in_words(
     part: str, content: bytes, tmp_path: Path
 ) -> None:
     whole = workbook(tmp_path / "whole.xlsx", {"s": [["q"], ["why?"]]})
-    with (
-        zipfile.ZipFile(whole) as old,
-        zipfile.ZipFile(tmp_path / "broken.xlsx", "w") as new,
-    ):
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "broken.xlsx", "w") as new:
         for name in old.namelist():
             new.writestr(name, content if name == part else old.read(name))
     with contextlib.suppress(SourceError):  # an empty list of styles harms nothing

@@ -133,9 +133,7 @@ def test_a_parquet_that_unpacks_to_gigabytes_is_refused_by_its_size(tmp_path: Pa
     assert says(refused(path), "bomb.parquet: unpacks", "read")
 
 
-def test_a_gzip_that_unpacks_to_gigabytes_is_refused_on_the_way(
-    tmp_path: Path,
-) -> None:
+def test_a_gzip_that_unpacks_to_gigabytes_is_refused_on_the_way(tmp_path: Path) -> None:
     # 24 lines of a megabyte of blanks: 24 MB out of 24 kB, a thousand times its size.
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress((b" " * (1 << 20) + b"\n") * 24))

@@ -24,7 +24,8 @@ from studies.spec.presentations import (
     single_presentations,
     unrelated_answer,
 )
-from studies.spec.study import DataSpec
+from studies.spec.study import DataSpec, TwinSpec
+from studies.texts.twin_families import is_twin, twin_name
 from tests.page_words import pattern
 from tests.studies.small_items import item, prefers, study
 
@@ -134,6 +135,21 @@ def test_crossed_labels_hold_for_both_orders_of_a_pair_and_for_about_half_the_pa
     assert abs(sum(True in marks for marks in by_pair.values()) - 60) < 5 * 5.5
     assert len(list(pair_presentations(study(labels="crossed"), ITEMS))) == 240
     assert not any(s.crossed for s in pair_presentations(study(), ITEMS))
+
+
+@pytest.mark.parametrize("design", ["duel", "substitution"])
+def test_labels_of_twins_are_crossed_only_in_a_study_with_crossed_labels(design: str) -> None:
+    twins = {twin_name("x", "crowd"): "many say: x"}
+    items = [replace(one, twins=twins) for one in ITEMS]
+    for labels in ("plain", "crossed"):
+        one = study(labels=labels, twins=TwinSpec(("crowd",), design=design, items=40))
+        crossed: dict[str, set[bool]] = {}
+        for s in pair_presentations(one, items):
+            if any(is_twin(name) for name in s.shown):
+                crossed.setdefault(s.item.id, set()).add(s.crossed)
+        assert len(crossed) > 10 and all(len(kinds) == 1 for kinds in crossed.values())
+        among = Counter(kind for (kind,) in crossed.values())
+        assert among[True] == 0 if labels == "plain" else 2 < among[True] < len(crossed) - 2
 
 
 # ---- repeats and noise -------------------------------------------------------------------------

@@ -12,11 +12,11 @@ import pytest
 from studies.store import database
 from studies.store.queries.adapted_requests import (
     REFUSABLE_SETS,
-    adapt_key,
     adapt_plan_keys,
     find_adapted_key,
     is_key_of_call,
     key_without_parameters,
+    rekey_adapted_call,
 )
 
 
@@ -61,7 +61,7 @@ def test_each_set_of_parameters_has_a_key_of_its_own():
 
 
 def test_a_plan_and_its_attempts_move_to_the_new_key_and_back(connection):
-    new = adapt_key(connection, "key", ["temperature"])
+    new = rekey_adapted_call(connection, "key", ["temperature"])
     assert new == key_without_parameters("key", ["temperature"])
     assert keys(connection, "attempts") == [new, "other"]
     assert find_adapted_key(connection, "key") == new
@@ -69,13 +69,13 @@ def test_a_plan_and_its_attempts_move_to_the_new_key_and_back(connection):
     sent = connection.execute("SELECT endpoint, parameters FROM requests WHERE key=?", (new,))
     endpoint, parameters = sent.fetchone()
     assert endpoint == "e" and json.loads(parameters) == {"seed": 1, "max_tokens": 9}
-    assert adapt_key(connection, new, ["temperature"]) == new, "nothing changes"
-    both = adapt_key(connection, new, ["temperature", "seed"])
+    assert rekey_adapted_call(connection, new, ["temperature"]) == new, "nothing changes"
+    both = rekey_adapted_call(connection, new, ["temperature", "seed"])
     assert both == key_without_parameters("key", ["seed", "temperature"])
     assert find_adapted_key(connection, "key") == both
     planned = connection.execute("SELECT key FROM plan ORDER BY position").fetchall()
     assert planned == [(both,), ("other",)]
-    assert adapt_key(connection, both, []) == "key"
+    assert rekey_adapted_call(connection, both, []) == "key"
     assert find_adapted_key(connection, "key") is None
     assert keys(connection, "attempts") == ["key", "other"]
 
@@ -84,7 +84,7 @@ def test_a_plan_and_its_attempts_move_to_the_new_key_and_back(connection):
 def test_a_stored_error_gives_way_and_a_reply_stays(connection, status):
     judge(connection, "key", status)
     judge(connection, "other", "error")
-    adapt_key(connection, "key", ["seed"])
+    rekey_adapted_call(connection, "key", ["seed"])
     kept = ["other"] if status == "error" else ["key", "other"]
     for table in ("judgements", "replies"):
         found = connection.execute(f"SELECT key FROM {table} ORDER BY key").fetchall()
@@ -92,7 +92,7 @@ def test_a_stored_error_gives_way_and_a_reply_stays(connection, status):
 
 
 def test_a_new_plan_finds_the_reply_under_its_adapted_key(connection):
-    new = adapt_key(connection, "key", ["seed"])
+    new = rekey_adapted_call(connection, "key", ["seed"])
     connection.execute("UPDATE plan SET key='key' WHERE key=?", (new,))
     assert adapt_plan_keys(connection, 1) == ["key", "other"], "no reply is stored"
     judge(connection, new, "ok")

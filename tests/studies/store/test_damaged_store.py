@@ -22,7 +22,7 @@ from studies.__main__ import main as studies
 from studies.errors import StoreDamaged, StoreUnusable
 from studies.store.database import connect
 from studies.store.recovery import damage, wal_check
-from studies.store.recovery.file_header import read_header
+from studies.store.recovery.file_header import FileHeader, read_header
 from studies.store.recovery.wal_check import read_wal, wal_path, why_wal_is_foreign
 from studies.store.store import Store
 from tests.other_user import let_others_enter, without_rights
@@ -326,6 +326,16 @@ def _write_at_random(chance: random.Random, connection: sqlite3.Connection) -> N
         connection.execute(statement, values).fetchall()
     except sqlite3.OperationalError:
         return  # locked, or no transaction to commit
+
+
+@pytest.mark.parametrize(("change", "fits"), [(4, False), (5, True), (8, True), (9, False)])
+def test_a_log_continues_the_last_change_of_its_file(change: int, fits: bool) -> None:
+    """A log with the changes 6 to 8: its file is at 5, or at one that was copied into it."""
+    header = FileHeader(4096, 0, change, 9, 0, 1, 7)
+    firsts = [header._replace(change_counter=counter) for counter in (6, 7, 8)]
+    said = wal_check._compare_first_pages(header, firsts)
+    assert (said == "") is fits
+    assert fits or said.endswith(str(change))
 
 
 def test_all_four_kinds_of_pages_are_told_apart() -> None:

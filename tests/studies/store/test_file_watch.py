@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from studies.spec.study import Study
-from studies.store.database import RESTORED_NOTICE
+from studies.store.database import RESTORED_NOTICE, restore_deleted_file
+from studies.store.run_owners import try_lock
 from studies.store.store import Store
 from tests.studies.small_items import ask, item, judged, planned, study
 
@@ -89,3 +94,72 @@ def test_judgements_survive_too(store):
     store.save_study(study(), [item()], (), recorded=[judged(one)], plan_sha="x")
     remove(store.path)
     assert [judgement.reply for judgement in store.recorded_judgements("small")] == ["reply to k1"]
+
+
+RESTORE = """
+import sqlite3, sys
+from pathlib import Path
+from studies.store import database
+path = Path(sys.argv[1])
+connection = sqlite3.connect(path)
+connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+print("open", flush=True)
+sys.stdin.readline()
+print(database.restore_deleted_file(connection, path), flush=True)
+"""
+
+
+def test_of_several_processes_one_restores_the_file(tmp_path):
+    """The second process waits, so that it does not delete the log of a file just restored."""
+    store = Store(tmp_path / "evenhand.db")
+    saved(store)
+    other = subprocess.Popen(
+        [sys.executable, "-c", RESTORE, str(store.path)], cwd=Path(__file__).parents[3],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert other.stdout is not None and other.stdout.readline() == "open\n"
+    lock = store.path.with_name("evenhand.db.restoring").open("ab")
+    assert try_lock(lock)  # as a process that restores it at present
+    remove(store.path)
+    said = []
+    thread = threading.Thread(target=lambda: said.append(other.communicate("go\n", 60)[0]))
+    thread.start()
+    thread.join(1)
+    assert not said, "it waits"
+    lock.close()
+    thread.join(60)
+    assert said == ["True\n"]
+    assert saved(store, "later") == ["later", "small"] and store.file_watch.notice == ""
+    store.close()
+
+
+def test_a_file_that_another_process_restored_is_not_touched(store):
+    saved(store)
+    log = store.path.with_name(store.path.name + "-wal")
+    kept = log.read_bytes()
+    with contextlib.closing(sqlite3.connect(store.path)) as connection:
+        assert not restore_deleted_file(connection, store.path)
+    assert kept and log.read_bytes() == kept
+
+
+def test_a_file_that_appears_while_the_data_are_written_is_kept(tmp_path):
+    """Another program makes a store of this name during the copy, which takes long if it is
+    large."""
+    store = Store(tmp_path / "evenhand.db")
+    saved(store)
+    store.close()
+    connection = sqlite3.connect(store.path)
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    store.path.unlink()
+
+    class Slow:
+        def execute(self, *arguments: object) -> None:
+            connection.execute(*arguments)  # type: ignore[arg-type]
+            store.path.write_text("another store")
+            store.path.with_name("evenhand.db-wal").write_text("its log")
+
+    assert not restore_deleted_file(Slow(), store.path)  # type: ignore[arg-type]
+    connection.close()
+    assert store.path.read_text() == "another store"
+    assert store.path.with_name("evenhand.db-wal").read_text() == "its log"
+    assert not store.path.with_name("evenhand.db.restored").exists()

@@ -15,6 +15,7 @@ from components.html.format import (
     percent,
     share,
     slot_name,
+    spaced_ci,
 )
 from components.html.heatmap import matrix_html
 from components.html.markup import EMPTY, Markup
@@ -67,7 +68,7 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
     elif about_labels := labels_finding(results):
         return about_labels
     noise = order.noise_floor if order else None
-    texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
+    texts = [f"Mean score {number(found.mean.value, 2)}{spaced_ci(found.mean, 2)}"]
     if noise is not None and noise.value is not None:
         texts.append(f"{share(noise.value, 0)} of scores change when repeated in the same order")
     if agreement is not None and agreement.bias.value is not None:
@@ -86,7 +87,7 @@ def labels_finding(results: ScoreResults) -> tuple[str, str] | None:
     if found is None or found.spearman.value is None:
         return None
     who = short_rater_names(list(results.distributions))[rater]
-    rank = f"{number(found.spearman.value, 2)} {interval(found.spearman, 2)}".strip()
+    rank = f"{number(found.spearman.value, 2)}{spaced_ci(found.spearman, 2)}".strip()
     title = f"Spearman's ρ between the scores of {who} and the labels is {rank}."
     return title, (
         f"{share(found.within_one.value, 0)} of scores are at most one step from the label; the "

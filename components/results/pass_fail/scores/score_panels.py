@@ -110,7 +110,7 @@ ORDER: Final = Panel(
     "score_order",
     draw_order_effects,
     (Body("score_order", "eh-score-order"),),
-    "Does the order matter?",
+    "Do scores change?",
     how="Arrangements (orders of options and of criteria) are compared on the same answer. The "
     "expected share of a position assumes no order effect: it is computed from each answer's "
     "verdicts, pooled over all orders. A rubric's score is the mean of the scores "

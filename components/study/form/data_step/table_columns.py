@@ -10,7 +10,7 @@ from components.html.format import truncate
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import notice_html
 from components.html.templates import macros
-from components.study.file.lenient_study import LenientStudy
+from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.plan.idle_cache import RECORDS
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.verdicts.verdict import RecordedReplyReader
@@ -199,21 +199,25 @@ def offers_column_roles(preview: StudyPreview) -> bool:
 
 def roles_html(preview: StudyPreview) -> Markup:
     """HTML menus that assign a column to each role: question, answer of each model, known better
-    answer, label by people. Empty for a known format, and for a table with one answer or verdict
-    per row."""
+    answer, label by people; for one answer its label. Empty for a known format, and for a table
+    with one answer or verdict per row."""
     table = table_with_mapping(preview)
     if table is None or not offers_column_roles(preview):
         return EMPTY
     mapping = current_mapping(preview, table)
     columns = {field: column for column, field in reversed(mapping.items())}
     answers = _answer_fields(mapping)
+    least = _least_answers(preview, mapping)
+    labels = [("Known better answer", "gold", False), ("Label by people", "human", False)]
+    if len(answers) <= 1 == least:
+        labels = [("Label of the answer", "label", False)]
     roles = [
         ("Question", "instruction", True),
-        *((f"Answer of {field.removeprefix(ANSWER_FIELD)}", field, True)
-          for field in answers[:_MAX_ANSWERS]),
-        *((f"Answer of model {k}", f"answer.{k}", True) for k in range(len(answers) + 1, 3)),
-        ("Known better answer", "gold", False),
-        ("Label by people", "human", False),
+        *((f"Answer of {name}" if name != "answer" else "Answer", f"{ANSWER_FIELD}{name}", True)
+          for name in (field.removeprefix(ANSWER_FIELD) for field in answers[:_MAX_ANSWERS])),
+        *((f"Answer of model {k}", f"answer.{k}", True)
+          for k in range(len(answers) + 1, least + 1)),
+        *labels,
     ]  # fmt: skip
     menus = [(label, role, needed, columns.get(role, "")) for label, role, needed in roles]
     names = [(name, name) for name in list_mappable_names(table)]
@@ -228,9 +232,25 @@ def missing_roles(preview: StudyPreview) -> list[str]:
     if table is None or not offers_column_roles(preview):
         return []
     mapping = current_mapping(preview, table)
-    have = len(_answer_fields(mapping))
+    have, least = len(_answer_fields(mapping)), _least_answers(preview, mapping)
     missing = [] if "instruction" in mapping.values() else ["the question"]
-    return [*missing, *(f"the answer of model {place}" for place in range(have + 1, 3))]
+    return [*missing, *(f"the answer of model {place}" for place in range(have + 1, least + 1))]
+
+
+def _least_answers(preview: StudyPreview, mapping: Mapping[str, str]) -> int:
+    """Number of answers that a question needs: 1 if the column of their labels is known, or all
+    prompts judge one answer; else 2."""
+    single = prompt_protocols(preview.lenient_study) == {"single"}
+    return 1 if "label" in mapping.values() or single else 2
+
+
+def prompt_protocols(study: LenientStudy) -> set[str]:
+    """Protocols of the study's prompts, such as "pairwise"; unknown prompts are left out."""
+    return {
+        one.prompt.protocol
+        for one in available_prompts(study.folder)
+        if one.name_in_study_file(study.folder) in study.prompts
+    }
 
 
 def _answer_fields(mapping: Mapping[str, str]) -> list[str]:

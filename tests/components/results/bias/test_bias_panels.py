@@ -49,7 +49,7 @@ def test_a_judge_that_always_picks_the_first_decides_by_position(judged):
     assert (first.pairs, first.flips, first.first, first.second) == (40, 40, 40, 0)
     assert (fair.flips, fair.p) == (0, 1.0)
     assert says(flip_sentence(first), "40", "40 flips go")
-    assert says(flip_sentence(fair), "None", "40 pairs flips")
+    assert says(flip_sentence(fair), "No flip", "40 comparisons")
 
 
 def test_a_ranking_by_a_judge_below_a_coin_is_told_with_care(judged):
@@ -99,7 +99,7 @@ def test_no_preference_is_not_said_before_a_look_at_the_slices():
 def test_flips_that_go_both_ways_are_not_called_by_position():
     # 24 of 40 flip, 15 to 9: more than half, but not three quarters one way.
     told = flip_sentence(lean(flips=24, first=15, second=9, p=0.01))
-    assert told == "60\u202f% of pairs flip, more **toward the answer shown first**."
+    assert told == "60\u202f% of comparisons flip, more **toward the answer shown first**."
 
 
 def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():

@@ -16,11 +16,7 @@ from components.results.bias.pair_tests import (
     option_test_rows,
     order_tests_html,
 )
-from components.results.bias.panels import (
-    default_kpis_html,
-    show_slot_or_label,
-    slot_figure,
-)
+from components.results.bias.panels import default_kpis_html, show_slot_or_label, slot_figure
 from components.results.bias.unrelated_contrast import unrelated_effects
 from metrics.position.position_measures import consistency
 from tests.metrics.frames import build, pair, rotated

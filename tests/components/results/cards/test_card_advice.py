@@ -127,3 +127,20 @@ def test_a_label_counts_once_however_often_its_answer_is_judged():
     assert card._label_count == 20
     assert says(card._advice, "Label more", "20 labels")
     assert PointCard(frame_of(rows))._label_count == 0
+
+
+def test_a_judge_that_scores_too_high_is_corrected_and_one_that_is_right_is_not():
+    def card(error: float) -> PointCard:
+        scale = Arrangement(("1", "2", "3", "4", "5"))
+        labels = {f"q{k}": float(1 + k % 4) for k in range(120)}
+        rows = [
+            (item, "m", scale, [label + error + (k % 5 == 0) * (1 - error)], False)
+            for k, (item, label) in enumerate(labels.items())
+        ]
+        return PointCard(frame_of(rows, labels))
+
+    assert card(1.0)._is_gain_shown_for("shift")
+    assert not card(1.0)._is_gain_shown_for("arrangements", "threshold")
+    assert says(card(1.0)._advice, "mean error", "Remedies")
+    assert not card(0.0)._is_gain_shown_for("shift")
+    assert not says(card(0.0)._advice, "mean error")

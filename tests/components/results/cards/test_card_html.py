@@ -52,7 +52,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     assert says(said, "only 6 comparisons", "too few")  # below 20
     assert "more items" in said
     assert says(html, 'data-tip="Rule: comparisons', "orders &lt; 20")
-    assert says(said, "position shares", "0")
+    assert says(said, "chooses at random", "50")
     assert says(said, "were not repeated")
     assert says(said, "6", "toward", "0 toward", "6")
     # 12 replies at 100 + 20 tokens, 1.5 seconds and 0.002 dollars each.
@@ -103,7 +103,7 @@ def test_nothing_read_is_said_and_nothing_is_made_up(store):
         sheet.both(f"q{k}", "mute", "??")
     sheet.save(store)
     said = text(show_card(Raters(FilteredStudy(store, "mute")), "mute"))
-    assert says(said, "None", "6 replies", "verdict")
+    assert says(said, "No verdict", "6 replies")
     assert "Read the replies" in said
     assert "No value: consistency" in said
     assert "nan" not in said.lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 from components.inspect.comparison_index import ComparisonIndex
-from components.results.cards import card_html, point_card, report_card
+from components.results.cards import card_html, report_card
 from components.results.cards.report_card import ReportCard
 from studies.domain import Estimate
 from tests.page_words import says
@@ -74,12 +75,7 @@ def test_a_warm_judge_whose_repeats_hardly_differ_is_warned_of_a_cache(
 
 @pytest.mark.parametrize(
     ("right", "ties", "numbers"),
-    [
-        (None, 0.1, []),
-        (0.7, None, []),
-        (0.7, 0.0, ["70", "30"]),
-        (0.6, 0.15, ["60", "25", "15"]),
-    ],
+    [(None, 0.1, []), (0.7, None, []), (0.7, 0.0, ["70", "30"]), (0.6, 0.15, ["60", "25", "15"])],
 )
 def test_right_wrong_and_tied_verdicts_are_the_whole(
     right: float | None, ties: float | None, numbers: list[str]
@@ -93,15 +89,18 @@ def test_right_wrong_and_tied_verdicts_are_the_whole(
 def test_the_lead_of_pairs_is_right_minus_wrong_and_of_options_accuracy_minus_chance() -> None:
     lead = Estimate(0.1, 0.05, 0.2)
 
-    def said(pairs: bool, one: Estimate = lead) -> str:
+    def said(pairs: bool, one: Estimate = lead, wide: Estimate = lead) -> str:
         card = stub(
-            compares_pairs=pairs, accuracy_lead=one, _widen_for_all_cards=lambda given: given
+            compares_pairs=pairs, accuracy_lead=one, _widen_for_all_cards=lambda given: wide
         )
+        card._difference_text = partial(ReportCard._difference_text, card)
         return str(ReportCard._accuracy_above_chance_text(card))
 
-    assert "wrong +20.0" in said(True) and "10.0" in said(True) and "40.0" in said(True)
-    assert "chance +10.0" in said(False) and "5.0" in said(False)
-    assert said(True, Estimate(None)).endswith("points")
+    assert says(said(True), "right − wrong +20.0 points [10.0, 40.0]")
+    assert says(said(False), "accuracy − chance +10.0 points [5.0, 20.0]")
+    unsure = said(False, wide=Estimate(0.1, -0.01, 0.21))
+    assert unsure.startswith(said(False)) and says(unsure, "not significant", "adjustment")
+    assert said(True, Estimate(None)).strip() == "right − wrong"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +153,7 @@ def test_a_card_says_in_how_many_orders_answers_were_shown(
 def categories(**found: Estimate) -> str:
     card = stub(
         consistency_by_category=found,
-        measures={"chance": Estimate(0.5)},
+        chance_consistency=0.5,
         inspect_filters={},
         rater="j",
         judge="j",
@@ -177,6 +176,24 @@ def test_categories_are_ranked_by_value_and_small_ones_come_last() -> None:
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "wide", "ends"),
+    [(-0.1, 0.2, -0.2, ", no significant difference"),
+     (0.01, 0.2, -0.1, ", not significant after adjustment for all judges and prompts"),
+     (0.1, 0.2, 0.05, "]")],
+)  # fmt: skip
+def test_a_difference_from_a_person_is_called_significant_or_not_once(
+    low: float, high: float, wide: float, ends: str
+) -> None:
+    card = stub(
+        voter_replacement=SimpleNamespace(advantage=Estimate(0.1, low, high)),
+        _widen_for_all_cards=lambda given: Estimate(0.1, wide, 0.4),
+    )
+    card._difference_text = partial(ReportCard._difference_text, card)
+    said = ReportCard._difference_from_person_text(card)
+    assert said.endswith(ends) and said.count("significant") <= 1
+
+
+@pytest.mark.parametrize(
     ("low", "high", "excludes"),
     [
         (0.1, 0.2, True),
@@ -191,7 +208,7 @@ def test_categories_are_ranked_by_value_and_small_ones_come_last() -> None:
 def test_an_interval_excludes_zero_if_both_ends_are_on_one_side(
     low: float | None, high: float | None, excludes: bool
 ) -> None:
-    assert point_card._excludes_zero(Estimate(0.0, low, high)) is excludes
+    assert Estimate(0.0, low, high).excludes_zero is excludes
 
 
 def test_examples_are_flips_of_different_items_the_most_lopsided_first() -> None:

@@ -76,6 +76,16 @@ def test_a_floor_is_drawn_around_zero_if_its_interval_is_known(
     assert found == (("40.00%", "30.00%") if drawn else None)
 
 
+def test_families_are_drawn_from_the_largest_effect_down_with_unknown_ones_at_zero() -> None:
+    low, unknown, high = [name for name in FAMILIES if name not in CONTROLS][:3]
+    values = {low: -0.2, unknown: None, high: 0.2}
+    effects = [effect(family=name, adjusted=Estimate(value)) for name, value in values.items()]
+    made = twin_panels.draw_twins(study(*effects))
+    assert made is not None
+    titles = [FAMILIES[name].words for name in (high, unknown, low)]
+    assert sorted(titles, key=made.index) == titles
+
+
 def test_effects_are_in_points_and_scores_in_levels() -> None:
     score = Estimate(0.25, 0.1, 0.4, 9, 9, unit="score")
     assert twin_panels._format_effect(KNOWN) == "+20"

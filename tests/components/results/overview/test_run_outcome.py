@@ -11,11 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import flip_leans
 from components.results.overview import run_outcome
-from components.results.overview.run_outcome import (
-    next_steps,
-    repetition_text,
-    run_outcome_html,
-)
+from components.results.overview.run_outcome import next_steps, repetition_text, run_outcome_html
 from components.results.view_drawing import VIEWS
 from components.study.plan import demo_studies
 from metrics.position.order_effect import order_effect

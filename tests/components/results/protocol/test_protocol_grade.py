@@ -133,7 +133,7 @@ def test_the_number_of_verdicts_that_hang_on_the_reading_rule(scene):
 
 
 def test_grades_and_the_selections_they_contradict(scene):
-    html = protocol_reading.show_option_grades(scene)
+    html = protocol_reading.show_grades_given_in_replies(scene)
     rows = protocol_reading.rows_with_option_grades(scene)
     assert len(rows) == 3 * 36
     by_judge = {
@@ -185,4 +185,4 @@ def test_a_filter_that_leaves_nothing_says_so(graded):
     assert says(protocol_view.protocol_finding(nobody)[0], "rotations yet")
     assert protocol_view.show_kpis(nobody) == ""
     assert "No reply text" in protocol_reading.show_reading_differences(nobody)
-    assert "No reply contains" in protocol_reading.show_option_grades(nobody)
+    assert "No reply contains" in protocol_reading.show_grades_given_in_replies(nobody)

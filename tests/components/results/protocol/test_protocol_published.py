@@ -77,6 +77,9 @@ def test_table_7_says_itself_where_seeing_does_not_help():
     html = paper_tables_html.show_published_creation("People")
     assert says(html, "3 of 16", "no better", "images")
     assert "Always tie" in html and says(html, "paper", "not print")
+    names = re.findall(r"(Person H\d|GPT-4o(?:-mini)?|Claude-3.5-Sonnet|Gemini-2.0-Pro)</", html)
+    who = list(dict.fromkeys(names))
+    assert who[0] == "GPT-4o" and who[-4:] == ["Person H4", "Person H1", "Person H3", "Person H2"]
     # GPT-4o with images, both orders: 281 of 305 items within one level.
     row = next(
         r for r in paper_tables.read_creation_alignment()

@@ -38,10 +38,7 @@ def board(*rows: dict[str, Any], **sizes: int) -> dict[str, Any]:
             [*(row(name, [1, 3]) for name in "abc"), row("d", [4, 4])],
             "3 of 4 rows may be first by accuracy.",
         ),
-        (
-            [row("a", [1, 1], "q"), row("a", [2, 2])],
-            "a with q is first of 2 by accuracy.",
-        ),
+        ([row("a", [1, 1], "q"), row("a", [2, 2])], "a with q is first of 2 by accuracy."),
         ([row("a", [1, 1]), row("b", None)], "a is first of 1 by accuracy."),
     ],
 )

@@ -130,10 +130,7 @@ def test_the_form_offers_every_version_there_is(folder):
     built_in = save_item(START_YAML, folder, NewItem("Who is that?"), False).text
     assert [
         name for name, _ in version_choices(load_collect_target(START_YAML, folder), folder)
-    ] == [
-        "probe",
-        "probe.v2.jsonl",
-    ]
+    ] == ["probe", "probe.v2.jsonl"]
     assert source(built_in) == "uploads/probe.v2.jsonl"
 
 

@@ -83,10 +83,7 @@ def test_an_anchor_costs_the_layout_never_the_meaning():
 def test_another_source_begins_with_all_of_it():
     data = "{source: a.csv, categories: [x], count: 5, format: arena}"
     text = f"name: q\ndata: {data}\ncontestants: [m]\n"
-    assert read_mapping(replace_source(text, "b.csv")) == {
-        "name": "q",
-        "data": {"source": "b.csv"},
-    }
+    assert read_mapping(replace_source(text, "b.csv")) == {"name": "q", "data": {"source": "b.csv"}}
 
 
 def test_a_file_that_is_no_mapping_says_so():

@@ -68,8 +68,7 @@ def test_a_warning_about_a_built_in_prompt_is_shown_as_a_note(tmp_path):
     ours = current_prompt(read_lenient_study(START_YAML, tmp_path), FormState()).prompt.yaml
     mine.write_text(ours.replace("name: brief-letters", "name: mine"), encoding="utf-8")
     html = study_draw.render_prompt_body(
-        build_preview(START_YAML.replace("brief-letters", "prompts/mine-v1.yaml"), tmp_path),
-        OPEN,
+        build_preview(START_YAML.replace("brief-letters", "prompts/mine-v1.yaml"), tmp_path), OPEN
     )
     assert "<b>Warning:</b>" in html and "without $fence" in html and "Note:" not in html
 

@@ -62,9 +62,7 @@ def test_the_records_of_a_visitor_who_left_are_deleted(
         app.close()
 
 
-def test_a_file_that_cannot_be_read_leaves_no_rows(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_cannot_be_read_leaves_no_rows(tmp_path: Path) -> None:
     """The error is raised again for a minute; its traceback would hold the rows before it."""
     lines = [json.dumps({**row, "id": f"failed {row['id']}"}) for row in ROWS]
     (tmp_path / "bad.jsonl").write_text("\n".join([*lines, "{oops"]))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from components.home.seen_data import store_and_read_uploads
 from components.inspect.explanation import known_answer_or_votes_text
 from components.results.bias.computed import bias_from_frame
 from components.study.file.judge_entries import judge_test_entry_name
@@ -26,7 +27,7 @@ from components.study.form_updates_tab import form_updates
 from components.study.jobs import save_uploads_as_data
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers, key_blockers, met_conditions
+from components.study.steps.blockers import find_blockers, fulfilled_requirements, key_blockers
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip, steps_html, study_steps
 from judges.engine.outcome import ReplyOutcome
@@ -242,7 +243,7 @@ def test_every_reason_is_listed_and_only_the_first_has_its_button_in_sight(monke
         {"n": 1, "do": "use judge", "judge": 0, "template": "openai"}], HERE)  # fmt: skip
     look = build_preview(text, HERE)
     reasons = [*find_blockers(look), *key_blockers(look.lenient_study)]
-    html = blocked_strip(reasons, met_conditions(look))
+    html = blocked_strip(reasons, fulfilled_requirements(look))
     assert [one.key_of for one in reasons] == ["", "gpt-4o-mini"]
     heads = re.findall(r'<div class="head"[^>]*>', html)
     assert ["hidden" in head for head in heads] == [False, True]
@@ -255,8 +256,8 @@ def test_conditions_that_are_met_follow_the_reasons_with_a_tick():
     def met(*change):
         *path, value = change
         look = build_preview(put_value(START_YAML, tuple(path), value), HERE)
-        return [one.text for one in met_conditions(look)], blocked_strip(
-            find_blockers(look), met_conditions(look)
+        return [one.text for one in fulfilled_requirements(look)], blocked_strip(
+            find_blockers(look), fulfilled_requirements(look)
         )
 
     texts, html = met("prompts", None)
@@ -267,7 +268,7 @@ def test_conditions_that_are_met_follow_the_reasons_with_a_tick():
     assert len(texts) == 2 and says(texts[1], "brief-letters", "chosen")
     texts, _ = met("judges", [{"name": "x", "model": "", "base_url": "http://h/v1"}])
     assert len(texts) == 2 and not any(says(text, "judge") for text in texts)
-    assert met_conditions(build_preview("judges: [", HERE)) == []
+    assert fulfilled_requirements(build_preview("judges: [", HERE)) == []
 
 
 def test_an_unknown_price_is_never_free_and_can_be_set_from_the_strip():
@@ -289,6 +290,55 @@ def test_all_items_are_the_first_choice_and_a_sample_the_cheap_one():
     assert "All 64" in html and "First 50" in html and "Random 50" in html
     assert "Random 12" not in html and "First 12" not in html
     assert "Random 12" in sample_switch(build_preview(START_YAML, HERE))
+
+
+@pytest.mark.parametrize(
+    ("labels", "prompt", "kind"),
+    [(("5", "1", ""), "score-scale", float), (("pass", "fail", ""), "pass-fail", str)],
+)
+def test_one_answer_with_labels_is_judged_alone(tmp_path, labels, prompt, kind):
+    """A table of questions, answers and people's scores: mapped, with a prompt for one answer."""
+    table = tmp_path / "mine.csv"
+    rows = "".join(f"What is {n} and {n}?,It is {2 * n}.,{one}\n" for n, one in enumerate(labels))
+    table.write_text(f"question,answer,human_score\n{rows}", "utf-8")
+    made = build_preview(save_uploads_as_data(START_YAML, [table], tmp_path), tmp_path)
+    assert made.plan is not None and missing_roles(made) == []
+    assert [one.name for one in made.plan.prompts] == [prompt]
+    given = [label for item in made.items for label in item.labels]
+    assert len(given) == 2 and all(isinstance(one.value, kind) for one in given)
+    assert {one.contestant for one in given} == {"answer"}
+    assert says(roles_html(made), "Label", "answer")
+    assert store_and_read_uploads([table], tmp_path).facts == {
+        "Answers": "3 questions, 1 model, 2 labels"
+    }
+
+
+def test_a_prompt_fits_the_labels_and_an_own_one_is_kept(tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("question,answer,human_score\nWhy is it?,So it is.,9\nHow?,Well.,2\n", "utf-8")
+    start = save_uploads_as_data(START_YAML, [table], tmp_path)
+    assert read_mapping(start)["prompts"] == ["mt-bench-single"]  # 1 to 10
+    own = save_uploads_as_data(put_value(START_YAML, ("prompts",), ["rubric"]), [table], tmp_path)
+    assert read_mapping(own)["prompts"] == ["rubric"]
+
+
+def test_a_prompt_for_one_answer_needs_no_second_column(tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text(
+        "question,answer\nWhy is it so?,Because it is.\nHow is it?,It is well.\n", "utf-8"
+    )
+    text = save_uploads_as_data(START_YAML, [table], tmp_path)
+    assert missing_roles(build_preview(text, tmp_path)) == ["the answer of model 2"]
+    alone = put_value(text, ("prompts",), ["pass-fail"])
+    assert missing_roles(build_preview(alone, tmp_path)) == []
+
+
+def test_few_questions_or_none_are_not_sampled(tmp_path):
+    table = tmp_path / "few.csv"
+    table.write_text("question,v1_answer,v2_answer\nWhy?,So.,Not so.\nHow?,Well.,Ill.\n", "utf-8")
+    few = save_uploads_as_data(START_YAML, [table], tmp_path)
+    for text in (few, put_value(few, ("data", "source"), "missing.jsonl")):
+        assert sample_switch(build_preview(text, tmp_path)) == ""
 
 
 def test_the_first_rows_of_a_file_are_one_choice(tmp_path):

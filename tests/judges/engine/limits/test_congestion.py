@@ -50,8 +50,7 @@ def test_old_outcomes_leave_the_window():
 
 
 @pytest.mark.parametrize(
-    ("share", "useful"),
-    [(1.0, 1.0), (0.65, (0.65 + 0.5) / 2), (0.3, 0.15), (0.2, 0.1), (0.0, 0.0)],
+    ("share", "useful"), [(1.0, 1.0), (0.65, (0.65 + 0.5) / 2), (0.3, 0.15), (0.2, 0.1), (0.0, 0.0)]
 )
 def test_a_decrease_is_useful_if_failures_fall_half_as_far_as_load_explains(share, useful):
     # At 65 % failures, 35 of 100 pass: of the 70 calls that remain, half.

@@ -1,0 +1,154 @@
+"""Small random studies, with missing verdicts, ties, labels, votes and orders at extreme rates: all
+views, cards, reports and paper tables are drawn; no text has a missing value or a wrong plural."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.view_drawing import VIEWS, render_view_uncached
+from studies.domain import AnswerLabel, Ask, Item, Judgement, Preference, Usage, Verdict
+from studies.errors import SourceError
+from studies.exchange.recorded_studies import save_recorded_study
+from studies.sources.load import LoadedSource
+from studies.spec.study import DataSpec
+from studies.store.store import Store
+from tests.frozen_pages import draw_documents, draw_views, plain
+
+NOUNS = "item call judge comparison verdict model prompt vote answer pair battle label point score"
+FAULTY = re.compile(
+    r"\b(?:nan|inf|Traceback)\b|\bNone\b(?! of)|<NA>"  # a missing value
+    r"| \.(?!\d)|(?<!–) ,|; \.|: \.|(?<!\.)\.\.(?!\.)|\(\)"  # a gap where a text was left out
+    rf"|(?<![\d.,])1 (?:{'|'.join(noun + 's' for noun in NOUNS.split())}|replies|people)\b"
+    r"|\bonly 0 |\b0 of 0\b|−0(?![.\d])|−0\.0+(?!\d)|– points"
+)
+KINDS = (("pair",), ("pair",), ("options",), ("score",), ("pass",), ("pair", "score"),
+         ("pass", "score"), ())  # fmt: skip
+OPTIONS = {"score": ("1", "2", "3", "4", "5"), "pass": ("pass", "fail")}
+
+
+def presentations(
+    kind: str, models: tuple[str, ...], orders: int
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], int]]:
+    """Answers and labels as shown, and the number of planned orders."""
+    if kind == "pair":
+        for place, one in enumerate(models):
+            for other in models[place + 1 :]:
+                for shown in ((one, other), (other, one))[: max(orders, 1)]:
+                    yield shown, ("A", "B"), orders
+    elif kind == "options" and len(models) > 2:
+        turns = 1 if orders == 1 else len(models)
+        for turn in range(turns):
+            yield (*models[turn:], *models[:turn]), tuple("ABCD"[: len(models)]), turns
+    elif kind in OPTIONS:
+        for model in models:
+            for listed in (OPTIONS[kind], OPTIONS[kind][::-1])[: max(orders, 1)]:
+                yield (model,), listed, orders
+
+
+def random_study(seed: int) -> LoadedSource:
+    rng = Random(seed)
+    kinds = rng.choice(KINDS)
+    models = ("ant", "bee", "cat", "dog")[: rng.choice([2, 3, 4] if "pair" in kinds else [1, 2, 4])]
+    judges, prompts = rng.choice([1, 2, 3]), rng.choice([1, 2])
+    missing, ties = rng.choice([0, 0, 0.2, 0.9, 1]), rng.choice([0, 0.2, 1])
+    labelled, voting, known = (rng.choice([0, 0.5, 1]) for _ in range(3))
+    orders, repeats = rng.choice([0, 1, 2, 2, 2]), rng.choice([1, 1, 2, 3])
+    items, judgements = [], []
+    for number in range(rng.choice([1, 2, 3, 6, 12])):
+        human = []
+        for who in ("ann", "bo", "cy") if len(models) > 1 else ():
+            if rng.random() < voting or not kinds:
+                pair = tuple(rng.sample(models, 2))
+                human.append(Preference(f"human:{who}", pair, rng.choice([*pair, "tie"])))
+        if rng.random() < known:
+            human.append(Preference("by-design", None, models[0]))
+        right: Any = ("pass", "fail") if "pass" in kinds else (1.0, 2.0, 3.0, 4.0, 5.0)
+        labels = [
+            AnswerLabel(model, rng.choice(right)) for model in models if rng.random() < labelled
+        ]
+        texts = {model: "word " * (3 + number * place % 9) for place, model in enumerate(models)}
+        category = rng.choice(("x", "y", ""))
+        items.append(
+            Item(f"q{number}", f"question {number}?", texts, category, human=tuple(human),
+                 labels=tuple(labels))
+        )  # fmt: skip
+        for judge in ("keen", "dull", "mute")[:judges]:
+            for prompt in ("p", "q")[:prompts]:
+                for kind in kinds:
+                    for shown, listed, planned in presentations(kind, models, orders):
+                        for repeat in range(repeats):
+                            ask = Ask("", f"q{number}", judge, f"{prompt}-{kind}", shown, listed,
+                                      repeat, orders=planned)  # fmt: skip
+                            if rng.random() < missing:
+                                fault: Any = rng.choice(("unreadable", "empty", "refusal", "error"))
+                                judgements.append(Judgement(ask, fault, detail="x"))
+                                continue
+                            made = Verdict(rng.randrange(len(shown)))
+                            if len(shown) == 1:
+                                top = (1, 5) if kind == "score" else (0, 1)
+                                made = Verdict(None, 1, (float(rng.randint(*top)),))
+                            elif rng.random() < ties:
+                                made = Verdict("tie", 0)
+                            facts: Any = {"reply": "So. [[A]]", "usage": Usage(9, 2)}
+                            judgements.append(Judgement(ask, "ok", made, "recorded", **facts))
+    return LoadedSource(items, judgements, "table", "drawn at random")
+
+
+def texts_in(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        if not content.startswith(("data-figure", "data-table")):
+            yield content
+    elif isinstance(content, dict):
+        for part in content.values():
+            yield from texts_in(part)
+    elif isinstance(content, list):
+        for part in content:
+            yield from texts_in(part)
+
+
+def check_study(seed: int, folder: Path) -> None:
+    store = Store(folder / f"{seed}.db")
+    loaded = random_study(seed)
+    try:
+        save_recorded_study(store, "study", DataSpec(source="x.csv"), loaded)
+    except SourceError:  # neither a verdict nor a vote
+        store.close()
+        return
+    whole = FilteredStudy(store, "study")
+    drawings = [*draw_views(whole), *draw_documents(whole)]
+    for judge, prompt in sorted({(one.ask.judge, one.ask.prompt) for one in loaded.judgements})[:2]:
+        one = FilteredStudy(store, "study", Filter(judge=judge, prompt=prompt))
+        controls = VIEWS["Summary"].initial_values(one)
+        drawings.append(
+            ("card", lambda one=one, c=controls: render_view_uncached(one, "Summary", c))
+        )
+    for where, make in drawings:
+        made = plain(make())
+        if where == "paper" or where.startswith("json"):
+            continue
+        faults = [
+            text[max(0, found.start() - 60) : found.end() + 40]
+            for text in texts_in(made)
+            for found in FAULTY.finditer(text)
+        ]
+        assert not faults, (seed, where, faults[:3])
+    store.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 6, 9, 33])
+def test_random_studies_are_drawn_without_gaps(seed: int, tmp_path: Path) -> None:
+    check_study(seed, tmp_path)
+
+
+@pytest.mark.long
+def test_many_random_studies_are_drawn_without_gaps(tmp_path: Path) -> None:
+    for seed in range(100, 220):
+        check_study(seed, tmp_path)
