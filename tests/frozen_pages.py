@@ -4,6 +4,7 @@ studies, to compare before and after a change that must not alter them.
     python -m tests.frozen_pages build FOLDER           make the studies once
     python -m tests.frozen_pages write FOLDER FILE      draw everything with this checkout's code
     python -m tests.frozen_pages compare FILE FILE      list what differs
+    python -m tests.frozen_pages changed                list the panels that are not as accepted
     python -m tests.frozen_pages accept                 keep what the page says now as right
 
 HTML is compared as parsed tags, attributes and text, so that white space between tags is free.
@@ -349,13 +350,18 @@ def fingerprints(store: Store, name: str) -> Iterator[tuple[str, str]]:
 
 
 def fingerprint(content: Any) -> str:
-    """Hash of content that does not depend on times, digits behind the sixth, nor the place of the
-    installed packages."""
+    """Hash of content that does not depend on times, digits behind the fifth, the rounding errors
+    of a processor, nor the place of the installed packages."""
     text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
     text = re.sub(r"/[^' ]*/site-packages", "", text)
     text = re.sub(r"20\d\d-\d\d-\d\d( \d\d:\d\d UTC)?|\d+\.\d\s(?=m?s\b)", "", text)
-    text = re.sub(r"\d+\.\d{5,}(e-\d+)?", lambda found: f"{float(found[0]):.5g}", text)
+    text = re.sub(r"-?\d+(\.\d{5,}(e-\d+)?|\.?\d*e-\d+|\.0\b)", _shortened, text)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _shortened(number: re.Match[str]) -> str:
+    value = float(number[0])
+    return "0" if abs(value) < 1e-9 else f"{value:.5g}"
 
 
 def prepare_frozen(folder: Path) -> Store:
@@ -371,6 +377,26 @@ def prepare_frozen(folder: Path) -> Store:
 def read_accepted() -> dict[str, str]:
     lines = ACCEPTED.read_text(encoding="utf-8").splitlines()
     return {where: made for made, _, where in (line.partition(" ") for line in lines)}
+
+
+def changed_panels(store: Store, study: str) -> list[str]:
+    """Panels of a study, or of OTHER_TABS, that are not as accepted."""
+    found = dict(fingerprints(store, study))
+    accepted = {
+        where: made for where, made in read_accepted().items() if where.startswith(f"{study}: ")
+    }
+    return sorted(
+        where for where in {**found, **accepted} if found.get(where) != accepted.get(where)
+    )
+
+
+def changed() -> int:
+    with tempfile.TemporaryDirectory() as place:
+        store = prepare_frozen(Path(place))
+        found = [one for name in (*FROZEN, OTHER_TABS) for one in changed_panels(store, name)]
+        store.close()
+    print("".join(f"{where}\n" for where in found), end="")
+    return int(bool(found))
 
 
 def accept() -> None:
@@ -434,5 +460,5 @@ def compare(one: Path, other: Path) -> int:
 
 if __name__ == "__main__":
     command, *paths = sys.argv[1:]
-    commands = {"build": build, "write": write, "compare": compare, "accept": accept}
+    commands = {one.__name__: one for one in (build, write, compare, changed, accept)}
     sys.exit(commands[command](*map(Path, paths)))  # type: ignore[operator]

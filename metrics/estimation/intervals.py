@@ -34,12 +34,16 @@ the page hatches such cells."""
 FEW_ITEMS_NOTE: Final = "few items"
 NO_SPREAD: Final = 1e-9
 """Standard errors below this value count as zero, because they come from rounding."""
+NO_SPREAD_LOGITS: Final = 1e-6
+"""The same for standard errors of fitted strengths and coefficients. They are roots of differences
+of variances, so the rounding errors of a processor alone can make them larger than NO_SPREAD."""
 WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
 JACKKNIFE_METHOD: Final = "item jackknife t"
 ONE_ITEM_NOTE: Final = "one item: no interval"
 NO_COMMON_NOTE: Final = "no rows in common"
 NO_SPREAD_NOTE: Final = "no interval: all items have the same value, and its scale is unknown"
+ITEMS_AGREE_NOTE: Final = "all items agree exactly: no interval can be computed"
 FEW_EVENTS: Final = 3
 FEW_DEVIATIONS: Final = 12
 """Number of rows that differ from the most frequent value, below which the interval of a mean is

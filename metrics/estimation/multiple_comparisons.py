@@ -74,12 +74,22 @@ def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int)
 
     Above MAX_DRAWN_ITEMS the sums are drawn from their own normal distribution.
     """
-    items, members = varied.shape
+    items = len(varied)
     if items <= MAX_DRAWN_ITEMS:
         return np.asarray(rng.normal(size=(rounds, items)) @ varied, np.float64)
-    value, vector = np.linalg.eigh(varied.T @ varied)
-    root = vector * np.sqrt(np.maximum(value, 0))
-    return np.asarray(rng.normal(size=(rounds, members)) @ root.T, np.float64)
+    return draw_normal_vectors(varied.T @ varied, rng, rounds)
+
+
+def draw_normal_vectors(covariance: Floats, rng: np.random.Generator, rounds: int) -> Floats:
+    """Draw normal vectors with mean 0 and this covariance, which may be singular, as
+    [round, component].
+
+    The draws are multiplied by the symmetric root of the covariance, which is unique. Eigenvectors
+    are not: their signs differ between processors, so the same seed would give other draws.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return np.asarray(rng.normal(size=(rounds, len(covariance))) @ root, np.float64)
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:

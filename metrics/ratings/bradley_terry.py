@@ -11,7 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics.estimation.intervals import join_notes, student_t_quantile, unknown_estimate
+from metrics.estimation.intervals import (
+    ITEMS_AGREE_NOTE,
+    NO_SPREAD_LOGITS,
+    join_notes,
+    student_t_quantile,
+    unknown_estimate,
+)
 from metrics.estimation.multiple_comparisons import t_quantile_from_normal
 from metrics.estimation.row_selection import OutcomeKind
 from metrics.ratings import bradley_terry_fit
@@ -37,7 +43,6 @@ ELO_PER_LOGIT: Final = 400.0 / math.log(10.0)
 NOT_LINKED_NOTE: Final = "no battle connects this model with another model"
 NO_BATTLES_NOTE: Final = "no readable verdict"
 ONE_ITEM_NOTE: Final = "one item: no interval"
-NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be computed"
 REGULARISED_NOTE: Final = (
     "one side won every battle: no finite fit; "
     f"shown with {PSEUDO_COUNT:g} wins added to both sides of every pair"
@@ -161,9 +166,9 @@ class Leaderboard:
     ) -> Estimate:
         """Build an estimate in Elo from a value, with the t interval of its standard error (in
         logits) if that is known and not zero."""
-        flat = error is not None and error < 1e-9 and len(self.names) > 1
+        flat = error is not None and error < NO_SPREAD_LOGITS and len(self.names) > 1
         note = join_notes(
-            self.note, REGULARISED_NOTE if regularised else "", NO_SPREAD_NOTE if flat else ""
+            self.note, REGULARISED_NOTE if regularised else "", ITEMS_AGREE_NOTE if flat else ""
         )
         low = high = None
         if error is not None and not flat and self.items > 1:
@@ -271,7 +276,8 @@ class Leaderboard:
         if self._gap_errors is None or self.items < 2:
             return np.zeros((size, size))
         gap = self.theta[:, None] - self.theta[None, :]
-        significant = (gap > self._gap_errors * self._rank_quantile) & (self._gap_errors > 1e-9)
+        varied = self._gap_errors > NO_SPREAD_LOGITS
+        significant = (gap > self._gap_errors * self._rank_quantile) & varied
         unbounded = self.strong_component[:, None] != self.strong_component[None, :]
         significant &= ~unbounded
         pairs = np.argwhere(unbounded & self._unbounded_gap_limits.reachable)

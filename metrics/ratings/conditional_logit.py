@@ -15,13 +15,17 @@ from scipy.optimize import linprog
 from scipy.special import stdtrit
 from scipy.stats import chi2
 
-from metrics.estimation.intervals import join_notes, student_t_quantile
+from metrics.estimation.intervals import (
+    ITEMS_AGREE_NOTE,
+    NO_SPREAD_LOGITS,
+    join_notes,
+    student_t_quantile,
+)
 from metrics.ratings.battles import Floats, Ints, group_identical_items
 from studies.domain import Estimate
 
 PSEUDO_COUNT: Final = 0.1
 ONE_ITEM_NOTE: Final = "one item: no interval"
-NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be computed"
 INFINITE_NOTE: Final = (
     f"all verdicts go one way: no finite fit; shown with {PSEUDO_COUNT:g} added to each side"
 )
@@ -100,11 +104,11 @@ class LogitFit:
         value = float(weights @ self.beta)
         infinite = not self.is_finite(weights)
         error = self.clustered_standard_error(weights)
-        flat = error is not None and error < 1e-9
+        flat = error is not None and error < NO_SPREAD_LOGITS
         note = join_notes(
             INFINITE_NOTE if infinite else "",
             ONE_ITEM_NOTE if error is None else "",
-            NO_SPREAD_NOTE if flat and not infinite else "",
+            ITEMS_AGREE_NOTE if flat and not infinite else "",
         )
         low = high = None
         if error is not None and not flat and not infinite:

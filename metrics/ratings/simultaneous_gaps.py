@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
+from metrics.estimation.intervals import NO_SPREAD_LOGITS
+from metrics.estimation.multiple_comparisons import draw_normal_vectors
 from metrics.estimation.rare_events import Z95
 from metrics.ratings.battles import Floats
 from metrics.ratings.bradley_terry_fit import gap_standard_errors
@@ -26,21 +28,12 @@ def simultaneous_quantile(covariance: Floats) -> float:
         return Z95
     if size > MAX_DRAWN:
         return float(stats.studentized_range.ppf(0.95, size, np.inf) / np.sqrt(2))
-    drawn = _draw_strengths(covariance)
+    drawn = draw_normal_vectors(covariance, np.random.default_rng(SEED), ROUNDS)
     errors = gap_standard_errors(covariance)
     largest = np.zeros(len(drawn))
     for i in range(size - 1):
-        known = np.flatnonzero(errors[i, i + 1 :] > 1e-9) + i + 1
+        known = np.flatnonzero(errors[i, i + 1 :] > NO_SPREAD_LOGITS) + i + 1
         if len(known):
             gaps = np.abs(drawn[:, [i]] - drawn[:, known]) / errors[i, known]
             np.maximum(largest, gaps.max(axis=1), out=largest)
     return max(float(np.quantile(largest, 0.95)), Z95)
-
-
-def _draw_strengths(covariance: Floats) -> Floats:
-    """Draw ROUNDS vectors of normal strengths with this covariance, as [round, contestant], with a
-    fixed seed. The covariance may be singular, because strengths sum to zero."""
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    normal = np.random.default_rng(SEED).normal(size=(ROUNDS, len(covariance)))
-    return np.asarray(normal @ root.T, np.float64)

@@ -16,7 +16,8 @@ from scipy.special import expit
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import (
-    NO_SPREAD,
+    ITEMS_AGREE_NOTE,
+    NO_SPREAD_LOGITS,
     ONE_ITEM_NOTE,
     Floats,
     Ints,
@@ -130,8 +131,8 @@ def logit_half_width(variance: float, items: int) -> tuple[float | None, str]:
     item, or with a variance of zero, return None and the reason as a note."""
     if items < 2:
         return None, ONE_ITEM_NOTE
-    if variance < NO_SPREAD**2:
-        return None, "all items agree exactly: no interval can be computed"
+    if variance < NO_SPREAD_LOGITS**2:
+        return None, ITEMS_AGREE_NOTE
     return float(student_t_quantile(items)) * math.sqrt(variance), ""
 
 

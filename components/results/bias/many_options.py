@@ -14,6 +14,7 @@ from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, option_p_values
 from components.results.bias.pair_tests import format_p_value, sort_option_rows
 from components.results.bias.sentences import format_preferring_rows, row_noun
+from metrics.ratings.conditional_logit import largest_first_sort_key
 
 
 def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
@@ -120,8 +121,7 @@ def _label_effects_html(
         return panels.BIAS.note(note)
     lines = []
     for row in labelled:
-        best = max(row.model.labels, key=lambda label: row.model.labels[label].value or 0.0)
-        effect = row.model.labels[best]
+        best, effect = min(row.model.labels.items(), key=largest_first_sort_key)
         significant = effect.low is not None and effect.low > 0
         word = "prefers" if significant else "does not significantly prefer"
         bounds = f"{number(effect.value, 2, signed=True)}{spaced_ci(effect, 2)}"

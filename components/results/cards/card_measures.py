@@ -192,7 +192,7 @@ class CardMeasures:
             )
             none = unknown_estimate(note, "logit")
             return none, none, None, "first"
-        top = max(range(len(terms)), key=lambda slot: terms[slot].value or 0.0)
+        top = max(range(len(terms)), key=lambda slot: round(terms[slot].value or 0.0, 12))
         p = self.fitted_choice_model.slot_test.p if self.fitted_choice_model.slot_test else None
         return (
             terms[top],

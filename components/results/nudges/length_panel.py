@@ -12,6 +12,7 @@ from components.html.markup import Markup, escape, escape_plot, fill
 from components.html.panel import empty_state
 from components.html.tables import value_table as tables
 from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
+from metrics.ratings.conditional_logit import largest_first_sort_key
 from metrics.win_rates.length_bins import LengthBin, LengthEffect, length_effect
 from metrics.win_rates.length_effects import (
     length_controlled_win_rates,
@@ -183,7 +184,7 @@ def show_length_controlled(filtered: FilteredStudy) -> Markup:
     raw = head_to_head(rows)
     found = length_controlled_win_rates(rows, opponent)
     lines = []
-    for model, held in sorted(found.items(), key=lambda pair: -(pair[1].value or 0.0)):
+    for model, held in sorted(found.items(), key=largest_first_sort_key):
         plain = raw.get(model, {}).get(opponent)
         select, who = {"contestant": model, "opponent": opponent}, f"{model} against {opponent}"
         known = plain is not None and plain.value is not None and held.value is not None

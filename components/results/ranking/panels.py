@@ -207,7 +207,7 @@ def convergence_badge(ranking: Ranking) -> Markup:
     }
     if not away:
         return panel.wrap(macros(TEMPLATE).converged(_outside_band_text(curve)))
-    most = max(away, key=lambda name: abs(away[name]))
+    most = max(away, key=lambda name: round(abs(away[name]), 6))
     text = (
         f"the Elo of {most} differs by {count(round(abs(away[most])))} points from its "
         "Bradley–Terry rating"
