@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from components.charts.figures import Figure
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import run_pill_html
 from components.run import status_html
@@ -237,11 +238,14 @@ def render(
         status_html.show_kpis(now, picture),
         live.outcome(name) if now.complete else partial_results_html(now, picture),
         show_failures(store, now),
-        picture.share_figure,
-        picture.elo_figure,
-        picture.wins_figure,
+        *map(_shown_chart, (picture.share_figure, picture.elo_figure, picture.wins_figure)),
         status_html.show_replies(store, name, which),
     ]
+
+
+def _shown_chart(figure: Figure | None) -> Any:
+    """Update of a chart; a figure that does not apply to the study (None) hides it."""
+    return gr.update(visible=False) if figure is None else gr.update(value=figure, visible=True)
 
 
 def show_buttons(now: RunFacts) -> list[gr.Button]:

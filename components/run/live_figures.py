@@ -19,6 +19,7 @@ from components.charts.figures import (
 from components.html.markup import EMPTY, Markup
 from components.run.run_facts import QuoteCache
 from judges.engine.pending_asks import CostQuote
+from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
 from metrics.position.position_measures import (
@@ -48,7 +49,7 @@ NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
     """Numbers and charts of a study at one moment, computed from `rows` judgements: first-position
-    share, Elo and win rates."""
+    share, Elo and win rates. A chart that does not apply to the study is None."""
 
     rows: int
     share: Estimate
@@ -64,6 +65,12 @@ class LiveFigures:
     """Share of comparisons judged in all orders whose verdict changes with the order."""
     repeats: Estimate = NO_VERDICT
     """Changes on a repeat: how often the verdict changes when the same call is repeated."""
+    of_answers: tuple[str, Estimate] = ("", NO_VERDICT)
+    """If single answers are judged: name and value of their pass rate, or else mean score."""
+
+    @property
+    def judges_single_answers(self) -> bool:
+        return self.options == 1
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
@@ -181,6 +188,12 @@ class LiveStudy:
             none = empty_figure("The charts appear with the first verdicts.", 250)
             return LiveFigures(0, NO_VERDICT, 2, none, none, none)
         options = int(self.frame["options"].max())
+        repeats = NO_VERDICT if len(self.frame) > MAX_COMPARED_ROWS else noise_floor(self.frame)
+        if options == 1:
+            found = _pass_rate_or_score(self.frame)
+            return LiveFigures(
+                len(self.frame), NO_VERDICT, 1, None, None, None, repeats=repeats, of_answers=found
+            )
         share = _first_slot_share(self.frame)
         figure = live_first_share_figure(self._points, even=1 / options) if self._points else None
         rates = live_win_rates(self.frame, self._planned_calls())
@@ -189,13 +202,13 @@ class LiveStudy:
             share,
             options,
             figure,
-            self._draw_elo(),
+            self._draw_elo() if options == 2 or self._curves else None,
             win_rate_figure(rates, height=250)
             if rates
             else empty_figure("No complete item with readable verdicts yet.", 250),
             live_first_share(self.frame),
             _order_change_share(self.frame),
-            NO_VERDICT if len(self.frame) > MAX_COMPARED_ROWS else noise_floor(self.frame),
+            repeats,
         )
 
     def _planned_calls(self) -> Mapping[str, int]:
@@ -252,6 +265,15 @@ class LiveStudies:
 def _first_slot_share(frame: pd.DataFrame) -> Estimate:
     options = int(frame["options"].max())
     return first_share(frame) if options == 2 else slot_shares(frame, options)[0]
+
+
+def _pass_rate_or_score(frame: pd.DataFrame) -> tuple[str, Estimate]:
+    """Name and estimate of the pass rate; of the mean score if there are only scores."""
+    passes, level = RECORDS["point_pass_rate"], RECORDS["point_level"]
+    rate = passes.estimator.of(frame)
+    return (
+        (passes.name, rate) if rate.value is not None else (level.name, level.estimator.of(frame))
+    )
 
 
 def _order_change_share(frame: pd.DataFrame) -> Estimate:

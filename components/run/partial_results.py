@@ -1,15 +1,18 @@
-"""Results so far, on the Run tab during a run: how many comparisons change with the order."""
+"""Results so far, on the Run tab during a run: how many comparisons change with the order, or the
+pass rate of single answers."""
 
 from components.html.format import count, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import unwrapped_panel_heading, wrap
 from components.run.live_figures import LiveFigures
 from components.run.run_facts import RunFacts
+from studies.domain import Estimate
 
 
 def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML panel with the share of comparisons so far whose verdict changes with the order; empty
-    while no run is active or no reply is stored."""
+    """HTML panel with the share of comparisons so far whose verdict changes with the order, or with
+    the pass rate or mean score of single answers; empty while no run is active or no reply is
+    stored."""
     if not facts.running or not facts.done:
         return EMPTY
     heading = unwrapped_panel_heading(
@@ -31,11 +34,24 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _partial_notice_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML notice: calls done of those planned, and how many comparisons change with the order."""
+    """HTML notice: calls done of those planned, and the result so far."""
     return fill(
         '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
         f"Partial: {count(facts.done)} of {count(facts.planned)}.",
-        order_change_sentence(picture),
+        _pass_rate_sentence(*picture.of_answers)
+        if picture.judges_single_answers
+        else order_change_sentence(picture),
+    )
+
+
+def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
+    """Sentence on the pass rate or the mean score of the answers judged so far."""
+    if estimate.value is None:
+        return "No answer has a usable verdict yet."
+    value = f"{share(estimate.value, 0)}{spaced_ci(estimate, 0, scale=100)}"
+    return (
+        f"{name} of {count(estimate.n, 'verdict')}: {value}. "
+        "The interval narrows with more verdicts."
     )
 
 

@@ -29,7 +29,7 @@ from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote
 from judges.engine.snapshot import RunSnapshot
 from metrics.catalogue.position_records import FLIPS
-from studies.domain import STATUSES, USABLE_STATUSES
+from studies.domain import STATUSES, USABLE_STATUSES, Estimate
 from studies.store.store import Store
 
 REPLY_SCOPES: Final = ("All", "Unusable only")
@@ -118,13 +118,19 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     first = _speed_or_flips_kpi(facts, picture)
     repeated = facts.complete and picture.repeats.value is not None
+    same_order = "" if picture.judges_single_answers else " in the same order"
     second = (
-        share_kpi("Changed on a repeat", picture.repeats, after=" calls repeated in the same order")
+        share_kpi("Changed on a repeat", picture.repeats, after=f" calls repeated{same_order}")
         if repeated
         else _time_left_kpi(facts)
     )
     cost = _finished_study_cost_kpi(facts) if facts.complete else _spent_kpi(facts)
-    strip = kpi_strip([first, second, cost, _unusable_kpi(facts), _first_slot_kpi(facts, picture)])
+    last = (
+        _answers_kpi(facts, *picture.of_answers)
+        if picture.judges_single_answers
+        else _first_slot_kpi(facts, picture)
+    )
+    strip = kpi_strip([first, second, cost, _unusable_kpi(facts), last])
     return strip + (stopping_note(picture) if facts.running else EMPTY) + _large_study_note(facts)
 
 
@@ -290,6 +296,15 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"
     note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
+
+
+def _answers_kpi(facts: RunFacts, name: str, estimate: Estimate) -> Kpi:
+    """Key figure of the pass rate or the mean score of single answers."""
+    if estimate.value is None:
+        return Kpi(name, "–", note=estimate.note or "no usable verdict yet")
+    note = f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
+    note += "; do not use this interval to decide when to stop" if facts.running else ""
+    return Kpi(name, share(estimate.value, 1), note=note)
 
 
 def stopping_note(picture: LiveFigures) -> Markup:

@@ -17,11 +17,8 @@ from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import dump_study, put_value, read_mapping, replace_source
 from components.study.form.data_step import data_source
-from components.study.form.data_step.table_columns import (
-    guessed_mapping,
-    prompt_protocols,
-    table_with_mapping,
-)
+from components.study.form.data_step.table_columns import guessed_mapping, table_with_mapping
+from components.study.form.prompts import prompt_protocols
 from components.study.plan import demo_studies, study_preview
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space

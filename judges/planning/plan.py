@@ -69,6 +69,11 @@ class Plan:
     stored_sha: str = ""
     """Hash of the stored plan from which this plan was read; empty for a new plan."""
 
+    @property
+    def judges_single_answers(self) -> bool:
+        """Whether no prompt compares answers."""
+        return all(prompt.protocol == "single" for prompt in self.prompts)
+
     def judge(self, name: str) -> JudgeSpec:
         return next(judge for judge in self.study.judges if judge.name == name)
 

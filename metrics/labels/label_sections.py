@@ -36,7 +36,7 @@ MAX_ERRORS_P: Final = 0.05
 """p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (
     "the judge's error rates differ between models, so one correction for all can reverse their "
-    "ranking; label answers of each model"
+    "ranking; correct each model by labels of its own answers"
 )
 
 Json = dict[str, Any]

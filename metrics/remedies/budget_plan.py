@@ -65,9 +65,11 @@ class _PlanOption:
     advised: int | None = None
 
     @property
-    def sort_key(self) -> tuple[float, float, bool]:
-        """Sorting key: by cost, then by number of calls, then the rule "one call" first."""
-        return round(self.cost, 12), self.rule.calls_per_comparison, self.rule.id != SINGLE
+    def sort_key(self) -> tuple[float, float, bool, bool]:
+        """Sorting key: by cost, then by number of calls, then the rule "one call" first, then
+        recommended rules."""
+        calls = self.rule.calls_per_comparison
+        return round(self.cost, 12), calls, self.rule.id != SINGLE, self.advised is None
 
 
 def plan_budget(study: RemedyStudy, prices: Mapping[Rater, float]) -> BudgetPlan | None:
@@ -92,8 +94,14 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Rater, float]) -> BudgetPlan
 def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_PlanOption]:
     """List the rules that may enter the plan, the cheapest first. For each cost that occurs: the
     best single call at this cost or less. For each rater with a recommended remedy: that remedy,
-    and the rater's best rule at each cost or less."""
-    raters = [k for k, rater in enumerate(study.raters) if rater in costs]
+    and the rater's best rule at each cost or less. At equal cost, the rules of the judge with the
+    best single calls come first, so that a rule of another judge must be significantly better than
+    the one recommended for the best judge."""
+    raters = sorted(
+        (k for k, rater in enumerate(study.raters) if rater in costs),
+        key=study.total_single_call_credit,
+        reverse=True,
+    )
     singles = [one_call_rule(study.grid, rater) for rater in raters]
     options = list(_best_by_cost(study, singles, costs))
     for rater in raters:
@@ -187,13 +195,22 @@ def _rater_of_single_call(study: RemedyStudy, option: _PlanOption) -> int | None
 
 
 def _estimate_steps(study: RemedyStudy, steps: Sequence[_PlanOption]) -> Iterator[PlanStep]:
-    """Yield each step with its agreement, and its gain over the step before."""
-    before: Floats | None = None
+    """Yield each step with its agreement, and its gain over the step before. A recommended rule
+    after one call of the same judge has the gain of the recommendation."""
+    before: _PlanOption | None = None
     for step in steps:
-        gain = None if before is None else _mean_credit(study, step.credits - before, (-1.0, 1.0))
         agreement = _mean_credit(study, step.credits, (0.0, 1.0))
+        gain = None if before is None else _gain_of_step(study, step, before)
         yield PlanStep(step.rule, step.cost, agreement, gain)
-        before = step.credits
+        before = step
+
+
+def _gain_of_step(study: RemedyStudy, step: _PlanOption, before: _PlanOption) -> Estimate:
+    if step.advised is not None and step.advised == _rater_of_single_call(study, before):
+        chosen = study.advice(step.advised).chosen
+        assert chosen is not None
+        return chosen.gain
+    return _mean_credit(study, step.credits - before.credits, (-1.0, 1.0))
 
 
 def _has_price(rule: Rule, costs: Mapping[Rater, float]) -> bool:

@@ -226,7 +226,7 @@ class RemedyStudy:
     def estimate_rules_of_jury(self, raters: Sequence[int]) -> list[RuleEstimate]:
         """Estimate the rules of a jury, after "one call" of its best member, with which they are
         compared."""
-        best = max(raters, key=lambda rater: self._total_single_call_credit(rater))
+        best = max(raters, key=lambda rater: self.total_single_call_credit(rater))
         baseline = one_call_rule(self.grid, best)
         return estimate_rules(
             self.grid, [baseline, *jury_rules(self.grid, raters)], _seeded_generator()
@@ -235,9 +235,9 @@ class RemedyStudy:
     def best_rater_index(self) -> int | None:
         """Return the index of the rater whose rule "one call" has the highest agreement; None
         without raters."""
-        return max(range(len(self.raters)), key=self._total_single_call_credit, default=None)
+        return max(range(len(self.raters)), key=self.total_single_call_credit, default=None)
 
-    def _total_single_call_credit(self, rater: int) -> float:
+    def total_single_call_credit(self, rater: int) -> float:
         """Total credit of the rule "one call", which ranks raters on the same comparisons by
         agreement."""
         return float(self._single_call_credits_by_item[:, rater].sum())

@@ -86,14 +86,13 @@ def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
     out.flush()
 
 
-def recover_journals(folder: Path, batch: str = "") -> int:
-    """Convert the journals that dead workers left in a folder and its subfolders to shards, delete
-    them, and return the number of outcomes.
+def recover_journals(folder: Path, batch: str = "") -> None:
+    """Convert the journals that dead workers left in a folder and its subfolders to shards, and
+    delete them.
 
     `batch` is the beginning of the names of these files. A line that was cut off is left out. A
     journal whose shard exists is only deleted: the shard was written before the process died.
     """
-    found = 0
     for path in sorted(folder.rglob(f"{batch}*{JOURNAL_SUFFIX}")):
         shard = path.with_suffix(".parquet")
         if not shard.exists():
@@ -103,9 +102,7 @@ def recover_journals(folder: Path, batch: str = "") -> int:
                     rows.append(json.loads(line))
             if rows:
                 write_parquet_atomically(shard, pa.Table.from_pylist(rows, schema=SHARD_SCHEMA))
-            found += len(rows)
         path.unlink(missing_ok=True)
-    return found
 
 
 def write_parquet_atomically(path: Path, table: pa.Table) -> None:

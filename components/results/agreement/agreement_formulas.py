@@ -11,8 +11,7 @@ REPLACEMENT_SUBTITLE: Final = (
     f"replaces, in points; 95{NARROW_SPACE}% CI by items"
 )
 CORRECTED_SUBTITLE: Final = (
-    f"win rate in %, 95{NARROW_SPACE}% CI by items; judges' many verdicts corrected by people's "
-    "few votes"
+    f"win rate in %, 95{NARROW_SPACE}% CI by items; judges' verdicts corrected by people's votes"
 )
 CORRECTED_KEYS: Final = Markup(
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="hollow"></i>judges alone</span>'

@@ -1,8 +1,17 @@
 """Sentences of the ranking view: leading model, significance, people's ranking, single orders."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 
-from components.html.format import ORDINALS, more_items_text, number, points, slot_name, spaced_ci
+from components.html.format import (
+    ORDINALS,
+    more_items_text,
+    number,
+    points,
+    share,
+    slot_name,
+    spaced_ci,
+)
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
@@ -19,6 +28,26 @@ def ranking_finding(ranking: Ranking) -> tuple[str, str]:
         f"{_leader_sentence(board, ranking)}{_people_clause(board, ranking)}.",
         _sentence_below_headline(board, ranking),
     )
+
+
+def options_finding(rates: Mapping[str, Estimate]) -> tuple[str, str]:
+    """Headline and the sentence below, if each comparison has three or more answers: the model
+    that is chosen most often, and the next."""
+    known = [(name, rate) for name, rate in rates.items() if rate.value is not None]
+    if len(known) < 2:
+        return "No ranking here.", "No comparison has a usable verdict."
+    (first, best), (second, next_best) = known[:2]
+    why = "Ratings need pairwise comparisons, so models are compared by their win rates."
+    if best.value == next_best.value:
+        return f"{first} and {second} are chosen equally often, {_rate_text(best)}.", why
+    return (
+        f"{first} is chosen most often, {_rate_text(best)}; {second} {_rate_text(next_best)}.",
+        why,
+    )
+
+
+def _rate_text(rate: Estimate) -> str:
+    return f"in {share(rate.value, 0)}{spaced_ci(rate, 0, scale=100)} of verdicts"
 
 
 def is_significantly_above(gap: Estimate) -> bool:

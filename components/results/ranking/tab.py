@@ -1,5 +1,6 @@
 """The view Ranking of Results: leaderboard, Elo curves, stability of the ranking, win rates."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from components.charts.figure_parts import empty_figure
@@ -14,10 +15,11 @@ from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.ranking import choices_strip, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
-from components.results.ranking.sentences import ranking_finding
+from components.results.ranking.sentences import options_finding, ranking_finding
 from components.results.view import paper_table
 from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
 from components.results.wins import win_rate_panels as wins
+from components.results.wins.panels import show_win_rates
 from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_rate
 
@@ -47,6 +49,13 @@ HOW_ORDERS: Final = (
 
 def has_pairs(filtered: FilteredStudy) -> bool:
     return bool((filtered.outcomes["options"] == 2).any())
+
+
+def compares_only_options(filtered: FilteredStudy) -> bool:
+    """Whether all comparisons of the study are among three or more answers. Such a study has win
+    rates, but no ratings."""
+    options = filtered.unfiltered_frame["options"]
+    return bool((options > 2).any()) and not bool((options == 2).any())
 
 
 def report_headline(filtered: FilteredStudy) -> Markup:
@@ -88,11 +97,15 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_ranking_panel.point_ranking_finding(filtered)
+    if compares_only_options(filtered):
+        return options_finding(win_rate(filtered.measured_judge_rows, *filtered.rule))
     title, lead = ranking_finding(load_ranking(filtered))
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def draw_leaderboard(filtered: FilteredStudy) -> Drawn:
+def draw_leaderboard(filtered: FilteredStudy) -> Drawn | None:
+    if compares_only_options(filtered):
+        return None
     ranking = load_ranking(filtered)
     heading = leaderboard_heading(ranking, counting_rule_clause(filtered))
     return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
@@ -109,11 +122,15 @@ def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_elo_curves(filtered: FilteredStudy) -> Any:
+    if compares_only_options(filtered):
+        return None
     figure = panels.elo_figure(load_ranking(filtered))
     return figure or empty_figure("Elo needs pairwise comparisons.", 200)
 
 
-def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
+def draw_head_to_head(filtered: FilteredStudy) -> Drawn | None:
+    if compares_only_options(filtered):
+        return None
     ranking = load_ranking(filtered)
     sizes = panels.battles_per_cell_text(ranking)
     subtitle = f"% of battles that the row wins, ties half; {sizes}" if sizes else ""
@@ -121,8 +138,11 @@ def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
 
-def draw_ranking_by_order(filtered: FilteredStudy) -> Markup:
-    """Draw the sentence on whether the ranking holds in both orders, and the table of orders."""
+def draw_ranking_by_order(filtered: FilteredStudy) -> Markup | None:
+    """Draw the sentence on whether the ranking holds in both orders, and the table of orders; None
+    if no pairs are compared."""
+    if compares_only_options(filtered):
+        return None
     ranking = load_ranking(filtered)
     text = f"**Does the ranking hold?** {compare_orders(ranking).sentence}"
     return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
@@ -215,7 +235,9 @@ ORDERS: Final = Panel(
 )
 CHOICES: Final = Panel(
     "choices",
-    choices_strip.choices_strip,
+    lambda filtered: (
+        None if compares_only_options(filtered) else choices_strip.choices_strip(filtered)
+    ),
     (Body("choices", "eh-choices-strip"),),
     choices_strip.TITLE,
     choices_strip.SUBTITLE,
@@ -237,12 +259,25 @@ POINTS: Final = Panel(
     report=point_ranking_panel.point_ranking_html,
     json_keys=("point_ranking.*.*",),
 )
+OPTION_RATES: Final = replace(
+    wins.RATES,
+    name="option_rates",
+    draw=lambda filtered: show_win_rates(filtered) if compares_only_options(filtered) else None,
+    bodies=(Body("option_rates", "eh-option-rates", clickable=True),),
+    table=None,
+)
+"""The win rates of a study that compares three or more answers, in place of the leaderboard."""
+PAIR_RATES: Final = replace(
+    wins.RATES,
+    draw=lambda filtered: None if compares_only_options(filtered) else show_win_rates(filtered),
+)
 PAIRS: Final = PanelGroup(
     (
         BOARD,
+        OPTION_RATES,
         PanelGroup((ELO, HEAD_TO_HEAD)),
         CHOICES,
-        folded("Win rates by category, judge and prompt", wins.MATRIX, wins.RATES, wins.TIES),
+        folded("Win rates by category, judge and prompt", wins.MATRIX, PAIR_RATES, wins.TIES),
         folded("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
         wins.LEVELS,
     ),

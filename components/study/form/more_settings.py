@@ -139,6 +139,8 @@ def more_settings(preview: StudyPreview, state: FormState) -> Markup:
 
 def settings_text(study: LenientStudy) -> str:
     """The main settings with their values in one line, as heading of the expandable part."""
+    single = prompt_protocols(study) == {"single"}
+    same_order = "" if single else " in the same order"
     orders = {"both": "both orders", "one": "one order", "": "both orders"}
     chosen = study.text_value(*STUDY.orders)
     unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}
@@ -147,9 +149,9 @@ def settings_text(study: LenientStudy) -> str:
     known = isinstance(budget, (int, float))
     parts = [
         study.preset.title if study.preset else "",
-        orders.get(chosen, chosen),
+        "" if single else orders.get(chosen, chosen),
         "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
-        f"{percent_text(noise)} of calls repeated in the same order" if noise else "",
+        f"{percent_text(noise)} of calls repeated{same_order}" if noise else "",
         f"each call {study.text_value(*STUDY.repeats)} times"
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",

@@ -25,6 +25,7 @@ from metrics.win_rates.planned_width import (
 )
 from metrics.win_rates.precision_plan import PrecisionPlan
 from studies.spec.presentations import resolve_contestants
+from studies.spec.study import Study
 from studies.store.store import Store
 
 MAX_MEASURED: Final = 200_000
@@ -53,7 +54,7 @@ class PlannedStudy:
     @property
     def planned_share_name(self) -> str:
         """The share whose interval is planned, in words: "win rate", or "share near 50 %" if the
-        study does not compare pairs."""
+        study does not compare pairs; such a share is a pass rate, for example."""
         return "win rate" if self.compares_pairs else "share near 50 %"
 
     @cached_property
@@ -69,7 +70,7 @@ class PlannedStudy:
             items=max(1, len(self.plan.items)),
             judges=max(1, len(study.judges)),
             prompts=max(1, len(self.plan.prompts)),
-            orders=2 if study.pair_orders == "both" else 1,
+            orders=1 if self.plan.judges_single_answers else _orders_of_pairs(study),
             repeats=study.repeats,
             opponents=opponents,
         )
@@ -129,11 +130,15 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Mean number of comparisons of one judge with one prompt on one question, at least 1; a pair
-    in both orders, with its repeats, is one comparison."""
+    """Mean number of comparisons (or of single answers judged) of one judge with one prompt on one
+    question, at least 1; a pair in both orders, with its repeats, is one comparison."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
-    orders = 2 if plan.study.pair_orders == "both" else 1
-    if plan.prompts[0].protocol == "choice":
+    orders = _orders_of_pairs(plan.study)
+    if plan.prompts[0].protocol == "choice" or plan.judges_single_answers:
         orders = max(1, count_planned_orders(plan))  # N rotations of N options are one comparison
     return max(asked / orders / max(1, plan.study.repeats), 1.0)
+
+
+def _orders_of_pairs(study: Study) -> int:
+    return 2 if study.pair_orders == "both" else 1

@@ -48,6 +48,9 @@ def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
 
 
 def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
+    """Text on the width of the interval of the position bias; "" if single answers are judged."""
+    if plan.judges_single_answers:
+        return ""
     width = half_width(len(plan.items), comparisons_per_question(plan, numbers))
     share = "share of flips" if plan.study.pair_orders == "both" else "first-position share"
     return f"{share} known to ± {number(100 * width)} points"
@@ -59,7 +62,7 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
     flips = precision_text(planned.plan, planned.numbers)
     half = number(100 * planned.width().half)
     body = html.power(
-        f"{flips} · {planned.planned_share_name} to ± {half} points",
+        f"{f'{flips} · ' if flips else ''}{planned.planned_share_name} to ± {half} points",
         _plan_basis_text(planned),
         _selectable_question_counts(planned),
         len(planned.plan.items),
@@ -77,7 +80,11 @@ def _plan_basis_text(planned: PlannedStudy) -> str:
     parts = [
         count(len(planned.plan.items), "question"),
         count(len(models), "model"),
-        "both orders" if size.orders == 2 else "one order",
+        *(
+            []
+            if planned.plan.judges_single_answers
+            else ["both orders" if size.orders == 2 else "one order"]
+        ),
         count(size.judges, "judge"),
         *([count(size.prompts, "prompt")] if size.prompts > 1 else []),
     ]
@@ -110,7 +117,7 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
             f"points if it is 10{NARROW_SPACE}%",
         )
         yield _detectable_preference_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
-    else:
+    elif not plan.judges_single_answers:
         yield detectable_first_share_kpi(plan, numbers)
     half = planned.width().half
     found = number(100 * detectable_win_rate(half))

@@ -154,7 +154,8 @@ def _reasons_html(blockers: Sequence[Blocker], met: Sequence[FulfilledRequiremen
 def _call_factors_text(plan: Plan, numbers: ForecastByJudge) -> str:
     """Factors of the number of calls, such as "103 comparisons × 2 orders + 41 repeats"."""
     asked, orders = numbers.asks - numbers.noise, count_planned_orders(plan)
-    made = count(asked // max(1, orders), "comparison")
+    what = "judgement" if plan.judges_single_answers else "comparison"
+    made = count(asked // max(1, orders), what)
     if orders > 1:
         made += f" × {orders} orders"
     return f"{made} + {count(numbers.noise, 'repeat')}" if numbers.noise else made
@@ -173,4 +174,4 @@ def _list_cost_details(plan: Plan, numbers: ForecastByJudge) -> list[str]:
             else "the cost is above the budget: the run stops before it costs more than "
             f"{dollars(budget)}"
         )
-    return [*parts, precision_text(plan, numbers)]
+    return [part for part in (*parts, precision_text(plan, numbers)) if part]

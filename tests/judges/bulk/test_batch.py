@@ -242,9 +242,12 @@ def test_the_commands_go_the_whole_way(
     assert main(["submit-batch", *rest]) == 0
     assert main(["collect-batch", *rest, "--wait", "1"]) == 0
     said = capsys.readouterr().out
-    assert "5 calls of judge" in said
+    assert "5 calls of judge" in said and "no pending calls" not in said
     assert "5 replies stored (5 ok)" in said
     assert "0 calls left" in said
+    rest[1] = str(tmp_path / "second")
+    assert main(["export-batch", *rest]) == 0
+    assert "no pending calls" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

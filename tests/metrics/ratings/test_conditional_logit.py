@@ -120,6 +120,6 @@ def test_a_basis_of_contrasts_is_orthonormal_and_sums_to_zero():
 
 
 def test_tables_are_sorted_by_value_then_name():
-    values = {"b": 1.0, "a": 1.0 + 1e-14, "c": 2.0, "d": None}
+    values = {"b": 1.0, "a": 1.0 + 1e-14, "c": 2.0, "d": None, "e": 0.5, "f": -0.5}
     table = {name: Estimate(value) for name, value in values.items()}
-    assert [name for name, _ in sorted(table.items(), key=largest_first_sort_key)] == [*"cabd"]
+    assert [name for name, _ in sorted(table.items(), key=largest_first_sort_key)] == [*"cabedf"]

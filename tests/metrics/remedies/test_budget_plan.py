@@ -152,9 +152,26 @@ def check_no_contradiction(study: RemedyStudy, prices: dict) -> tuple[int, int]:
         affordable = [step for step in plan.steps if step.cost <= cost + 1e-9]
         answer = affordable[-1].rule
         assert (answer.id, answer.members) != ("single", (name,)), "the recommended rule is paid"
+    check_the_rule_of_the_best_judge(study, plan, costs)
     found = [step.cost for step in plan.steps]
     assert found == sorted(found) and len(set(found)) == len(found)
     return len(study.raters) - len(refused), len(refused)
+
+
+def check_the_rule_of_the_best_judge(study: RemedyStudy, plan: BudgetPlan, costs: dict) -> None:
+    """After one call of the best judge, a step at the cost of its recommended rule is that rule,
+    with the gain of the recommendation."""
+    best = study.best_rater_index()
+    assert best is not None
+    chosen, first = study.advice(best).chosen, plan.steps[0].rule
+    if chosen is None or (first.id, first.members) != ("single", (study.raters[best],)):
+        return
+    cost = sum(costs[member] * calls for member, calls in chosen.rule.calls.items())
+    at_cost = [step for step in plan.steps if abs(step.cost - cost) < 1e-9]
+    second = plan.steps[1] if len(plan.steps) > 1 else None
+    if second is not None and second in at_cost:
+        assert (second.rule.id, second.rule.members) == (chosen.rule.id, chosen.rule.members)
+        assert second.gain == chosen.gain
 
 
 def test_plan_and_recommendation_never_contradict_each_other() -> None:

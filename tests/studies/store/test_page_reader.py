@@ -92,6 +92,20 @@ def test_the_rows_are_those_that_sqlite_reads(database):
     assert record == {"id": -5, "a": None, "b": 0}
 
 
+@pytest.mark.parametrize(("more", "listed"), [(0, True), (1, False)])
+def test_a_full_page_of_the_free_list_is_read_and_an_overfull_one_is_damage(database, more, listed):
+    header = read_header(database)
+    fits = header.page_size // 4 - 2
+    content = bytearray(database.read_bytes())
+    content[32:36] = struct.pack(">I", 2)  # the first page of the free list
+    start = header.page_size
+    leaves = struct.pack(f">II{fits}I", 0, fits + more, *([3] * fits))
+    content[start : start + len(leaves)] = leaves
+    database.write_bytes(content)
+    with PageFile(database, None) as pages:
+        assert pages.free_pages() == ({2, 3} if listed else {2})
+
+
 def test_the_header_states_what_sqlite_wrote(database):
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA user_version=7")

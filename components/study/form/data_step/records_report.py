@@ -145,9 +145,11 @@ def _skipped_notice(preview: StudyPreview) -> Markup:
 
 
 def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = "") -> Markup:
-    """HTML of up to three comparisons: question, and answers in the order of the first call.
-    `why_none`: text on what is missing, shown if there is no item; empty HTML if it is ""."""
+    """HTML of up to three comparisons: question, and answers in the order of the first call; if
+    single answers are judged, of up to three questions with one answer each. `why_none`: text on
+    what is missing, shown if there is no item; empty HTML if it is ""."""
     items = preview.items
+    single = preview.plan is not None and preview.plan.judges_single_answers
     if not items:
         return html.no_preview(why_none) if why_none else EMPTY
     first = min(state.item, len(items) - 1) // PAGE_SIZE * PAGE_SIZE
@@ -155,7 +157,7 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
         (
             item.instruction,
             [
-                (verdict_chip(slot), name, _answer_or_placeholder(item, name))
+                (EMPTY if single else verdict_chip(slot), name, _answer_or_placeholder(item, name))
                 for slot, name in enumerate(_first_shown_order(preview, item))
             ],
         )
@@ -166,7 +168,8 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
     places = {id: place for place, id in enumerate(known)}
     order = [places.get(item.id, 0) for item in items]
     mixed = order != sorted(order)
-    return html.comparisons(shown, first, len(items), mixed, orders, PAGE_SIZE, _MAX_TEXT)
+    what = "answer" if single else "comparison"
+    return html.comparisons(shown, first, len(items), mixed, orders, PAGE_SIZE, _MAX_TEXT, what)
 
 
 def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:

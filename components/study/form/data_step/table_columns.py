@@ -10,7 +10,8 @@ from components.html.format import truncate
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import notice_html
 from components.html.templates import macros
-from components.study.file.lenient_study import LenientStudy, available_prompts
+from components.study.file.lenient_study import LenientStudy
+from components.study.form.prompts import prompt_protocols
 from components.study.plan.idle_cache import RECORDS
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.verdicts.verdict import RecordedReplyReader
@@ -242,15 +243,6 @@ def _least_answers(preview: StudyPreview, mapping: Mapping[str, str]) -> int:
     prompts judge one answer; else 2."""
     single = prompt_protocols(preview.lenient_study) == {"single"}
     return 1 if "label" in mapping.values() or single else 2
-
-
-def prompt_protocols(study: LenientStudy) -> set[str]:
-    """Protocols of the study's prompts, such as "pairwise"; unknown prompts are left out."""
-    return {
-        one.prompt.protocol
-        for one in available_prompts(study.folder)
-        if one.name_in_study_file(study.folder) in study.prompts
-    }
 
 
 def _answer_fields(mapping: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,11 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.ranking import panels
 from components.results.ranking.computed import compute_ranking, load_ranking
-from components.results.ranking.sentences import ranking_finding
+from components.results.ranking.sentences import options_finding, ranking_finding
+from components.results.view_drawing import VIEWS, render_view_uncached
+from components.study.plan.demo_studies import OPTIONS_STUDY
+from metrics.win_rates.win_rates import win_rate
+from studies.domain import Estimate
 from tests.metrics.frames import build, pair, prd
 from tests.page_words import says
 
@@ -252,3 +256,30 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
 def test_without_pairs_the_head_to_head_says_so():
     empty = compute_ranking(build([]))
     assert panels.head_to_head_html(empty) == panels.NO_PAIRS_HTML != ""
+
+
+def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel(demo_store):
+    filtered = FilteredStudy(demo_store, OPTIONS_STUDY)
+    drawn = render_view_uncached(filtered, "Ranking", VIEWS["Ranking"].initial_values(filtered))
+    rates = win_rate(filtered.measured_judge_rows)
+    (first, best), (second, following), *_ = rates.items()
+    assert best.value > following.value
+    shares = [f"{100 * one.value:.0f}" for one in (best, following)]
+    assert says(plain(drawn["finding"]), first, shares[0], second, shares[1])
+    shown = {name for name, value in drawn.items() if name.endswith("_panel") and value}
+    assert {"option_rates_panel", "rate_matrix_panel"} <= shown
+    assert not shown & {"board_panel", "curves_panel", "head_to_head_panel", "choices_panel",
+                        "orders_panel", "rates_panel"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rates", "named"),
+    [
+        ({"a": 0.5, "b": 0.5}, ("a and b", "equally often", "50")),
+        ({"a": None, "b": None}, ("No ranking",)),
+        ({"a": 0.6, "b": None}, ("No ranking",)),
+    ],
+)
+def test_equal_or_unknown_win_rates_name_no_leader(rates, named):
+    title, _ = options_finding({name: Estimate(value) for name, value in rates.items()})
+    assert says(title, *named) and "most" not in title

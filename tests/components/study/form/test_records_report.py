@@ -172,8 +172,8 @@ def test_a_mapping_shows_the_first_three_comparisons_as_they_will_be_read(tmp_pa
                "said": "reply"}  # fmt: skip
     text = put_value(on("mine.jsonl"), ("data", "mapping"), mapping)
     html = records_html(build_preview(text, tmp_path), FormState())
-    assert "First comparisons" in html and "mapping.answer1.name" in html
-    shown = html[html.index("First comparisons") :]
+    assert "First verdicts" in html and "mapping.answer1.name" in html
+    shown = html[html.index("First verdicts") :]
     assert [shown.count(f"question {k}") >= 1 for k in range(4)] == [True, True, True, False]
     assert says(shown, "recorded: x wins") and says(shown, "Verdict", "recorded: tie")
     assert "&lt;b&gt;one 0&lt;/b&gt;" in shown and "<b>one 0" not in shown

@@ -87,7 +87,9 @@ def test_the_button_counts_new_and_stored_calls(asks: int, stored: int, text: st
 
 def plan(items: int = 100, judges: int = 1, prompts: int = 1, budget: float | None = None) -> Any:
     study = SimpleNamespace(judges=[0] * judges, budget_usd=budget)
-    return SimpleNamespace(items=[0] * items, prompts=[0] * prompts, study=study)
+    return SimpleNamespace(
+        items=[0] * items, prompts=[0] * prompts, study=study, judges_single_answers=False
+    )
 
 
 def test_the_smallest_detected_share_counts_the_verdicts_of_one_judge_and_prompt() -> None:
