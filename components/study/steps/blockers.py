@@ -125,6 +125,7 @@ def _empty_slice_blocker(study: LenientStudy, total: int) -> Blocker:
         return Blocker(
             1, "no question is in the chosen categories", sentence, "All categories", clear
         )
+    short = "no question has this number of answers"
     sentence = f"none of {total:,} questions has the number of answers set in the field “Options”."
     clear = {"set": str(DATA.options), "to": "0"}
     return Blocker(1, short, sentence, "Any number of answers", clear)

@@ -1,5 +1,6 @@
-"""Small random studies, with missing verdicts, ties, labels, votes and orders at extreme rates: all
-views, cards, reports and paper tables are drawn; no text has a missing value or a wrong plural."""
+"""Small random studies, with missing verdicts, ties, labels, votes and orders at extreme rates, and
+study files with random settings: all tabs, views, cards, reports and paper tables are drawn; no
+text has a missing value or a wrong plural."""
 
 from __future__ import annotations
 
@@ -13,16 +14,32 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.results.view_drawing import VIEWS, render_view_uncached
+from components.home import study_list
+from components.layout.header import study_size_html
+from components.results.overview.run_outcome import run_outcome_html
+from components.results.view_drawing import VIEWS, render_view_uncached, study_headline
+from components.run import actions_tab as run_actions
+from components.run.live_figures import LiveStudies
+from components.share.drawer_html import show_exports, show_methods
+from components.study import form_html
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import put_value
+from components.study.form.data_step.records_report import comparisons_html
+from components.study.plan.study_preview import build_preview
+from components.vote import tab as vote_tab
+from judges.engine.engine import Engine
 from studies.domain import AnswerLabel, Ask, Item, Judgement, Preference, Usage, Verdict
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import save_recorded_study
 from studies.sources.load import LoadedSource
 from studies.spec.study import DataSpec
 from studies.store.store import Store
-from tests.frozen_pages import draw_documents, draw_views, plain
+from tests.frozen_pages import draw_documents, draw_steps, draw_views, plain
 
-NOUNS = "item call judge comparison verdict model prompt vote answer pair battle label point score"
+NOUNS = (
+    "item call judge comparison verdict model prompt vote answer pair battle label point score "
+    "question study order repeat flip judgement attempt token"
+)
 FAULTY = re.compile(
     r"\b(?:nan|inf|Traceback)\b|\bNone\b(?! of)|<NA>"  # a missing value
     r"| \.(?!\d)|(?<!–) ,|; \.|: \.|(?<!\.)\.\.(?!\.)|\(\)"  # a gap where a text was left out
@@ -130,17 +147,75 @@ def check_study(seed: int, folder: Path) -> None:
         drawings.append(
             ("card", lambda one=one, c=controls: render_view_uncached(one, "Summary", c))
         )
+    drawings += other_tabs(store, whole)
     for where, make in drawings:
-        made = plain(make())
-        if where == "paper" or where.startswith("json"):
-            continue
-        faults = [
-            text[max(0, found.start() - 60) : found.end() + 40]
-            for text in texts_in(made)
-            for found in FAULTY.finditer(text)
-        ]
-        assert not faults, (seed, where, faults[:3])
+        if where != "paper" and not where.startswith("json"):
+            assert not faults_in(make), (seed, where, faults_in(make)[:3])
     store.close()
+
+
+def other_tabs(store: Store, whole: FilteredStudy) -> Iterator[tuple[str, Any]]:
+    """The tabs Home, Run and Vote, the drawer Share and the header."""
+    engine = Engine()
+    live = LiveStudies(
+        store, lambda name: study_headline(store, name), lambda name: run_outcome_html(store, name)
+    )
+    yield "Home", lambda: study_list.studies_html(store, set())
+    yield "Run", lambda: run_actions.render(store, engine, live, whole.name)[2:]
+    yield "Vote", lambda: vote_tab.render(store, whole.name, {})
+    yield "Share", lambda: [show_exports(whole), show_methods(whole)]
+    yield "header", lambda: study_size_html(store, whole.name)
+
+
+def faults_in(make: Any) -> list[str]:
+    return [
+        text[max(0, found.start() - 60) : found.end() + 40]
+        for text in texts_in(plain(make()))
+        for found in FAULTY.finditer(text)
+    ]
+
+
+def random_form(seed: int) -> str:
+    """A study file with settings at extreme values."""
+    rng = Random(seed)
+    text = START_YAML
+    simulated = {"model": "simulated", "seed": 1}
+    for path, values in {
+        ("data", "count"): [1, 2, 0, 5],
+        ("prompts",): [["brief-letters"], ["pass-fail"], ["score-scale"],
+                       ["brief-letters", "pass-fail"]],
+        ("judges",): [[{**simulated, "name": f"j{k}"} for k in range(n)] for n in (1, 2, 3)],
+        ("repeats",): [1, 2],
+        ("noise_floor",): [None, 0.05, 1.0],
+        ("orders",): ["both", "one"],
+        ("budget_usd",): [None, 0.001, 5.0],
+    }.items():  # fmt: skip
+        text = put_value(text, path, rng.choice(values))
+    return text
+
+
+def check_form(seed: int, store: Store) -> None:
+    preview = build_preview(random_form(seed), store.folder)
+    assert preview.plan is not None, (seed, preview.plan_error)
+    drawings = {
+        "form": lambda: form_html.render_form(preview, FormState(), {}),
+        "steps": lambda: draw_steps(store, preview),
+        "answers": lambda: comparisons_html(preview, FormState()),
+    }
+    for where, make in drawings.items():
+        found = [one for one in faults_in(make) if "()" not in one]  # answers of the data are code
+        assert not found, (seed, where, found[:3])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_forms_are_drawn_without_gaps(seed: int, store: Store) -> None:
+    check_form(seed, store)
+
+
+@pytest.mark.long
+def test_many_random_forms_are_drawn_without_gaps(store: Store) -> None:
+    for seed in range(100, 160):
+        check_form(seed, store)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 6, 9, 33])

@@ -134,6 +134,29 @@ def test_nothing_without_words_replaces_a_reply(outcome, store):
     assert store.read("SELECT reply FROM replies").fetchall() == [("half a",)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        (("unreadable", "hm"), ("ok", "[[A]]"), "ok"),
+        (("unreadable", "hm"), ("error", "half"), "unreadable"),
+        (("refusal", ""), ("error", ""), "refusal"),
+        (("refusal", ""), ("empty", ""), "empty"),
+        (("error", ""), ("ok", "[[A]]"), "ok"),
+        (("error", ""), ("error", ""), "error"),
+    ],
+)
+def test_a_second_outcome_replaces_the_first_only_if_it_says_more(before, after, kept, store):
+    async def act() -> None:
+        for status, reply in (before, after):
+            journal = RunJournal(store, again=["unreadable", "refusal", "error"])
+            made = judgement("k", status, reply)
+            await journal.store_judgement(made, await begun(journal, "k"), NO_USAGE, None)
+            journal.close()
+
+    do(act)
+    assert store.read("SELECT status FROM judgements").fetchall() == [(kept,)]
+
+
 def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store):
     async def act() -> None:
         journal = RunJournal(store)

@@ -12,7 +12,12 @@ import pytest
 
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from components.results.bias import option_tests as evenness
-from components.results.bias.bias_matrix import BY_PROMPT, bias_matrix_html, list_matrix_measures
+from components.results.bias.bias_matrix import (
+    BY_CATEGORY,
+    BY_PROMPT,
+    bias_matrix_html,
+    list_matrix_measures,
+)
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.option_tests import Evenness
 from studies.domain import Estimate
@@ -58,6 +63,15 @@ def test_the_matrix_says_it_in_words_and_colours_what_it_calls_uneven(frame, fou
     assert 'class="b20"' in html
     plain = bias_matrix_html(bias_from_frame(frame), "Position entropy", BY_PROMPT)
     assert "≠ even" not in plain
+
+
+@pytest.mark.parametrize(
+    ("measure", "layout"), [("Consistency", BY_PROMPT), ("Position entropy", BY_CATEGORY)]
+)
+def test_other_measures_and_layouts_do_not_use_the_bands(frame, found, measure, layout):
+    bias = bias_from_frame(frame)
+    with_bands = bias_matrix_html(bias, measure, layout, evenness=found)
+    assert with_bands == bias_matrix_html(bias, measure, layout)
 
 
 def test_a_lower_entropy_is_never_paler_and_only_uneven_cells_have_a_colour(frame):

@@ -17,7 +17,7 @@ from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form import form_rows
 from components.study.form.data_step.data_source import source_card
 from components.study.form.data_step.records_report import comparisons_html, count_planned_orders
-from components.study.form.data_step.slice_form import sample_switch
+from components.study.form.data_step.slice_form import filter_text, sample_switch, slice_form
 from components.study.form.data_step.table_columns import missing_roles, roles_html
 from components.study.form.form_rows import judge_form
 from components.study.form.judges import judge_cards
@@ -75,6 +75,8 @@ def test_a_failed_test_of_a_judge_is_a_warning_until_the_judge_is_changed_or_suc
     [
         (("data", "where", {"checks.follows": [True]}), 1, "none of 64 questions passes the filter",
          "Clear the filter"),
+        (("data", "categories", ["none such"]), 1, "none of 64 questions is in", "All categories"),
+        (("data", "options", 7), 1, "none of 64 questions has the", "Any number of answers"),
         (("data", "source", "nowhere.csv"), 1, "nowhere.csv", "Choose another file"),
         (("judges", None), 2, "choose a judge", "Choose a judge"),
         (("prompts", None), 2, "choose a prompt", "Choose a prompt"),
@@ -91,6 +93,13 @@ def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step
     assert study_steps(look, None, [first], {})[2].text == "not possible yet"
 
 
+def test_a_filter_that_is_no_mapping_is_an_error_beside_a_form_that_is_still_drawn():
+    look = build_preview(put_value(START_YAML, ("data", "where"), "coding"), HERE)
+    assert filter_text(look.lenient_study) == ""
+    assert "where" in find_blockers(look)[0].sentence
+    assert "coding" not in slice_form(look, FormState())
+
+
 def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
     (tmp_path / "empty.csv").write_text("question,a,b\n", encoding="utf-8")
     look = build_preview(put_value(START_YAML, ("data", "source"), "empty.csv"), tmp_path)
@@ -98,8 +107,12 @@ def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
     assert "empty.csv" in first.sentence and first.press == "#eh-upload"
 
 
-def test_the_button_of_an_empty_slice_clears_its_filter():
-    text = put_value(START_YAML, ("data", "where"), {"checks.follows": [True]})
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("where", {"checks.follows": [True]}), ("categories", ["none such"]), ("options", 7)],
+)
+def test_the_button_of_an_empty_slice_clears_its_filter(field, value):
+    text = put_value(START_YAML, ("data", field), value)
     action = find_blockers(build_preview(text, HERE))[0].action
     made, _ = apply_changes(text, FormState(), [{"n": 1, **action}], HERE)
     assert find_blockers(build_preview(made, HERE)) == []
