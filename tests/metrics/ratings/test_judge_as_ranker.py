@@ -13,6 +13,7 @@ from scipy import optimize, stats
 from metrics.ratings.judge_as_ranker import (
     RankedStudy,
     RankerMeasures,
+    _percentile_estimate,
     bradley_terry_of_rates,
     fit_decisiveness,
     judge_as_ranker,
@@ -181,3 +182,16 @@ def test_each_item_of_a_question_has_its_own_known_answer() -> None:
     frame = frame.assign(question=pd.Categorical(question))
     found = judge_as_ranker(frame, RankedStudy.from_frame(frame))
     assert {reference for _, _, reference, _ in found.pairs} == {0.5}
+
+
+def test_the_interval_of_bootstrap_rounds_holds_the_value_and_leaves_out_undefined_rounds() -> None:
+    nan = float("nan")
+    rounds = [nan, *np.linspace(0, 1, 41), nan]
+    found = _percentile_estimate(np.array([0.99, *rounds]), 7, 3, "share")
+    assert (found.value, found.low, found.n, found.items) == (0.99, pytest.approx(0.025), 7, 3)
+    assert found.high == 0.99  # the rounds alone: .975
+    assert _percentile_estimate(np.array([0.5, *rounds]), 7, 3, "share").high == pytest.approx(
+        0.975
+    )
+    for unknown in ([nan, 0.2, 0.3], [0.5, nan, nan], [0.5]):
+        assert _percentile_estimate(np.array(unknown), 7, 3, "share").value is None
