@@ -2,6 +2,7 @@
 the command that prints the numbers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -14,7 +15,7 @@ from components.results.pass_fail.computed import has_pass_fail
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
-from components.results.view.paper_table import PaperTable
+from components.results.view.paper_table import EMPTY_CELL, PaperTable
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
 from studies.spec.study import Study
@@ -45,7 +46,22 @@ def paper_tables(filtered: FilteredStudy) -> dict[str, PaperTable]:
     verdicts on single answers only, and the reverse."""
     panels = [panel for view in TABLE_VIEWS for panel in view.shown_panels(filtered)]
     made = (panel.table(filtered) for panel in panels if panel.table)
-    return {table.name: table for table in made if table is not None and table.rows}
+    return {
+        table.name: _without_empty_columns(table)
+        for table in made
+        if table is not None and table.rows
+    }
+
+
+def _without_empty_columns(table: PaperTable) -> PaperTable:
+    """The table without columns that have a value in no row."""
+    kept = [
+        place
+        for place in range(len(table.head))
+        if any(row[place] not in ("", EMPTY_CELL) for row in table.rows)
+    ]
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return replace(table, head=tuple(table.head[place] for place in kept), rows=rows)
 
 
 def latex_table(table: PaperTable) -> str:

@@ -55,7 +55,9 @@ def test_a_ranking_of_pairs_has_the_win_rates_of_pairs(store: Store) -> None:
     mixed = Study("mixed")
     store.save_study(mixed, [item("q1", "xyz")], (), recorded=pairs + choices, only_recorded=True)
     seen = FilteredStudy(store, "mixed")
-    rows = {row[1]: row[4] for row in paper_text.paper_tables(seen)["Ranking"].rows}
+    table = paper_text.paper_tables(seen)["Ranking"]
+    at = table.head.index("Win rate")
+    rows = {row[1]: row[at] for row in table.rows}
     assert rows == {"x": "100.0", "y": "0.0"}
     assert load_ranking(seen).win_rates["x"].value == 1
 
@@ -267,3 +269,11 @@ def test_only_the_judges_of_the_text_are_called_simulated() -> None:
     assert says(paper_text._simulated_text(study, ["ada", "bob"]), "2 judges", "ada, bob")
     assert says(paper_text._simulated_text(study, ["bob"]), "1 judge", "bob", "simulated")
     assert paper_text._simulated_text(study, ["cyd"]) == ""
+
+
+def test_a_table_leaves_out_columns_without_any_value():
+    rows = (("ant", "1.0", "[0, 2]", "–", ""), ("bee", "–", "", "–", ""))
+    head = ("Judge", "Consistency", "95 % CI", "Noise", "95 % CI")
+    kept = paper_text._without_empty_columns(PaperTable("t", "c", head, rows))
+    assert kept.head == ("Judge", "Consistency", "95 % CI")
+    assert kept.rows == (("ant", "1.0", "[0, 2]"), ("bee", "–", ""))
