@@ -43,14 +43,14 @@ def build() -> Header:
 
 
 def study_size_html(store: Store, name: str) -> Markup:
-    """HTML line on the size of a study: items, judges, prompts, people; "not run yet" for a study
-    without items and calls. Empty if there is no such study."""
+    """HTML line on the size of a study: items, judges, prompts, people; "no results yet" for a
+    study without items and calls. Empty if there is no such study."""
     line = next((line for line in store.studies() if line.name == name), None)
     if line is None:  # renamed or deleted meanwhile
         return EMPTY
     items, judges, people, prompts = count_items_judges_people_prompts(store, name)
     if not items and not line.planned:
-        return wrap("not run yet")
+        return wrap("no results yet")
     counts = [count(items, "item")]
     counts += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
     counts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []

@@ -174,9 +174,9 @@ def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Ma
     parts = [f"{' and '.join(sizes) or 'No judgements'} in the study “{filtered.name}”."]
     if twins := len(filtered.store.frame(filtered.name, "only")):
         parts.append(f"{twins:,} more are on twins of answers (Nudges).")
-    if real:
+    if real and calls:
         parts.append(f"Judges with real (not simulated) replies: {', '.join(real)}.")
-    if simulated:
+    if simulated and calls:
         parts.append(simulated_note(simulated))
     if filtered.rule != ("pooled", "exclude"):
         parts.append(counting_rule_text(*filtered.rule))

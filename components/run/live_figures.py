@@ -19,6 +19,8 @@ from components.charts.figures import (
 from components.html.markup import EMPTY, Markup
 from components.run.run_facts import QuoteCache
 from judges.engine.pending_asks import CostQuote
+from judges.rendering.prompt import parse_prompt
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
@@ -185,6 +187,9 @@ class LiveStudy:
 
     def _draw_figures(self) -> LiveFigures:
         if self.frame is None:
+            if name := self._planned_measure_of_answers():
+                found = name, NO_VERDICT
+                return LiveFigures(0, NO_VERDICT, 1, None, None, None, of_answers=found)
             none = empty_figure("The charts appear with the first verdicts.", 250)
             return LiveFigures(0, NO_VERDICT, 2, none, none, none)
         options = int(self.frame["options"].max())
@@ -211,6 +216,16 @@ class LiveStudy:
             repeats,
         )
 
+    def _planned_measure_of_answers(self) -> str:
+        """Name of the pass rate or the mean score, if the plan judges single answers only; else
+        ""."""
+        texts = self.store.planned_prompts(self.study)
+        prompts = [parse_prompt(text, self.study) for text in texts]
+        if not prompts or any(prompt.protocol != "single" for prompt in prompts):
+            return ""
+        passes = any(prompt.verdict == PASS_FAIL_FORMAT for prompt in prompts)
+        return RECORDS["point_pass_rate" if passes else "point_level"].name
+
     def _planned_calls(self) -> Mapping[str, int]:
         """Number of planned calls by item, read again when the plan changes; empty while only
         people have given verdicts, as their votes are not planned."""
@@ -223,8 +238,8 @@ class LiveStudy:
         if not self._curves:
             return empty_figure("Elo ratings need verdicts on pairs of answers.", 250)
         if self.elo.battles < MIN_ELO_BATTLES:
-            so_far = f"{self.elo.battles} of {MIN_ELO_BATTLES} battles"
-            return empty_figure(f"{so_far}; Elo is drawn here from then on.", 250)
+            text = f"Elo is drawn from {MIN_ELO_BATTLES} battles on; there are {self.elo.battles}."
+            return empty_figure(text, 250)
         return elo_curve_figure(
             [0, *self._battles],
             {name: [1000.0, *line] for name, line in self._curves.items()},

@@ -293,7 +293,8 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
             )
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
-    note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"
+    note = f"{bounds}, n {count(estimate.n)}; ".removeprefix(", ")
+    note += f"{share(1 / picture.options, 0)} is even"
     note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
@@ -302,7 +303,7 @@ def _answers_kpi(facts: RunFacts, name: str, estimate: Estimate) -> Kpi:
     """Key figure of the pass rate or the mean score of single answers."""
     if estimate.value is None:
         return Kpi(name, "–", note=estimate.note or "no usable verdict yet")
-    note = f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
+    note = f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}".removeprefix(", ")
     note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi(name, share(estimate.value, 1), note=note)
 

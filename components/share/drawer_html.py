@@ -10,6 +10,7 @@ from components.html.tables.table import Table
 from components.html.templates import macros
 from components.share import paper_text
 from components.share.citations import bibtex
+from metrics.estimation.row_selection import people_mask
 from studies.exchange.export import EXPORT_FORMATS
 
 TEMPLATE: Final = "share/share.html"
@@ -36,7 +37,9 @@ def show_link() -> Markup:
 
 def show_exports(filtered: FilteredStudy) -> Markup:
     """HTML of the buttons that make a file: one for each export format, the report, the board."""
-    rows = count(len(filtered.unfiltered_frame), "judgement")
+    votes = int(people_mask(filtered.unfiltered_frame).sum())
+    rows = count(len(filtered.unfiltered_frame) - votes, "judgement")
+    rows += f" and {count(votes, 'vote')}" if votes else ""
     formats = {name: EXPORT_LABELS.get(name, name) for name in EXPORT_FORMATS}
     return wrap(macros(TEMPLATE).exports(rows, formats, REPORT_NAME, BOARD_NAME))
 

@@ -42,7 +42,7 @@ MAX_DISPUTES: Final = 8
 KIND_TITLES: Final = {
     AGAINST_PEOPLE: ("People prefer", "most judges prefer a different answer than people do"),
     AGAINST_KNOWN: ("Answer known to be better", "most judges prefer a worse answer"),
-    JUDGES_SPLIT: ("People prefer", "judges disagree with each other"),
+    JUDGES_SPLIT: ("People prefer", "judges or prompts disagree with each other"),
     PEOPLE_SPLIT: ("People's votes", "people disagree with each other"),
 }
 REFERENCES: Final = {AGAINST_KNOWN: "known", PEOPLE_SPLIT: "votes"}

@@ -28,7 +28,7 @@ COEFFICIENTS: Final = {
     "κ": (
         "kappa",
         scales.KAPPA_SCALE,
-        "Cohen's κ between two raters; possible verdicts: first, second, tie",
+        "Cohen's κ between two raters; possible verdicts: each position, and tie",
     ),
     "Same verdict": (
         "share",
@@ -38,7 +38,7 @@ COEFFICIENTS: Final = {
     "α": (
         "alpha",
         scales.KAPPA_SCALE,
-        "Krippendorff's α between two raters; possible verdicts: first, second, tie",
+        "Krippendorff's α between two raters; possible verdicts: each position, and tie",
     ),
     "Without ties": (
         "decisive",

@@ -217,7 +217,7 @@ MAJORITY: Final = Panel(
     (Body("majority", "eh-agree-majority", clickable=True),),
     "Agreement with the majority of people",
     how=texts.HOW_MAJORITY,
-    needs="votes of people or known better answers",
+    needs="pairs of answers with votes of people or known better answers",
     in_report=has_comparisons,
     json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
 )

@@ -16,7 +16,8 @@ from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import OrderTest
 
 ENTROPY_BAND_HEAD: Final = (
-    "Entropy of the tested choices, and its 95\u202f% range if positions had no effect"
+    "Entropy of the most frequent choices in each order, and its 95\u202f% range if positions had "
+    "no effect"
 )
 PAIR_TEST_NAMES: Final = {
     "items": "Sign test by item",

@@ -35,6 +35,7 @@ from components.results.view.result_view import (
     folded,
 )
 from metrics.catalogue.position_records import CONSISTENCY
+from studies.frames.point_columns import pass_fail_mask
 
 NAME: Final = "Position"
 DEFAULT_MEASURE: Final = CONSISTENCY.name
@@ -77,9 +78,10 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 def single_answers_view(filtered: FilteredStudy) -> View:
     """View that gives a study of single answers its headline and key figures: that of pass/fail
-    verdicts if the study has such verdicts, else that of scores."""
-    found = verdict_kinds(filtered).pass_fail
-    return pass_fail_panels.VIEW if found else score_panels.VIEW
+    verdicts if the study has such verdicts and the filters leave some, else that of scores."""
+    kinds, frame = verdict_kinds(filtered), filtered.frame
+    passes = kinds.pass_fail and (not len(frame) or bool(pass_fail_mask(frame).any()))
+    return pass_fail_panels.VIEW if passes or not kinds.scores else score_panels.VIEW
 
 
 def has_pass_or_fail_verdicts(filtered: FilteredStudy) -> bool:

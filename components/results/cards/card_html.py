@@ -291,7 +291,7 @@ def _how_computed(card: ReportCard) -> str:
     )
     return (
         f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: "
-        f"95{NARROW_SPACE}%, resampled by items; all orders and pairs of an item stay together. "
+        f"95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay together. "
         f"{votes}Chance consistency: the consistency of random verdicts that choose each position "
         "as often as the judge does.\n\n"
         "Fixed rules choose the sentences of this card from its numbers. Hover over a sentence to "

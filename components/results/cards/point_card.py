@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
+from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE
 from metrics.catalogue.record import Style
 from metrics.catalogue.records import records_reading_texts
 from metrics.estimation import row_selection
@@ -26,7 +27,6 @@ from studies.frames.point_columns import GOLD_COLUMN
 MIN_ORDER_EFFECT: Final = 0.1
 """Share of verdicts that change with the order of options or criteria, above which the card may
 advise against using one order only."""
-MANY_UNUSABLE: Final = 0.2
 FEW_LABELS: Final = 30
 COMBINING: Final = ("arrangements", "expected-arrangements", "threshold")
 """Rules that combine the verdicts of several arrangements."""
@@ -147,7 +147,7 @@ class PointCard:
     @property
     def _advice(self) -> str:
         if (self.unusable.value or 0.0) >= MANY_UNUSABLE:
-            return "Change the prompt's verdict format first, so that replies can be read."
+            return FORMAT_ADVICE
         if self._label_count == 0:
             return (
                 "Label some answers, or let people judge them on the Vote tab, to measure the "

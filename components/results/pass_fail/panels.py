@@ -305,8 +305,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
         for item, category in zip(top["item"], top["category"], strict=True)
     ]
     total = len(found[kind].drop_duplicates(["item", "first"]))
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    title = f"{count(total)} {noun if total == 1 else plural}"
+    title = f"{count(total, 'answer')} with a {noun}"
     select = {"judge": rater[0], "prompt": rater[1], "checked": kind}
     return html.wrong(title, lines, total, select)
 

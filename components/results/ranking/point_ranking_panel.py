@@ -116,7 +116,7 @@ def _model_ranking_table(rater: Rater, ranking: PointRanking) -> Markup:
     else:
         axis = fit_axis(values, tick_steps_from(0.1), lambda tick: number(tick, 1))
         heads = ["Mean score"]
-        heads.append("Behind the first, scale points")
+        heads.append("Behind the first on the same items, scale points")
     rows = []
     for one, used in zip(ranking.models, values, strict=True):
         select = {"judge": rater[0], "prompt": rater[1], "contestant": one.name}

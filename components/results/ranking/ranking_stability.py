@@ -141,7 +141,7 @@ def _one_change_text(pair: tuple[str, str], has_others: bool, significant: bool)
     """Text for the only two models that change places, `pair`; `has_others`: whether there are
     further models, which keep their ranks; `significant`: whether the two differ significantly in
     one order."""
-    others = "; all other ranks stay the same" if has_others else ""
+    others = "; all others keep their places" if has_others else ""
     orders = "one order only" if significant else "neither order"
     return (
         f"{pair[0]} and {pair[1]} change places between the two orders{others}. "

@@ -264,6 +264,7 @@ OPTION_RATES: Final = replace(
     name="option_rates",
     draw=lambda filtered: show_win_rates(filtered) if compares_only_options(filtered) else None,
     bodies=(Body("option_rates", "eh-option-rates", clickable=True),),
+    subtitle=wins.RATES.subtitle.replace("ties count half", "a tie counts 1/N with N answers"),
     table=None,
 )
 """The win rates of a study that compares three or more answers, in place of the leaderboard."""

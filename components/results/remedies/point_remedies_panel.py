@@ -14,6 +14,8 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.rate_tables import as_sentence
+from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE
+from metrics.catalogue import answer_records
 from metrics.labels.point_rules import PointRemedies, point_remedies
 from studies.domain import Rater
 
@@ -87,11 +89,16 @@ def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
 
 def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule with its gain on held-out items, or
-    the reason why none is recommended."""
+    the reason why none is recommended, or that too few replies can be read."""
     found = load_point_remedies(filtered)
     if not found:
         return NO_LABELS_TITLE, NO_LABELS
-    (judge, _), remedies = next(iter(found.items()))
+    (judge, prompt), remedies = next(iter(found.items()))
+    rows = filtered.measured_judge_rows
+    own = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
+    unusable = answer_records.UNUSABLE.estimator.of(own).value or 0.0
+    if remedies.advice is None and unusable >= MANY_UNUSABLE:
+        return FORMAT_ADVICE, f"{share(unusable, 0)} of the replies of {judge} are unusable."
     single = remedies.rules[0].value
     now = (
         f"One call agrees with {share(single.value, 0)}{spaced_ci(single, 0, scale=100)} of labels"
@@ -211,7 +218,7 @@ def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
         text = f"{rate}. {as_sentence(true.note)}"
     else:
         text = (
-            "Labels can correct the pass rate, but not individual verdicts: observed rate "
+            "Labels also correct the pass rate without changing any verdict: observed rate "
             f"{share(observed.value, 0)}, estimated true rate {share(true.value, 0)}"
             f"{spaced_ci(true, 0, scale=100)}."
         )

@@ -21,6 +21,9 @@ MAX_EXAMPLE: Final = 160
 SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
 NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
+MANY_UNUSABLE: Final = 0.2
+"""Share of unusable replies from which the prompt's verdict format should be changed first."""
+FORMAT_ADVICE: Final = "Change the prompt's verdict format first, so that replies can be read."
 EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
 """CSS selector of the buttons on the Study tab that show a prompt."""

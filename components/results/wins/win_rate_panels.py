@@ -17,10 +17,10 @@ from components.results.wins import panels, precision_panel
 from metrics.win_rates.win_rates import win_rate
 
 HOW_WINS: Final = (
-    "`(wins + ties/2) / usable verdicts`. With N options, an answer wins if it is chosen, so an "
-    "even share is 1/N. Wilson intervals at the effective n, items as clusters. The grey span "
-    "behind a dot is the range if all missing verdicts were lost or all won (Manski bounds, "
-    "without sampling error)."
+    "`(wins + ties/2) / usable verdicts`. With N options, an answer wins if it is chosen, a tie "
+    "counts 1/N, and an even share is 1/N. Wilson intervals at the effective n, items as clusters. "
+    "The grey span behind a dot is the range if all missing verdicts were lost or all won (Manski "
+    "bounds, without sampling error)."
 )
 HOW_MATRIX: Final = (
     "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: "

@@ -199,7 +199,7 @@ def test_elo_is_drawn_from_a_hundred_battles_on(judged):
     view = copy.copy(view)  # the store keeps the other one for later tests
     view.elo = replace(view.elo, battles=MIN_ELO_BATTLES - 1)
     few = view._draw_elo()
-    assert says(few["summary"], "99 of 100 battles", "Elo")
+    assert says(few["summary"], "Elo", "100 battles", "99")
 
 
 def test_only_the_clock_stops_the_clock(judged, engine):

@@ -43,7 +43,7 @@ def test_a_new_study_is_in_the_store_before_its_first_call(store):
     text, state = text_and_state(outputs)
     assert state.study == "My study" and outputs[-1].value == "My study"
     assert is_without_calls(store, "My study")
-    assert "not run yet" in study_size_html(store, "My study")
+    assert "no results yet" in study_size_html(store, "My study")
     assert study_state(store.studies()[0], ()).tab == "study"
     assert save_and_show_new_study(store, TEXT, state, {})[1].study == "My study 2"
     save_plan_for_run(text, store)  # Run fills the same study

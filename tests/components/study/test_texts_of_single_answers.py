@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
 import pytest
 
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.remedies.point_remedies_panel import point_remedies_finding
+from components.results.view.unusable_replies import FORMAT_ADVICE
+from components.results.view_drawing import VIEWS
 from components.run import actions_tab
 from components.run.live_figures import NO_VERDICT, LiveStudies
 from components.run.partial_results import partial_results_html
@@ -21,11 +27,14 @@ from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps import power_panel, run_strip
 from components.study.steps.planned_study import comparisons_per_question, planned_study
 from judges.engine.engine import Engine
+from judges.planning.plan import save_plan
 from metrics.catalogue.records import RECORDS
 from studies.frames.twin_rows import select_twin_rows
+from studies.spec.presentations import resolve_contestants
 from studies.store.store import Store
 from tests.demo_store import copy_demo
 from tests.frozen_pages import plain
+from tests.judges.small_studies import run_text
 from tests.page_words import says, text_of
 
 OF_COMPARISONS = re.compile(
@@ -61,7 +70,7 @@ def test_the_form_of_single_answers_does_not_speak_of_comparisons(store, prompts
     assert not OF_COMPARISONS.findall(text)
     assert says(text, "Three answers", "as they will") and says(text, "judgements")
     # Every model's answer to every question is judged once by each judge with each prompt.
-    per_question = len(preview.contestants)
+    per_question = len(resolve_contestants(preview.plan.study, preview.plan.items))
     assert comparisons_per_question(preview.plan, forecast_by_judge(preview.plan)) == per_question
 
 
@@ -104,3 +113,59 @@ def test_partial_results_of_single_answers_are_their_pass_rate(store):
     assert says(text, f"{name} of {rate.n:,}", f"{100 * rate.value:.0f}")
     none = replace(picture, of_answers=(name, NO_VERDICT))
     assert says(text_of(partial_results_html(facts, none)), "No answer", "yet")
+
+
+@pytest.mark.parametrize(
+    ("prompts", "named"), [(["score-scale"], "Mean score"), (["pass-fail"], "Pass rate")]
+)
+def test_run_before_the_first_reply_knows_from_the_plan_that_single_answers_are_judged(
+    prompts, named, tmp_path
+):
+    store = Store(tmp_path / "planned.db")
+    preview = build_preview(put_value(START_YAML, ("prompts",), prompts), tmp_path)
+    save_plan(preview.plan, store)
+    name = preview.plan.study.name
+    outputs = drawn(store, name)
+    assert charts_shown(outputs) == [False, False, False]
+    assert LiveStudies(store).for_study(name).figures().of_answers[0].startswith(named)
+    store.close()
+
+
+def test_the_headline_follows_a_filter_that_leaves_only_scores(tmp_path):
+    store = Store(tmp_path / "both.db")
+    text = (
+        "name: both\njudges: [{name: keen, model: simulated, seed: 3}]\n"
+        "data: {source: probe, count: 6}\ncontestants: [precise, flawed]\n"
+        "prompts: [pass-fail, score-scale]\n"
+    )
+    run_text(store, text)
+    whole, scores = (
+        FilteredStudy(store, "both", Filter(prompt=prompt)) for prompt in ("all", "score-scale")
+    )
+    assert "pass" in VIEWS["Summary"].finding(whole)[0]
+    assert not says(VIEWS["Summary"].finding(scores), "no pass/fail")
+    assert "score" in " ".join(VIEWS["Summary"].finding(scores)).lower()
+    store.close()
+
+
+def test_replies_that_cannot_be_read_come_before_remedies(tmp_path):
+    found = {}
+    for missing in (0, 5):
+        lines = [
+            {"id": f"q{k}", "instruction": f"question {k}", "responses": {"m": f"answer {k}"},
+             "labels": [{"contestant": "m", "value": 1 + k % 3}]}
+            for k in range(12)
+        ]  # fmt: skip
+        (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        store = Store(tmp_path / f"{missing}.db")
+        unreadable = f", unreadable_rate: {missing / 10}" if missing else ""
+        run_text(
+            store,
+            "name: s\ndata: {source: items.jsonl}\nprompts: [score-scale]\n"
+            f"judges: [{{name: keen, model: simulated, seed: 3{unreadable}}}]\n",
+            tmp_path,
+        )
+        filtered = FilteredStudy(store, "s")
+        found[missing] = point_remedies_finding(filtered)[0]
+        store.close()
+    assert found[5] == FORMAT_ADVICE and found[0] != FORMAT_ADVICE
