@@ -1,6 +1,7 @@
 """The view Summary of Results: the judges in one table, or the card of the judge that is chosen."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -94,9 +95,9 @@ def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
 
 
 def draw_card(filtered: FilteredStudy) -> Markup | None:
-    """Draw the report card of the chosen judge; for a study of single answers without a chosen
-    judge, the tables of its judges, or their cards if there is no table. None if the table of
-    judges is shown, or if there is no judge."""
+    """Draw the report card of the chosen judge, beside the values of all judges; for a study of
+    single answers without a chosen judge, the tables of its judges, or their cards if there is no
+    table. None if the table of judges is shown, or if there is no judge."""
     raters, name = Raters(filtered), chosen_rater(filtered)
     if name is None and has_comparisons(filtered):
         return None
@@ -108,7 +109,9 @@ def draw_card(filtered: FilteredStudy) -> Markup | None:
     if name is None and any(tables):
         return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
     names = [name] if name else raters.filtered_rater_names[: panels.MAX_ROWS]
-    return join(show_card(raters, one) for one in names) or None
+    everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    beside = Raters(FilteredStudy(filtered.store, filtered.name, everyone))
+    return join(show_card(beside, one) for one in names) or None
 
 
 def draw_ranking_line(filtered: FilteredStudy) -> Any:

@@ -10,6 +10,7 @@ import gradio as gr
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results import results_tab
 from components.results.agreement import majority_panel
@@ -17,6 +18,7 @@ from components.results.agreement.computed import load_agreement
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
 from components.results.bias.flip_leans import flip_leans
+from components.results.cards.card_html import show_card
 from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import panels
 from components.results.overview import tab as summary_tab
@@ -146,3 +148,14 @@ def test_while_a_run_is_active_advice_is_hidden(judged, store):
 def test_among_several_options_the_summary_is_the_matrix_of_position_entropy(demo_store):
     drawn = summary_tab.draw_judges(FilteredStudy(demo_store, OPTIONS_STUDY))
     assert "Position entropy" in drawn.heading and "brief-options" in drawn.bodies["judges"]
+
+
+def test_the_card_of_a_chosen_judge_is_that_of_the_report_beside_the_other_judges(judged):
+    whole = FilteredStudy(judged, NAME)
+    raters = Raters(whole)
+    name = raters.filtered_rater_names[0]
+    judge, prompt = raters.names[name]
+    chosen = FilteredStudy(judged, NAME, Filter(judge=judge, prompt=prompt))
+    drawn = summary_tab.draw_card(chosen)
+    assert drawn == show_card(raters, name)
+    assert not says(drawn, "No value", "agreement with other judges")
