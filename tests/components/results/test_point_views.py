@@ -132,7 +132,7 @@ def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
     made = draw(store, "passes", "Remedies")
     assert made["remedies_of_pairs"] is False
     table = str(made["point_remedies"])
-    assert "All orders, combined" in table and says(table, "correct", "pass rate", "not individual")
+    assert "All orders, combined" in table and says(table, "pass rate", "without changing")
     assert "Not computed" in table and "judged 3 times" in table
     unlabelled = draw(store, "scores", "Remedies")
     assert says(str(unlabelled["finding"]), "need labels")
