@@ -263,6 +263,7 @@ def _prepare(config: pytest.Config, pipe: Connection, base: Any) -> None:
     base.mkdir()
     stacks = (base / STACKS_FILE).open("w", encoding="utf-8")
     faulthandler.register(STACKS_SIGNAL, file=stacks, all_threads=True)
+    faulthandler.enable(file=stacks)  # for a crash, such as a segmentation fault
     config._tmp_path_factory._basetemp = base  # type: ignore[attr-defined]
 
 

@@ -18,6 +18,8 @@ FILES = {
     "test_bad.py": "def test_three(tmp_path):\n    print('seen before')\n    assert 1 == 2\n",
     "test_dead.py": "import os\ndef test_four(): os._exit(3)\ndef test_five(): pass\n",
     "test_last.py": "import os\ndef test_six(): os._exit(3)\n",
+    "test_crash.py": "import os, signal\n"
+    "def test_crashes(): os.kill(os.getpid(), signal.SIGSEGV)\n",
     "test_next.py": "def test_seven(): pass\n",
     "test_slow.py": "import threading\ndef test_hangs(): threading.Event().wait()\n"
     "def test_eight(): pass\n",
@@ -37,13 +39,18 @@ def test_outcomes_of_all_workers_arrive_and_a_death_is_a_failure(tmp_path: Path)
         cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
-    assert "4 failed, 5 passed" in done.stdout
+    assert "5 failed, 5 passed" in done.stdout
     assert "worth reading" in done.stdout
     assert "seen before" in done.stdout
-    for name in ("test_dead.py::test_four", "test_last.py::test_six"):
+    for name in (
+        "test_dead.py::test_four",
+        "test_last.py::test_six",
+        "test_crash.py::test_crashes",
+    ):
         assert f"died, in {name}" in done.stdout
     assert "was killed, in test_slow.py::test_hangs" in done.stdout
     assert "in test_hangs" in done.stdout, "the stack of the test that hangs"
+    assert "in test_crashes\n" in done.stdout, "the stack of the test that crashes"
 
 
 def test_beside_other_work_a_test_has_more_time() -> None:

@@ -46,40 +46,46 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 class Disk:
     """The connections of a writer, to a store whose disk can be filled, locked or write-protected
-    and repaired again."""
+    and repaired again. All statements run in the writer's thread: a connection that one thread
+    closes while another uses it crashes the process."""
 
     def __init__(self, store: Store) -> None:
         self.pages: int | None = None
         self.read_only = False
         self._path = store.path
-        self._made: list[sqlite3.Connection] = []
-        store._writer = StoreWriter(self.connect)
+        self._writer = store._writer = StoreWriter(self.connect)
 
     def connect(self) -> sqlite3.Connection:
         made = connect(self._path)
         made.execute("PRAGMA busy_timeout=200")
-        if self.pages is not None:
-            made.execute(f"PRAGMA max_page_count={self.pages}")
-        if self.read_only:
-            made.execute("PRAGMA query_only=ON")
-        self._made = [made]
+        self._apply(made)
         return made
+
+    def _apply(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA max_page_count={self.pages or 1_000_000}")
+        connection.execute(f"PRAGMA query_only={int(self.read_only)}")
+
+    def _apply_now(self) -> None:
+        with contextlib.suppress(StoreUnusable):  # then the writer connects again
+            self._writer.run(self._apply)
 
     def fill(self) -> None:
         """No further page: what SQLite reports is what it reports when the disk is full."""
-        self.pages = self._made[0].execute("PRAGMA page_count").fetchone()[0]
-        self._made[0].execute(f"PRAGMA max_page_count={self.pages}")
 
-    def repair(self) -> None:
-        """The writer may have connected again meanwhile: both what is open and what comes."""
-        self.pages, self.read_only = None, False
-        with contextlib.suppress(sqlite3.ProgrammingError):  # closed already
-            self._made[0].execute("PRAGMA max_page_count=1000000")
-            self._made[0].execute("PRAGMA query_only=OFF")
+        def limit(connection: sqlite3.Connection) -> None:
+            self.pages = connection.execute("PRAGMA page_count").fetchone()[0]
+            self._apply(connection)
+
+        with contextlib.suppress(StoreUnusable):  # a write beside it has met the limit
+            self._writer.run(limit)
 
     def protect(self) -> None:
         self.read_only = True
-        self._made[0].execute("PRAGMA query_only=ON")
+        self._apply_now()
+
+    def repair(self) -> None:
+        self.pages, self.read_only = None, False
+        self._apply_now()
 
 
 @pytest.mark.parametrize("trouble", ["full", "read-only", "busy"])
