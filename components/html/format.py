@@ -73,9 +73,10 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     return f"[{', '.join(ends)}]"
 
 
-def points(text: str) -> str:
-    """A formatted number with its unit: "1 point", "−3.2 points"."""
-    return f"{text} point" if text.lstrip("+−") == "1" else f"{text} points"
+def points(text: str, kind: str = "") -> str:
+    """A formatted number with its unit: "1 point", "−3.2 points", "279 Elo points"."""
+    unit = f"{kind} point".lstrip()
+    return f"{text} {unit}" if text.lstrip("+−") == "1" else f"{text} {unit}s"
 
 
 def spaced_ci(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
@@ -211,7 +212,7 @@ def lean_text(lean: Estimate | None) -> str:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)
     ends = sorted(100 * sign * end for end in (lean.low, lean.high))
-    size = f"{number(100 * sign * lean.value, 1)} points toward {toward}"
+    size = f"{points(number(100 * sign * lean.value, 1))} toward {toward}"
     bounds = f"[{number(ends[0], 1)}, {number(ends[1], 1)}]"
     if ends[0] > 0:
         return f" after adjustment for several tests ({size}; unadjusted {bounds})"

@@ -7,7 +7,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import rater_filters
-from components.html.format import DASH, count, interval, number, share, spaced_ci
+from components.html.format import DASH, count, interval, number, points, share, spaced_ci
 from components.html.markup import (
     EMPTY,
     Markup,
@@ -213,7 +213,7 @@ def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
     )
     tip = (
         f"{replacement.judge}\nagreement with the other voters: judge {judge}, replaced person "
-        f"{person}\njudge − person: {gap} points{bounds}\n"
+        f"{person}\njudge − person: {points(gap)}{bounds}\n"
         f"{count(replacement.advantage.n, 'pair')} with two votes or more"
     )
     return range_row(replacement.judge, *cells, tip=tip)
@@ -231,7 +231,7 @@ def best_replacing_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     return (
         f"Of {count(len(known), 'prompt')}, with the verdicts of all judges pooled, "
         f"**{first.judge}** replaces a person best{leads}. Agreement with the other voters, prompt "
-        f"minus replaced person: {gap} points{spaced_ci(first.advantage, 1, scale=100)}."
+        f"minus replaced person: {points(gap)}{spaced_ci(first.advantage, 1, scale=100)}."
     )
 
 
@@ -324,7 +324,7 @@ def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> Tabl
     worth = DASH if model_rates.worth is None else f"× {number(model_rates.worth, 1)}"
     tip = (
         f"{name}\nwin rate by judges minus win rate by people: "
-        f"{number(100 * (model_rates.bias.value or 0.0), 1, signed=True)} points"
+        f"{points(number(100 * (model_rates.bias.value or 0.0), 1, signed=True))}"
         f"{spaced_ci(model_rates.bias, 1, scale=100)}, on {count(model_rates.bias.n, 'pair')} with "
         f"votes and verdicts\nall pairs with votes: {count(model_rates.people.n)}\n"
         f"all pairs with verdicts: {count(model_rates.judge.n)}"

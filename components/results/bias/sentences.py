@@ -12,6 +12,7 @@ from components.html.format import (
     lean_text,
     number,
     number_word,
+    points,
     share,
     slot_name,
     spaced_ci,
@@ -172,7 +173,7 @@ def _flips_clause(bias: Bias) -> str:
     )
     rate = share(1 - (same.value or 0.0), 0)
     if noise.value is not None and effect.value is not None:
-        added = f"{number(100 * effect.value, 0)} points{spaced_ci(effect, 0, scale=100)}"
+        added = f"{points(number(100 * effect.value, 0))}{spaced_ci(effect, 0, scale=100)}"
         return (
             f"Swapping the answers flips {rate} of comparisons, a mere repeat changes "
             f"{share(noise.value, 0)}; where calls were repeated, the order adds {added}, provided "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from components.html import format as formats
-from components.html.format import number, share, spaced_ci
+from components.html.format import number, points, share, spaced_ci
 from components.html.markup import Markup
 from components.html.panel import Axis, forest_html
 from components.html.tables.value_table import STYLES, NumberStyle
@@ -59,7 +59,7 @@ class CardMeasure:
         if self.record.style == "percent":
             return share(self.estimate.value, 1)
         if self.record.style == "points" and self.estimate.value is not None:
-            return f"{CARD_STYLES['points'].text(self.estimate.value)} points"
+            return points(CARD_STYLES["points"].text(self.estimate.value))
         return CARD_STYLES[self.record.style].text(self.estimate.value)
 
     @property
@@ -194,7 +194,7 @@ def _own_family_note(card: ReportCard) -> str:
     if excess.value is not None:
         parts.append(
             "compared with the win rate that judges of other families give: "
-            f"{number(100 * excess.value, 1, signed=True)} points{spaced_ci(excess, 1, scale=100)}"
+            f"{points(number(100 * excess.value, 1, signed=True))}{spaced_ci(excess, 1, scale=100)}"
         )
     if term.value is not None:
         parts.append(

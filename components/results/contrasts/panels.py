@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import is_agreement_with_people
-from components.html.format import NARROW_SPACE, count, number, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, points, spaced_ci
 from components.html.markup import Markup
 from components.html.panel import Axis, axis_html, empty_state
 from components.html.tables.forest_cells import fit_share_axis
@@ -73,7 +73,7 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
         head = f"No significant difference in consistency between {left} and {right}"
     else:
         more, less = (left, right) if gap > 0 else (right, left)
-        head = f"{more} is {number(abs(gap))} points more consistent than {less}"
+        head = f"{more} is {points(number(abs(gap)))} more consistent than {less}"
     lean = lines.get(LEAN.name)
     return (
         f"{head}; their flips go toward opposite positions."
@@ -98,10 +98,9 @@ def _largest_difference_sentence(pair: PairedSides, significant: Sequence[Measur
     gap = 100 * (line.raw.value or 0.0)
     more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
     if one.key == "win_rate":
-        return (
-            f"{more} gives {one.name} a win rate {number(abs(gap))} points higher than {less} does."
-        )
-    return f"{one.name}: {more} is {number(abs(gap))} points above {less}."
+        size = points(number(abs(gap)))
+        return f"{more} gives {one.name} a win rate {size} higher than {less} does."
+    return f"{one.name}: {more} is {points(number(abs(gap)))} above {less}."
 
 
 # ------------------------------------------------------------------------------- table
@@ -138,7 +137,7 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
 def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
     """The measure and its difference, with its plot and hover card."""
     name = record.name if record.key == "win_rate" else record.name.lower()
-    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {name}"
+    head = f"{points(number(100 * (line.raw.value or 0.0), 1, signed=True))}, {name}"
     raw = f"CI{spaced_ci(line.raw, scale=100)}, adjusted{spaced_ci(line.adjusted, scale=100)}"
     ends = (number(100 * (end or 0.0), 1) for end in (line.left_value, line.right_value))
     where = f"{' − '.join(ends)} on {count(line.raw.items, 'common item')}, n {count(line.raw.n)}"

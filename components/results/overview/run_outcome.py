@@ -4,7 +4,7 @@ import json
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, number, share, spaced_ci
+from components.html.format import count, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
@@ -79,7 +79,7 @@ def repetition_text(bias: Bias) -> str:
     sure = "" if effect.low > 0 or effect.high < 0 else "; no significant difference"
     return told + (
         f"{EFFECT.name} (disagreement between orders minus changes on a repeat): "
-        f"{number(100 * effect.value, 1, signed=True)} points"
+        f"{points(number(100 * effect.value, 1, signed=True))}"
         f"{spaced_ci(effect, 1, scale=100)}, {count(effect.n, 'repeated comparison')}{sure}."
     )
 
@@ -99,7 +99,7 @@ def _flip_precision_sentence(bias: Bias) -> str:
     half = _flip_half_width(bias)
     if half is None:
         return ""
-    return f"95\u202f% interval of the share of flips: ± {number(100 * half, 1)} points."
+    return f"95\u202f% interval of the share of flips: ± {points(number(100 * half, 1))}."
 
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
@@ -132,7 +132,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     half = _flip_half_width(bias)
     if half is not None and half > WIDE:
         told = (
-            f"the interval of the share of flips (± {number(100 * half)} points) is wide; the "
+            f"the interval of the share of flips (± {points(number(100 * half))}) is wide; the "
             "Study tab shows how to narrow it"
         )
         steps.append(NextStep("Ask more questions", told, "Study", {"data-tab": "study"}))

@@ -101,7 +101,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
         adjusted = f", adjusted for {count(len(results.results))} judges and prompts"
         return title, f"{lead}: no significant difference{adjusted if outside else ''}."
     high = "high" if gap > 0 else "low"
-    return title, f"{lead}: the judge's pass rate is {number(100 * abs(gap))} points too {high}."
+    return title, f"{lead}: the judge's pass rate is {points(number(100 * abs(gap)))} too {high}."
 
 
 def pass_order_finding(results: PassFailResults) -> tuple[str, str] | None:
@@ -260,7 +260,7 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
     value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.bounds(shift)
     same = "" if is_significant_shift(shift, tests) else " ≈ same"
     lines = [
-        f"{value} points {bounds}{same}",
+        f"{points(value)} {bounds}{same}",
         f"{name}: pass rate with pass listed first minus pass rate with fail listed first",
         f"{count(shift.items, 'item')}, n {count(shift.n)}",
         CLICK_HINT,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap, panel, scales
-from components.html.format import NARROW_SPACE, count, join_names, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, join_names, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, join
 from components.html.templates import macros
 from components.results.ranking.computed import Ranking
@@ -209,7 +209,7 @@ def convergence_badge(ranking: Ranking) -> Markup:
         return panel.wrap(macros(TEMPLATE).converged(_outside_band_text(curve)))
     most = max(away, key=lambda name: round(abs(away[name]), 6))
     text = (
-        f"the Elo of {most} differs by {count(round(abs(away[most])))} points from its "
+        f"the Elo of {most} differs by {points(count(round(abs(away[most]))))} from its "
         "Bradley–Terry rating"
     )
     return panel.wrap(macros(TEMPLATE).not_converged(text, ", ".join(away)))

@@ -75,8 +75,8 @@ def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
 def _lead_text(gap: Estimate) -> str:
     """The lead in Elo points with its interval, such as "at least 279 Elo points"."""
     if gap.high is None:
-        return f"at least {number(gap.low)} Elo points"
-    return f"{number(gap.value)} Elo points{spaced_ci(gap, 0)}"
+        return f"at least {points(number(gap.low), 'Elo')}"
+    return f"{points(number(gap.value), 'Elo')}{spaced_ci(gap, 0)}"
 
 
 def unclear_leader_sentence(board: Leaderboard) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_within_filtered_study
-from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, wrap
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
@@ -117,7 +117,7 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     title = RULE_WORDS[advice.rule][0]
     gain = advice.gain
     amount = (
-        f"{number(100 * (gain.value or 0), 1, signed=True)} points{spaced_ci(gain, 1, scale=100)}"
+        f"{points(number(100 * (gain.value or 0), 1, signed=True))}{spaced_ci(gain, 1, scale=100)}"
         if remedies.kind == "pass"
         else f"mean distance to the label smaller by {number(gain.value, 2)}{spaced_ci(gain, 2)} "
         "scale points"

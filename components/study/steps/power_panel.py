@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, number
+from components.html.format import NARROW_SPACE, count, number, points
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from components.study.file.controls import controls
@@ -53,7 +53,7 @@ def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
         return ""
     width = half_width(len(plan.items), comparisons_per_question(plan, numbers))
     share = "share of flips" if plan.study.pair_orders == "both" else "first-position share"
-    return f"{share} known to ± {number(100 * width)} points"
+    return f"{share} known to ± {points(number(100 * width))}"
 
 
 def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> Markup:
@@ -62,7 +62,7 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
     flips = precision_text(planned.plan, planned.numbers)
     half = number(100 * planned.width().half)
     body = html.power(
-        f"{f'{flips} · ' if flips else ''}{planned.planned_share_name} to ± {half} points",
+        f"{f'{flips} · ' if flips else ''}{planned.planned_share_name} to ± {points(half)}",
         _plan_basis_text(planned),
         _selectable_question_counts(planned),
         len(planned.plan.items),
@@ -143,7 +143,7 @@ def _detectable_preference_kpi(comparisons: float) -> Kpi:
         return Kpi(
             label,
             "not detectable",
-            note=f"about {count(round(flips))} flips are expected, too few to detect a preference "
+            note=f"expected: about {count(round(flips), 'flip')}, too few to detect a preference "
             "even if all are toward one position",
         )
     high = round(100 * found)
@@ -152,7 +152,7 @@ def _detectable_preference_kpi(comparisons: float) -> Kpi:
         f"{high} : {100 - high}",
         "of flips",
         "smallest ratio of flips toward one position to flips toward the other that is detected "
-        f"with 80{NARROW_SPACE}% power; about {count(round(flips))} flips are expected",
+        f"with 80{NARROW_SPACE}% power; expected: about {count(round(flips), 'flip')}",
     )
 
 
@@ -167,5 +167,5 @@ def _agreement_with_people_kpi(planned: PlannedStudy) -> Kpi:
         label,
         "not known",
         note=f"no question has votes or labels yet; with {_VOTES} votes (Vote tab), the "
-        f"95{NARROW_SPACE}% interval of agreement with people is ± {width} points",
+        f"95{NARROW_SPACE}% interval of agreement with people is ± {points(width)}",
     )

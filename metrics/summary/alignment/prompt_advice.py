@@ -122,7 +122,9 @@ def _describe_worsening(key: str, line: CandidateLine, table: CandidateTable) ->
 
 
 def _twin_effect_text(value: float, change: Estimate) -> str:
-    return f"{format_points(value, 0)} points" if change.unit == "share" else f"{value:+.2f}"
+    text = format_points(value, 0)
+    unit = "point" if text.lstrip("+−") == "1" else "points"
+    return f"{text} {unit}" if change.unit == "share" else f"{value:+.2f}"
 
 
 def _advice_without_gain(table: CandidateTable, lines: list[CandidateLine]) -> PromptAdvice:

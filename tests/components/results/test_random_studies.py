@@ -207,7 +207,7 @@ def check_form(seed: int, store: Store) -> None:
         assert not found, (seed, where, found[:3])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(6), 114])
 def test_random_forms_are_drawn_without_gaps(seed: int, store: Store) -> None:
     check_form(seed, store)
 
@@ -218,7 +218,7 @@ def test_many_random_forms_are_drawn_without_gaps(store: Store) -> None:
         check_form(seed, store)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 6, 9, 33])
+@pytest.mark.parametrize("seed", [1, 2, 6, 9, 33, 215])
 def test_random_studies_are_drawn_without_gaps(seed: int, tmp_path: Path) -> None:
     check_study(seed, tmp_path)
 
