@@ -44,7 +44,10 @@ def render_form(
 
 
 def render_title(preview: StudyPreview) -> Markup:
-    question = more_settings.study_question(preview.lenient_study)
+    question = more_settings.study_question(
+        preview.lenient_study,
+        single_answers=preview.plan is not None and preview.plan.judges_single_answers,
+    )
     unread = preview.data_error and preview.records is None
     if unread and table_columns.table_with_mapping(preview) is None:
         question = f"{original_name(preview.lenient_study.source)} cannot be read"

@@ -125,7 +125,10 @@ def read_most_probable_label(
     shares = tuple(mass_of[name] / mass for name in names) if mass > 0 else ()
     seen = shares[: len(labels)]
     if mass < MIN_LABEL_MASS:
-        reason = f"the labels together have probability {mass:.3f}, less than one half"
+        reason = (
+            "the judge's next word is probably none of the labels: together, they have a "
+            f"probability of {mass:.3f}, less than one half"
+        )
         return ParsedVerdict(None, "probabilities", reason=reason, mass=mass, probabilities=seen)
     best = [index for index, share in enumerate(shares) if share == max(shares)]
     drawn = len(best) > 1 or best[0] >= len(labels)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, number, points, share
+from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE
 
 FactValues = Mapping[str, float | None]
 """The number of each fact (a key of CARD_FACTS); None if unknown."""
@@ -248,11 +249,11 @@ RULE_GROUPS: Final = {
         """
     ),
     "advice": parse_rules(
-        """
+        f"""
         read them: read ≤ 0
             Read the replies: this judge may not be able to use the prompt's verdict format.
-        fix the format: unreadable ≥ 0.2
-            Change the prompt's verdict format first, so that replies can be read.
+        fix the format: unreadable ≥ {MANY_UNUSABLE}
+            {FORMAT_ADVICE}
         both orders: orders ≤ 1
             Judge in both orders.
         more items: items < 5
@@ -262,12 +263,12 @@ RULE_GROUPS: Final = {
         more: sets < 20
             Let this judge compare answers to more items before you rely on its verdicts.
         remedy: remedy_low > 0
-            {remedy}
+            {{remedy}}
         no remedy: remedies known
-            {remedy}
+            {{remedy}}
         another judge: flips ≥ 0.1, kappa_high ≤ 0.2
             Use another judge or prompt: this judge's verdicts in the two orders agree little more
-            often than by chance (κ at most {kappa_high}).
+            often than by chance (κ at most {{kappa_high}}).
         average: flips ≥ 0.1, lean_p < 0.05
             Judge each pair in both orders and average the two verdicts. To compare this with
             other remedies, the better answers must be known.

@@ -39,7 +39,7 @@ GENERAL_ADVICE: Final = (
     "more often."
 )
 POINT_JUDGES: Final = (
-    "choose a judge and a prompt above for a card; rates in % and mean scores, "
+    "for a card, choose a judge, and under Filter a prompt; rates in % and mean scores, "
     f"95{NARROW_SPACE}% CI by item"
 )
 HOW_JUDGES: Final = (

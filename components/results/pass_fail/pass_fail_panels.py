@@ -18,6 +18,7 @@ from components.results.view.result_view import (
     View,
     folded,
 )
+from components.results.view.unusable_replies import load_unusable_shares
 from metrics.labels.label_sections import pass_fail_sentence
 
 AREAS_TITLE: Final = "Verdicts of the judge against the labels"
@@ -65,7 +66,7 @@ def draw_rates(filtered: FilteredStudy) -> Drawn:
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of rates by judge and prompt; None if there would be only one row."""
-    return rate_tables.judges_table(load_pass_fail(filtered))
+    return rate_tables.judges_table(load_pass_fail(filtered), load_unusable_shares(filtered))
 
 
 def report_rates(filtered: FilteredStudy) -> ReportPanel | None:

@@ -1,6 +1,7 @@
 """Tables of pass/fail verdicts, on the page and for a paper."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -15,7 +16,9 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_
 from components.html.tables.value_table import PERCENT, SCORE
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
+from components.results.view.unusable_replies import unusable_column
 from metrics.labels.label_sections import REVERSAL_NOTE
+from studies.domain import Estimate, Rater
 
 NO_LABELS: Final = (
     "No answer has a label. To measure the judge, add a column named label to the data file, or "
@@ -138,15 +141,27 @@ def _estimates_with_plots_table(
     return page_table(first, columns, rows, label, named)
 
 
-def judges_table(results: PassFailResults) -> Markup | None:
-    """HTML table of pass/fail rates by judge and prompt; None if there would be only one row."""
+def judges_table(results: PassFailResults, unusable: Mapping[Rater, Estimate]) -> Markup | None:
+    """HTML table of pass/fail rates and the share of unusable replies (`unusable`) by judge and
+    prompt; None if there would be only one row."""
     if len(results.results) < 2:
         return None
+
+    def of_rater(column: TypedColumn) -> TypedColumn:
+        return replace(column, get=lambda rater: column.get(results.results[rater]))
+
+    columns = [*map(of_rater, JUDGE_COLUMNS), unusable_column(unusable)]
+    return wrap(rater_table(columns, results.results, "Judges"))
+
+
+def rater_table(columns: Sequence[TypedColumn], raters: Iterable[Rater], label: str) -> Markup:
+    """HTML table with a row for each judge and prompt, whose names the columns receive; `label`
+    names the table for screen readers."""
     rows = [
-        ValueRow(f"{judge} · {prompt}", one, {"judge": judge, "prompt": prompt})
-        for (judge, prompt), one in results.results.items()
+        ValueRow(" · ".join(rater), rater, {"judge": rater[0], "prompt": rater[1]})
+        for rater in raters
     ]
-    return wrap(page_table("Judge · prompt", JUDGE_COLUMNS, rows, "Judges", named=False))
+    return page_table("Judge · prompt", columns, rows, label, named=False)
 
 
 def rates_by_group_table(results: PassFailResults) -> Markup | None:

@@ -19,7 +19,6 @@ from components.results.ranking.sentences import options_finding, ranking_findin
 from components.results.view import paper_table
 from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
 from components.results.wins import win_rate_panels as wins
-from components.results.wins.panels import show_win_rates
 from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_rate
 
@@ -56,6 +55,12 @@ def compares_only_options(filtered: FilteredStudy) -> bool:
     rates, but no ratings."""
     options = filtered.unfiltered_frame["options"]
     return bool((options > 2).any()) and not bool((options == 2).any())
+
+
+def has_rated_pairs(filtered: FilteredStudy) -> bool:
+    """Whether the study may have ratings and curves: not all comparisons are among three or more
+    answers."""
+    return not compares_only_options(filtered)
 
 
 def report_headline(filtered: FilteredStudy) -> Markup:
@@ -103,9 +108,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def draw_leaderboard(filtered: FilteredStudy) -> Drawn | None:
-    if compares_only_options(filtered):
-        return None
+def draw_leaderboard(filtered: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered)
     heading = leaderboard_heading(ranking, counting_rule_clause(filtered))
     return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
@@ -122,15 +125,11 @@ def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_elo_curves(filtered: FilteredStudy) -> Any:
-    if compares_only_options(filtered):
-        return None
     figure = panels.elo_figure(load_ranking(filtered))
     return figure or empty_figure("Elo needs pairwise comparisons.", 200)
 
 
-def draw_head_to_head(filtered: FilteredStudy) -> Drawn | None:
-    if compares_only_options(filtered):
-        return None
+def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered)
     sizes = panels.battles_per_cell_text(ranking)
     subtitle = f"% of battles that the row wins, ties half; {sizes}" if sizes else ""
@@ -138,11 +137,8 @@ def draw_head_to_head(filtered: FilteredStudy) -> Drawn | None:
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
 
-def draw_ranking_by_order(filtered: FilteredStudy) -> Markup | None:
-    """Draw the sentence on whether the ranking holds in both orders, and the table of orders; None
-    if no pairs are compared."""
-    if compares_only_options(filtered):
-        return None
+def draw_ranking_by_order(filtered: FilteredStudy) -> Markup:
+    """Draw the sentence on whether the ranking holds in both orders, and the table of orders."""
     ranking = load_ranking(filtered)
     text = f"**Does the ranking hold?** {compare_orders(ranking).sentence}"
     return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
@@ -174,6 +170,7 @@ BOARD: Final = Panel(
     how=HOW_RANKING,
     in_report=has_pairs,
     table=ranking_paper_table,
+    applies=has_rated_pairs,
     json_keys=(
         "bradley_terry.*",
         "ranks.*.place",
@@ -204,6 +201,7 @@ ELO: Final = Panel(
     "judge, then the next), as Elo weights the last block most. In that case use the band.",
     scale=29,
     in_report=has_pairs,
+    applies=has_rated_pairs,
     json_keys=("elo.*", "protocol.elo.*"),
 )
 HEAD_TO_HEAD: Final = Panel(
@@ -216,6 +214,7 @@ HEAD_TO_HEAD: Final = Panel(
     "If the two shares differ much, one rating per model does not describe this pair well.",
     scale=20,
     in_report=has_pairs,
+    applies=has_rated_pairs,
     json_keys=("head_to_head.*.*", "protocol.head_to_head.*.*"),
 )
 ORDERS: Final = Panel(
@@ -227,6 +226,7 @@ ORDERS: Final = Panel(
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,
     how=HOW_ORDERS,
+    applies=has_rated_pairs,
     json_keys=(
         "bradley_terry_by_order.first.*",
         "bradley_terry_by_order.second.*",
@@ -235,13 +235,12 @@ ORDERS: Final = Panel(
 )
 CHOICES: Final = Panel(
     "choices",
-    lambda filtered: (
-        None if compares_only_options(filtered) else choices_strip.choices_strip(filtered)
-    ),
+    choices_strip.choices_strip,
     (Body("choices", "eh-choices-strip"),),
     choices_strip.TITLE,
     choices_strip.SUBTITLE,
     how=choices_strip.HOW_CHOICES,
+    applies=has_rated_pairs,
     json_keys=(
         "first_place.multiverse.*.*",
         "first_place.first.halves_first",
@@ -262,16 +261,13 @@ POINTS: Final = Panel(
 OPTION_RATES: Final = replace(
     wins.RATES,
     name="option_rates",
-    draw=lambda filtered: show_win_rates(filtered) if compares_only_options(filtered) else None,
+    applies=compares_only_options,
     bodies=(Body("option_rates", "eh-option-rates", clickable=True),),
     subtitle=wins.RATES.subtitle.replace("ties count half", "a tie counts 1/N with N answers"),
     table=None,
 )
 """The win rates of a study that compares three or more answers, in place of the leaderboard."""
-PAIR_RATES: Final = replace(
-    wins.RATES,
-    draw=lambda filtered: None if compares_only_options(filtered) else show_win_rates(filtered),
-)
+PAIR_RATES: Final = replace(wins.RATES, applies=has_rated_pairs)
 PAIRS: Final = PanelGroup(
     (
         BOARD,

@@ -202,7 +202,8 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     )
     reason = ""
     if not results.can_compare_in_dollars:
-        step = " Set the price in Study, step Judges." if results.unpriced_judges else ""
+        unknown = results.unpriced_judges
+        step = f" {results.price_step(unknown)}" if unknown else ""
         reason = f"No dollars: {results.no_dollars_reason}.{step}"
     return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
 

@@ -1,5 +1,6 @@
 """Numbers of the Remedies view: rules, recommendation, risk-coverage curve, prices."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -196,6 +197,13 @@ class RemedyResults:
         """Judges that a rule in `rule_estimates` calls and whose price is unknown."""
         called = dict.fromkeys(judge for judge, _ in self._called_raters)
         return [judge for judge in called if not self._has_price(judge)]
+
+    def price_step(self, judges: Collection[str]) -> str:
+        """Sentence on how to find the cost of judges whose price is unknown: from a price that is
+        set on the Study tab, or, if no tokens are stored, from the number of calls."""
+        if any(judge in judges for judge, _ in self.inputs.tokens):
+            return "Set the price in Study, step Judges."
+        return "No token counts are stored: multiply the number of calls by your price per call."
 
     @property
     def no_dollars_reason(self) -> str:

@@ -94,7 +94,8 @@ def _missing_data_finding(results: RemedyResults) -> tuple[str, str]:
         return (
             "To compare remedies, the better answers must be known, by design or from people's "
             "majority.",
-            "Every judge must have judged the same comparisons in both orders.",
+            "Name their column on the Study tab (Known better answer), or collect votes on the "
+            "Vote tab. Every judge must have judged the same comparisons in both orders.",
         )
     return (
         "To compare remedies, the judges must judge the same comparisons in both orders.",
@@ -264,10 +265,7 @@ def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str
     in_calls, notes = plan.currency == "calls", []
     unknown = [judge for judge, _ in results.study.raters] if in_calls else list(plan.unpriced)
     names = rule_names.join_names(list(dict.fromkeys(unknown)))
-    if any(judge in unknown for judge, _ in results.inputs.tokens):
-        step = "Set the price in Study, step Judges."
-    else:
-        step = "No token counts are stored: multiply the number of calls by your price per call."
+    step = results.price_step(unknown)
     if in_calls:
         notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
     elif unknown:

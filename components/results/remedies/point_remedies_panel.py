@@ -14,8 +14,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.rate_tables import as_sentence
-from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE
-from metrics.catalogue import answer_records
+from components.results.view.unusable_replies import put_format_first
 from metrics.labels.point_rules import PointRemedies, point_remedies
 from studies.domain import Rater
 
@@ -28,8 +27,8 @@ SUBTITLE: Final = (
 )
 NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
 NO_LABELS: Final = (
-    "Add a column named label to the table, labels to the items, or let people judge answers in "
-    "the Vote tab."
+    "Name the column of the labels on the Study tab, add labels to the items, or let people judge "
+    "answers on the Vote tab."
 )
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
@@ -94,11 +93,10 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not found:
         return NO_LABELS_TITLE, NO_LABELS
     (judge, prompt), remedies = next(iter(found.items()))
-    rows = filtered.measured_judge_rows
-    own = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
-    unusable = answer_records.UNUSABLE.estimator.of(own).value or 0.0
-    if remedies.advice is None and unusable >= MANY_UNUSABLE:
-        return FORMAT_ADVICE, f"{share(unusable, 0)} of the replies of {judge} are unusable."
+    return put_format_first(filtered, (judge, prompt), _finding_of_rater(judge, remedies))
+
+
+def _finding_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
     single = remedies.rules[0].value
     now = (
         f"One call agrees with {share(single.value, 0)}{spaced_ci(single, 0, scale=100)} of labels"
@@ -126,8 +124,10 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
         f"{now}. Gain over one call of rules chosen in this way, on items not used to choose them: "
         f"{amount}."
     )
-    calls = f"{round(advice.calls, 2):g} call{'' if advice.calls == 1 else 's'}"
-    return f"Use for {judge}: {title[0].lower()}{title[1:]}, {calls}.", lead
+    calls = f"{number(advice.calls, 0)} call{'' if advice.calls == 1 else 's'}"
+    if advice.calls % 1:
+        calls = f"on average {number(advice.calls, 2)} calls"
+    return f"Use for {judge}: {title[0].lower()}{title[1:]}, {calls} an answer.", lead
 
 
 def point_remedies_html(filtered: FilteredStudy) -> Markup | None:

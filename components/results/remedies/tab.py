@@ -21,6 +21,7 @@ from components.results.view.result_view import (
     View,
     folded,
 )
+from components.results.view.unusable_replies import put_format_first
 from metrics.error_models.certified_share import certify_judge_share
 from metrics.remedies.recommendation import format_points
 from metrics.remedies.rule_names import rule_words
@@ -67,7 +68,10 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
         return point_remedies_panel.point_remedies_finding(filtered)
     if not (filtered.measured_judge_rows["options"] == 2).any():
         return panels.NO_PAIRS_FINDING
-    return panels.remedy_finding(load_remedies(filtered))
+    results = load_remedies(filtered)
+    told = panels.remedy_finding(results)
+    rater = None if results.rater is None else (results.judge, results.prompt)
+    return put_format_first(filtered, rater, told)
 
 
 def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -200,7 +204,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
         return EMPTY
     chart = charts_svg.frontier_chart(results, by_dollars=False)
     widened = "intervals of the differences to one call are widened to hold for all rules together"
-    return pieces.finding_html(*panels.remedy_finding(results)) + pieces.wrap(
+    return pieces.finding_html(*finding(filtered)) + pieces.wrap(
         panels.html.panel(FRONTIER_TITLE, _frontier_subtitle(results), chart),
         panels.html.panel(_rules_title(results), widened, panels.rules_table(results)),
         panels.patterns_panel(results),

@@ -128,6 +128,9 @@ class Panel:
     """Width relative to the other panels of the same row."""
     css: str = "eh-panel"
     """CSS classes of the panel; empty for a panel without a frame."""
+    applies: Callable[[FilteredStudy], bool] | None = None
+    """Function: whether the panel fits the kind of study; else it is hidden. None: it always
+    does."""
     needs: str = ""
     """Text that names the data which would fill the panel; it is listed under "Not in this study"
     while `draw` returns None."""
@@ -163,7 +166,9 @@ class Panel:
         """Draw the panel with these control values (by name); return output name -> content. The
         output `visibility_output` is True, or False for a hidden panel, which has no other
         output."""
-        drawn = self.draw(filtered, **{name: controls[name] for name in self.control_names})
+        drawn = None
+        if self.applies is None or self.applies(filtered):
+            drawn = self.draw(filtered, **{name: controls[name] for name in self.control_names})
         if drawn is None:
             return {self.visibility_output: False}
         if not isinstance(drawn, Drawn):

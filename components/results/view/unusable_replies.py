@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, dollars
+from components.filtering.memo import share_within_filtered_study
+from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup, fill, join
+from components.html.tables.typed_columns import TypedColumn, record_column
 from components.inspect.load_comparison import stored_prompt
 from components.results.view.steps_and_menus import NextStep
 from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
 from judges.rendering.messages import verdict_instruction
+from metrics.catalogue.answer_records import UNUSABLE
 from metrics.estimation.row_selection import people_mask
-from studies.domain import STATUSES, Judgement
+from studies.domain import STATUSES, Estimate, Judgement, Rater
 
 MAX_EXAMPLE: Final = 160
 """Maximum characters of the example reply; of a longer reply, only the end is shown."""
@@ -62,6 +65,36 @@ def find_if_all_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
         return None
     found = filtered.measured_judge_rows["status"].astype(str).value_counts()
     return UnusableReplies({str(status): int(n) for status, n in found.items() if n})
+
+
+@share_within_filtered_study
+def load_unusable_shares(filtered: FilteredStudy) -> dict[Rater, Estimate]:
+    """(judge, prompt) -> share of its replies that are unusable."""
+    groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
+    return {
+        (str(judge), str(prompt)): UNUSABLE.estimator.of(rows) for (judge, prompt), rows in groups
+    }
+
+
+def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
+    """Column of a table whose rows have a judge and prompt as values: its unusable replies."""
+    return record_column(UNUSABLE, shares.get)
+
+
+def put_format_first(
+    filtered: FilteredStudy, rater: Rater | None, finding: tuple[str, str]
+) -> tuple[str, str]:
+    """The headline on remedies for a judge with a prompt (`rater`; None: the one with the most
+    unusable replies) and the sentence below it. If many of its replies are unusable, the headline
+    is the advice to change the verdict format, and the finding follows below it."""
+    shares = {one: found.value or 0.0 for one, found in load_unusable_shares(filtered).items()}
+    rater = rater or max(shares, key=lambda one: shares[one], default=("", ""))
+    unusable = shares.get(rater, 0.0)
+    if unusable < MANY_UNUSABLE:
+        return finding
+    part = share(unusable, 0)
+    told = f"{part} of the replies of {rater[0]} are unusable. Where they can be read:"
+    return FORMAT_ADVICE, " ".join(filter(None, (told, *finding)))
 
 
 def has_votes(filtered: FilteredStudy) -> bool:

@@ -36,19 +36,23 @@ DESCRIBE_PROMPTS: Final = (
 )
 
 
-def study_question(study: LenientStudy) -> str:
-    """The question that the study answers, worded for its numbers of judges and prompts."""
+def study_question(study: LenientStudy, *, single_answers: bool = False) -> str:
+    """The question that the study answers, worded for its numbers of judges and prompts and for
+    comparisons or single answers."""
     where = original_name(study.source)
     if study.source == "probe":
         where = "the probe set"
     elif study.source.startswith("hub:"):
         where = study.source[4:].partition("@")[0]
     judges = [judge_name(judge) for judge in study.judges]
+    if not judges:
+        return f"No judge selected for {where}"
+    wanted = "right" if single_answers else "even-handed"
     if len(judges) > 1:
-        return f"Which judge is even-handed on {where}?"
-    if len(study.prompts) > 1 and judges:
-        return f"Which prompt makes {judges[0]} even-handed on {where}?"
-    return f"Is {judges[0]} even-handed on {where}?" if judges else f"No judge selected for {where}"
+        return f"Which judge is {wanted} on {where}?"
+    if len(study.prompts) > 1:
+        return f"Which prompt makes {judges[0]} {wanted} on {where}?"
+    return f"Is {judges[0]} {wanted} on {where}?"
 
 
 def consent_notices(study: Study) -> Markup:

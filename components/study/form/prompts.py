@@ -41,6 +41,14 @@ VERDICT_ENDINGS: Final = {
     "arena-hard": "ends with [[A>>B]] to [[B>>A]]",
     "mt-bench": "ends with [[A]], [[B]] or [[C]]",
     "rating": "ends with a rating such as [[7]]",
+    "rating-pair": "ends with two ratings such as [[7, 4]]",
+    "factuality": "ends with a score from 0 to 10 for each answer",
+    "json-winner": "ends with JSON that names the winner",
+    "result-n": "ends with [RESULT] and a number from 1 to 5",
+    "grade-letter": "ends with GRADE: C, P or I",
+    "pass-fail": "ends with pass or fail",
+    "score-scale": "ends “Score: X”",
+    "rubric": "ends with a level for each criterion",
     "label": "answers with a label alone",
 }
 _PROTOCOLS: Final = {

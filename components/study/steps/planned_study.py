@@ -16,6 +16,7 @@ from components.study.plan.cost_preview import (
 )
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.estimation.planning.variance_components import VarianceComponents
 from metrics.win_rates.planned_width import (
     PlannedWidth,
@@ -53,9 +54,14 @@ class PlannedStudy:
 
     @property
     def planned_share_name(self) -> str:
-        """The share whose interval is planned, in words: "win rate", or "share near 50 %" if the
-        study does not compare pairs; such a share is a pass rate, for example."""
-        return "win rate" if self.compares_pairs else "share near 50 %"
+        """The share whose interval is planned, in words, such as "win rate"."""
+        if self.compares_pairs:
+            return "win rate"
+        if not self.plan.judges_single_answers:
+            return "share near 50 %"
+        if any(prompt.verdict == PASS_FAIL_FORMAT for prompt in self.plan.prompts):
+            return "pass rate"
+        return "share of answers above a given score"
 
     @cached_property
     def size(self) -> StudySize:

@@ -10,8 +10,9 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.results.overview.tab import draw_card
 from components.results.remedies.point_remedies_panel import point_remedies_finding
-from components.results.view.unusable_replies import FORMAT_ADVICE
+from components.results.view.unusable_replies import FORMAT_ADVICE, load_unusable_shares
 from components.results.view_drawing import VIEWS
 from components.run import actions_tab
 from components.run.live_figures import NO_VERDICT, LiveStudies
@@ -21,6 +22,7 @@ from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.records_report import comparisons_html
 from components.study.form.more_settings import settings_text
+from components.study.form.prompts import VERDICT_ENDINGS
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.demo_studies import LARGER_STUDY, SINGLE_STUDY
 from components.study.plan.study_preview import StudyPreview, build_preview
@@ -28,6 +30,7 @@ from components.study.steps import power_panel, run_strip
 from components.study.steps.planned_study import comparisons_per_question, planned_study
 from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
+from judges.verdicts.verdict_formats import FORMATS
 from metrics.catalogue.records import RECORDS
 from studies.frames.twin_rows import select_twin_rows
 from studies.spec.presentations import resolve_contestants
@@ -169,3 +172,38 @@ def test_replies_that_cannot_be_read_come_before_remedies(tmp_path):
         found[missing] = point_remedies_finding(filtered)[0]
         store.close()
     assert found[5] == FORMAT_ADVICE and found[0] != FORMAT_ADVICE
+
+
+def test_the_table_of_judges_shows_prompts_whose_replies_cannot_be_read(store: Store) -> None:
+    """Of the demo, half of the replies to score-scale cannot be read; see assets/demo/README.md."""
+    filtered = FilteredStudy(store, SINGLE_STUDY)
+    text = text_of(str(draw_card(filtered)))
+    shares = load_unusable_shares(filtered)
+    by_prompt = {prompt: found.value for (_, prompt), found in shares.items()}
+    rows = filtered.measured_judge_rows
+    for prompt, value in by_prompt.items():
+        own = rows[rows["prompt"] == prompt]
+        assert value == pytest.approx(float((own["status"] != "ok").mean()))
+        assert f"{100 * value:.1f}" in text
+    assert max(by_prompt, key=lambda prompt: by_prompt[prompt] or 0) == "score-scale"
+
+
+@pytest.mark.parametrize(
+    ("prompts", "name"),
+    [
+        (["pass-fail", "score-scale"], "pass rate"),
+        (["score-scale"], "share of answers above a given score"),
+        (["brief-letters"], "win rate"),
+    ],
+)
+def test_the_planned_share_is_one_that_the_study_has(prompts, name, store: Store) -> None:
+    preview = build_preview(put_value(START_YAML, ("prompts",), prompts), store.folder)
+    assert preview.plan is not None
+    planned = planned_study(
+        preview, preview.plan, forecast_by_judge(preview.plan, store), store, ""
+    )
+    assert planned.planned_share_name == name
+
+
+def test_every_verdict_format_is_described() -> None:
+    assert set(VERDICT_ENDINGS) >= set(FORMATS) - {"none"}

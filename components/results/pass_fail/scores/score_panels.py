@@ -10,6 +10,7 @@ from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import Body, Drawn, Panel, ReportPanel, View, folded
+from components.results.view.unusable_replies import load_unusable_shares
 
 MATRIX_TITLE: Final = "Scores by arrangement"
 LABELS_TITLE: Final = "Agreement of scores with labels"
@@ -64,7 +65,7 @@ def draw_contradictions(filtered: FilteredStudy) -> Markup | None:
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
     """Draw the table of scores by judge and prompt; None if there would be only one row."""
-    return score_tables.score_judges_table(load_scores(filtered))
+    return score_tables.score_judges_table(load_scores(filtered), load_unusable_shares(filtered))
 
 
 def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:

@@ -1,7 +1,7 @@
 """Tables of scores and rubrics, on the page and for a paper: agreement with labels and people,
 contradictions with comparisons, effects of the orders."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter, itemgetter
 from typing import Final
 
@@ -17,15 +17,17 @@ from components.results.pass_fail.rate_tables import (
     ORDER_CAPTION,
     ORDER_COLUMNS,
     paper_table_by_judge,
+    rater_table,
 )
 from components.results.pass_fail.scores.computed import ScoreResults, load_scores
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
+from components.results.view.unusable_replies import unusable_column
 from metrics.catalogue.records import RECORDS
 from metrics.estimation.intervals import unknown_estimate
 from metrics.labels.scores.intransitive_triples import IntransitiveTriples
 from metrics.labels.scores.score_agreement import ScoreAgreement
 from metrics.labels.scores.score_contradictions import ScoreContradictions
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 SHIFT: Final = NumberStyle(2, signed=True)
 NO_LABELS: Final = (
@@ -150,8 +152,9 @@ CONTRADICTION_COLUMNS: Final = (
 )
 
 
-def score_judges_table(results: ScoreResults) -> Markup | None:
-    """HTML table of the scores by judge and prompt; None if there would be only one row."""
+def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]) -> Markup | None:
+    """HTML table of the scores and the share of unusable replies (`unusable`) by judge and prompt;
+    None if there would be only one row."""
     if len(results.distributions) < 2:
         return None
 
@@ -168,12 +171,9 @@ def score_judges_table(results: ScoreResults) -> Markup | None:
         ),
         TypedColumn(BIAS.head, lambda rater: agreement(rater, "bias"), SHIFT),
         TypedColumn(SPEARMAN.head, lambda rater: agreement(rater, "spearman"), SCORE),
+        unusable_column(unusable),
     ]
-    rows = [
-        ValueRow(" · ".join(rater), rater, {"judge": rater[0], "prompt": rater[1]})
-        for rater in results.distributions
-    ]
-    return wrap(page_table("Judge · prompt", columns, rows, "Judges that score", named=False))
+    return wrap(rater_table(columns, results.distributions, "Judges that score"))
 
 
 # -- tables for a paper ----------------------------------------------------------------------------

@@ -46,6 +46,7 @@ from components.results.remedies.panels import (
 )
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
 from components.results.remedies.tab import remedies_paper_table, remedies_report
+from components.results.view.unusable_replies import FORMAT_ADVICE, load_unusable_shares
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
@@ -105,6 +106,32 @@ def test_gpt_4_as_drawn(prd):
     assert [line.rule.id for line in results.frontier(by_dollars=False)][:2] == ["single", "pool"]
     assert "Use this rule" in recommendation_panel(results)
     assert "75.8" in recommendation_panel(results)
+
+
+@pytest.mark.parametrize("unreadable", [0.0, 0.25])
+def test_card_view_and_report_say_first_that_replies_cannot_be_read(unreadable, store):
+    judge = f"{{name: keen, model: simulated, seed: 5, unreadable_rate: {unreadable}}}"
+    run_text(store, f"name: s\ndata: {{source: probe}}\ncontestants: [precise, flawed]\n"
+             f"judges: [{judge}]\nprompts: [brief-letters]\n")  # fmt: skip
+    filtered = FilteredStudy(store, "s")
+    title, lead = tab.finding(filtered)
+    card = ReportCard(Raters(filtered), "keen")
+    advice = card_sentences(card.facts, card.words)[2].text
+    assert (advice == FORMAT_ADVICE) == (title == FORMAT_ADVICE) == (unreadable > 0)
+    assert (FORMAT_ADVICE in unescape(remedies_report(filtered))) == (unreadable > 0)
+    told, rest = remedy_finding(load_remedies(filtered))
+    assert lead.endswith(f"{told} {rest}".strip()) if unreadable else (title, lead) == (told, rest)
+    shares = load_unusable_shares(filtered)
+    assert shares["keen", "brief-letters"].value == pytest.approx(unreadable, abs=0.15)
+
+
+def test_the_step_to_a_price_depends_on_stored_tokens(prd, simulated):
+    unknown = load_remedies(shown(prd, "gpt-4"))
+    assert not unknown.inputs.tokens
+    chart = charts_svg.frontier_chart(unknown, by_dollars=False)
+    assert unknown.price_step(["gpt-4"]) in unescape(chart)
+    counted = load_remedies(FilteredStudy(simulated, "one judge"))
+    assert counted.price_step([counted.judge]) != unknown.price_step(["gpt-4"])
 
 
 def test_without_a_choice_the_judge_that_agrees_most_is_shown(prd):
