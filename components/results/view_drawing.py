@@ -123,7 +123,7 @@ def render_view_uncached(
         "kpis": suspects_notice(filtered) + top,
         **panels,
         "panels": view_html(one, panels, states),
-        "absent": VIEW_PARTS.missing(one.missing_panels(panels)),
+        "absent": VIEW_PARTS.missing(one.missing_panels(filtered, panels)),
         "data": show_data_note(
             filtered, [*one.json_keys, *_json_keys_without_explanation(one, panels)]
         ),

@@ -110,7 +110,7 @@ KAPPA: Final = declare(
 )
 OTHER_JUDGES: Final = declare(
     key="other_judges",
-    name="Agreement with other judges",
+    name="Agreement with other judges and prompts",
     question="agreement",
     definition="verdicts equal to those of other judges and prompts in the same order",
     how="Each verdict is compared with each of theirs on the same answers. Repeats count by "

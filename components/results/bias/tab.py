@@ -118,7 +118,7 @@ def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
     names = list_matrix_measures(bias.options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
-    by = "prompt" if columns != BY_CATEGORY else "category"
+    by = "prompt" if columns != BY_CATEGORY else "category" if bias.categories else rows
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
     frame = filtered.measured_judge_rows if MEASURES[measure].key == "position_term" else None
     evenness = (
@@ -187,8 +187,8 @@ def draw_slot_and_label_effects(filtered: FilteredStudy) -> Drawn | None:
         return None
     if bias.options == 2:
         subtitle = (
-            f"% of verdicts for the first position and for the first label, ties left out, "
-            f"95{NARROW_SPACE}% CI; needs crossed labels (each label in both positions)"
+            "% of verdicts for the first position and for the first label, each the mean over "
+            f"both ways to label the answers; ties left out, 95{NARROW_SPACE}% CI"
         )
         heading = panel_heading("Position or label?", subtitle)
         return Drawn({"labels": made}, heading)

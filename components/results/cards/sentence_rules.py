@@ -91,7 +91,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     },
     _format_two_decimals: {
         "lean_p": "p-value of the test for a preferred position",
-        "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in the two orders"
+        "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in different orders"
         + _HIGH,
     },
 }
@@ -200,7 +200,7 @@ RULE_GROUPS: Final = {
             shown {toward}.
         rather: flips ≥ 0.1, lean_p < 0.05
             This judge flips **{flips}** of comparisons{repeat}; flips go more often toward the
-            answer shown {toward} than toward the other.
+            answer shown {toward} than away from it.
         no side: flips ≥ 0.1
             This judge flips **{flips}** of comparisons{repeat} ({chance_flips} if choices were
             random), without a significant preference for a position{lean}.
@@ -242,7 +242,7 @@ RULE_GROUPS: Final = {
         longer: longer_low ≥ 0.6
             This judge picks the longer answer in **{longer}** of verdicts other than ties.
         others: others known
-            This judge agrees with the other judges in **{others}** of verdicts.
+            This judge agrees with the other judges and prompts in **{others}** of verdicts.
         nothing:
             This judge's accuracy is unknown: there are no votes by people, no known better
             answers and no other judge.
@@ -267,7 +267,7 @@ RULE_GROUPS: Final = {
         no remedy: remedies known
             {{remedy}}
         another judge: flips ≥ 0.1, kappa_high ≤ 0.2
-            Use another judge or prompt: this judge's verdicts in the two orders agree little more
+            Use another judge or prompt: this judge's verdicts in different orders agree little more
             often than by chance (κ at most {{kappa_high}}).
         average: flips ≥ 0.1, lean_p < 0.05
             Judge each pair in both orders and average the two verdicts. To compare this with

@@ -6,7 +6,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup
-from components.html.panel import legend_entry, wrap
+from components.html.panel import LegendMark, panel_heading
 from components.results.nudges import injection_effect, length_panel, twin_panels
 from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
 from metrics.win_rates.length_effects import length_preference
@@ -25,6 +25,13 @@ HOW_STYLE: Final = (
     "`logit P(first wins) = β_first − β_second + Σ γ · (a − b)/(a + b)/sd` over words, headings, "
     "list items and bold passages, without a ridge; sandwich by items. People: the same fit on the "
     "same comparisons. γ alone is correlation: read it beside the twin of the same feature."
+)
+
+
+LENGTH_TITLE: Final = "Does length decide?"
+LENGTH_SUBTITLE: Final = (
+    "% of verdicts that an answer wins, by its length relative to the other answer; "
+    f"95{NARROW_SPACE}% CI"
 )
 
 
@@ -58,7 +65,13 @@ def has_twins(filtered: FilteredStudy) -> bool:
 def draw_length(filtered: FilteredStudy) -> Drawn | None:
     """Draw the win rate by length ratio; None if the lengths are not known."""
     figure = length_panel.length_figure(filtered)
-    return None if figure is None else Drawn({"length": figure})
+    if figure is None:
+        return None
+    judges = "judge" if filtered.measured_judge_rows["judge"].nunique() == 1 else "judges"
+    keys: list[tuple[LegendMark, str]] = [("dot", f"{judges}, with fit"), ("even", "even")]
+    if length_panel.judge_and_people_length_effects(filtered)[1] is not None:
+        keys.insert(1, ("diamond", "people"))
+    return Drawn({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
 
 
 def draw_length_controlled(filtered: FilteredStudy) -> Markup | None:
@@ -80,16 +93,8 @@ LENGTH: Final = Panel(
     "length",
     draw_length,
     (Body("length", "eh-length", chart_height=330),),
-    "Does length decide?",
-    "% of verdicts that an answer wins, by its length relative to the other answer; "
-    f"95{NARROW_SPACE}% CI",
-    legend=wrap(
-        Markup('<div class="eh-row">'),
-        legend_entry("dot", "judges, with fit"),
-        legend_entry("diamond", "people"),
-        legend_entry("even", "even"),
-        Markup("</div>"),
-    ),
+    LENGTH_TITLE,
+    LENGTH_SUBTITLE,
     how="Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
     "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
     "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
@@ -129,7 +134,7 @@ INJECTION: Final = Panel(
     draw_injection,
     (Body("injection", "eh-injection", clickable=True),),
     css="eh-kind",
-    needs="no answer or question contains text addressed to the judge",
+    needs="no answer or question of the data contains text addressed to the judge",
     json_keys=("without_suspects.*",),
 )
 FOREST: Final = Panel(

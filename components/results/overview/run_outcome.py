@@ -99,7 +99,9 @@ def _flip_precision_sentence(bias: Bias) -> str:
     half = _flip_half_width(bias)
     if half is None:
         return ""
-    return f"95\u202f% interval of the share of flips: ± {points(number(100 * half, 1))}."
+    return (
+        f"95\u202f% interval of the share of flips, as measured: ± {points(number(100 * half, 1))}."
+    )
 
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:

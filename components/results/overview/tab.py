@@ -20,7 +20,7 @@ from components.results.nudges.length_panel import padding_sentence
 from components.results.overview import panels
 from components.results.pass_fail import pass_fail_panels, reply_texts
 from components.results.pass_fail.scores import score_panels
-from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.pass_fail.scores.computed import has_comparisons, has_rated_pairs
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
@@ -222,6 +222,7 @@ ADVICE: Final = Panel(
     draw_advice,
     (Body("advice", "eh-over-advice"),),
     css="eh-panel eh-line",
+    applies=has_rated_pairs,
     needs="votes of people, known better answers or labels: then remedies are compared",
 )
 RANKING: Final = Panel(

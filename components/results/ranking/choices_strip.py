@@ -28,7 +28,10 @@ from metrics.win_rates.first_place import (
 MAX_CHOICES: Final = 12
 """Maximum number of columns of the strip; further prompts and baselines are only in the range."""
 TITLE: Final = "Does it hold under other choices?"
-SUBTITLE: Final = "place by win rate; dot: the same place; range: over all combinations of choices"
+SUBTITLE: Final = (
+    "place by win rate, a baseline in every pair counted as ½; dot: the same place; range: over "
+    "all combinations of choices"
+)
 ORDERS_FOLD: Final = "[data-keep=fold_orders]"
 """The fold with the ratings from each order alone."""
 HOW_CHOICES: Final = (

@@ -216,9 +216,12 @@ def convergence_badge(ranking: Ranking) -> Markup:
 
 
 def _is_outside_band(rated: EloRating, rating: float) -> bool:
-    """Whether a rating lies outside a model's final Elo band; False if the band is unknown."""
+    """Whether a rating lies outside a model's final Elo band, in whole points as they are shown;
+    False if the band is unknown."""
     low, high = rated.order_low, rated.order_high
-    return low is not None and high is not None and not low <= rating <= high
+    if low is None or high is None:
+        return False
+    return not round(low) <= round(rating) <= round(high)
 
 
 def _outside_band_text(curve: EloResult) -> str:

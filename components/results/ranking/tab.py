@@ -11,7 +11,11 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import LegendMark, finding_html, panel_heading, paragraph
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
-from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.pass_fail.scores.computed import (
+    compares_only_options,
+    has_comparisons,
+    has_rated_pairs,
+)
 from components.results.ranking import choices_strip, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
@@ -48,19 +52,6 @@ HOW_ORDERS: Final = (
 
 def has_pairs(filtered: FilteredStudy) -> bool:
     return bool((filtered.outcomes["options"] == 2).any())
-
-
-def compares_only_options(filtered: FilteredStudy) -> bool:
-    """Whether all comparisons of the study are among three or more answers. Such a study has win
-    rates, but no ratings."""
-    options = filtered.unfiltered_frame["options"]
-    return bool((options > 2).any()) and not bool((options == 2).any())
-
-
-def has_rated_pairs(filtered: FilteredStudy) -> bool:
-    """Whether the study may have ratings and curves: not all comparisons are among three or more
-    answers."""
-    return not compares_only_options(filtered)
 
 
 def report_headline(filtered: FilteredStudy) -> Markup:

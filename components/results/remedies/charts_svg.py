@@ -193,7 +193,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     """SVG chart of each rule's agreement against its price, in dollars (`by_dollars`) or calls,
     drawn for wide and for narrow screens; below it, the reason if dollars cannot be shown."""
     spots = list(_list_rule_marks(results, by_dollars))
-    what = "the majority of people" if results.is_winner_from_people else "the known better answers"
+    what = results.winner_source
     price = "dollars per 1,000 comparisons" if by_dollars else "calls per comparison"
     drawn = svg_pieces.wrap_wide_and_narrow(
         _frontier_svg(results, spots, by_dollars, Canvas(820, 290)),

@@ -51,6 +51,12 @@ class RemedyResults:
         return self.study.raters[self.rater][1] if self.rater is not None else ""
 
     @property
+    def winner_source(self) -> str:
+        """Source of the better answers, in words."""
+        people = self.is_winner_from_people
+        return "the majority of people" if people else "the known better answers"
+
+    @property
     def comparisons(self) -> int:
         """Number of comparisons with a known better answer on which rules are compared."""
         return self.study.grid.size

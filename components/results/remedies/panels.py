@@ -64,9 +64,9 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
             results
         ) if advice.chosen.rule.id != "agree" else ""
     reason = (
-        "the agreement of one call with the known better answers is not significantly above chance"
+        f"the agreement of one call with {results.winner_source} is not significantly above chance"
         if advice.coin
-        else "no rule agrees with the known better answers significantly more often than one call"
+        else f"no rule agrees with {results.winner_source} significantly more often than one call"
     )
     power = recommendation.power_text(results.rule_estimates)
     price, once = results.rule_dollars_per_thousand(results.rule_estimates[0]), ""

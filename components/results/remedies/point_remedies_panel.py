@@ -91,7 +91,7 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     the reason why none is recommended, or that too few replies can be read."""
     found = load_point_remedies(filtered)
     if not found:
-        return NO_LABELS_TITLE, NO_LABELS
+        return put_format_first(filtered, None, (NO_LABELS_TITLE, NO_LABELS))
     (judge, prompt), remedies = next(iter(found.items()))
     return put_format_first(filtered, (judge, prompt), _finding_of_rater(judge, remedies))
 

@@ -6,7 +6,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import panel as pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
-from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.pass_fail.scores.computed import has_comparisons, has_rated_pairs
 from components.results.remedies import charts_svg, improve_panel, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
 from components.results.view import paper_table
@@ -51,8 +51,8 @@ KEYS: Final = fill(
 HOW_RULES: Final = (
     "Credit of a comparison: right 1, undecided ½, wrong 0, so an undecided comparison counts "
     "as a random choice. The credit of “one call” is the mean over the two orders. The "
-    "comparisons used are those with a known better answer and usable replies of every judge in "
-    "both orders. Intervals by item.\n\n"
+    "comparisons used are those with a known better answer (else, with a majority of people) and "
+    "usable replies of every judge in both orders. Intervals by item.\n\n"
     "Differences are paired by item and adjusted for all rules of the table (max-t). The gain in "
     "the headline is measured in another way: on a random half of the items, the best rule at each "
     "price is chosen; its gain is measured on the other half. Then the halves change roles; all "
@@ -103,13 +103,9 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
 
 def _frontier_subtitle(results: RemedyResults) -> str:
     return (
-        f"% agreement with {_name_winner_source(results)}, undecided counts half; "
+        f"% agreement with {results.winner_source}, undecided counts half; "
         f"95{NARROW_SPACE}% CI, {count(results.comparisons, 'comparison')}"
     )
-
-
-def _name_winner_source(results: RemedyResults) -> str:
-    return "the majority of people" if results.is_winner_from_people else "the known better answers"
 
 
 def draw_risk(filtered: FilteredStudy) -> Drawn | None:
@@ -235,7 +231,7 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
             rows.append(row)
     caption = (
         f"Remedies for {results.judge} on {filtered.name}: agreement with "
-        f"{_name_winner_source(results)} in % (undecided counts half) on the same "
+        f"{results.winner_source} in % (undecided counts half) on the same "
         f"{count(results.comparisons, 'comparison')}. The "
         "difference to one call is in points; its intervals hold for all rules together. The last "
         f"columns are % decided and % right when decided. "
@@ -291,6 +287,7 @@ FRONTIER: Final = Panel(
     legend=KEYS,
     controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
+    applies=has_rated_pairs,
     needs=NO_REMEDIES,
     json_keys=(
         "remedies.rules.*.*.*.agreement",

@@ -162,12 +162,16 @@ class Panel:
         _, *names = inspect.signature(self.draw).parameters
         return tuple(names)
 
+    def fits(self, filtered: FilteredStudy) -> bool:
+        """Whether the panel fits the kind of study."""
+        return self.applies is None or self.applies(filtered)
+
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
         """Draw the panel with these control values (by name); return output name -> content. The
         output `visibility_output` is True, or False for a hidden panel, which has no other
         output."""
         drawn = None
-        if self.applies is None or self.applies(filtered):
+        if self.fits(filtered):
             drawn = self.draw(filtered, **{name: controls[name] for name in self.control_names})
         if drawn is None:
             return {self.visibility_output: False}
@@ -254,10 +258,16 @@ class View:
             made |= panel.render(filtered, controls)
         return made
 
-    def missing_panels(self, drawn: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Title and needed data of the panels that have no content and name the data they need;
-        `drawn` as returned by `render`."""
-        absent = [panel for panel in self.panels if drawn.get(panel.visibility_output) is False]
+    def missing_panels(
+        self, filtered: FilteredStudy, drawn: Mapping[str, Any]
+    ) -> list[tuple[str, str]]:
+        """Title and needed data of the panels that fit the study, have no content and name the data
+        they need; `drawn` as returned by `render`."""
+        absent = [
+            panel
+            for panel in self.panels
+            if drawn.get(panel.visibility_output) is False and panel.fits(filtered)
+        ]
         return [(p.title or p.name.capitalize(), p.needs) for p in absent if p.needs]
 
 

@@ -93,7 +93,7 @@ def put_format_first(
     if unusable < MANY_UNUSABLE:
         return finding
     part = share(unusable, 0)
-    told = f"{part} of the replies of {rater[0]} are unusable. Where they can be read:"
+    told = f"{part} of the replies of {rater[0]} are unusable."
     return FORMAT_ADVICE, " ".join(filter(None, (told, *finding)))
 
 

@@ -120,6 +120,10 @@ def _missing_verdicts_notice(
     other = win_rates.win_rate(rows, combine, "exclude" if ties else "tie").get(best)
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
+    ends = {number(100 * end, 1) for end in span or ()}
+    if ends == {now}:
+        text += f"They do not change the win rate of {best}."
+        span = other = None
     if other is not None and other.value is not None:
         text += (
             f"If the missing verdicts {'were excluded' if ties else 'counted as ties'}, the win "

@@ -24,6 +24,8 @@ from studies.frames.frame import TIE
 FACET_WORDS: Final = {ITEM: "items", "judge": "judges", "prompt": "prompts", REPEAT: "repeats"}
 LOGITS: Final = tables.NumberStyle(2, signed=True)
 MIN_JURY: Final = 3
+MIN_NARROWING: Final = 0.005
+"""Part by which an interval must narrow to be shown as at least 1 %."""
 
 
 @memoise_by_study
@@ -39,6 +41,8 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     """Sentence on how much the interval would narrow with twice the items, judges, prompts or
     repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
+    if gains[0][1] < MIN_NARROWING:
+        return f"More calls would hardly narrow the interval of the win rate of {plan.contestant}."
     parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
     unmeasured = " (for repeats, at most this: the study has no repeats to measure it)"
     limit = "" if plan.repeat_known else unmeasured

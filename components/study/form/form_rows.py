@@ -160,7 +160,8 @@ def protocol_form(
     repeats, noise = study.text_value(*STUDY.repeats), study.number_or_zero(*STUDY.noise_floor)
     times = f"{repeats} times the calls" if repeats not in ("", "1") else "each call once"
     noise_hint = (
-        f"{percent_text(noise)} of calls are repeated in the same order, to measure how often "
+        f"each call is repeated in the same order with a probability of {percent_text(noise)}, to "
+        "measure how often "
         "verdicts change without a swap"
         if noise
         else "at 0, no call is repeated, so verdicts that change without a swap are not measured"

@@ -149,14 +149,14 @@ def settings_text(study: LenientStudy) -> str:
     chosen = study.text_value(*STUDY.orders)
     unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}
     noise = study.number_or_zero(*STUDY.noise_floor)
-    repeated = "all calls" if noise >= 1 else f"about {percent_text(noise)} of calls"
+    chance = "" if noise >= 1 else f" with a probability of {percent_text(noise)}"
     budget: Any = study.value(*STUDY.budget_usd)
     known = isinstance(budget, (int, float))
     parts = [
         study.preset.title if study.preset else "",
         "" if single else orders.get(chosen, chosen),
         "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
-        f"{repeated} repeated{same_order}" if noise else "",
+        f"each call repeated{same_order}{chance}" if noise else "",
         f"each call {study.text_value(*STUDY.repeats)} times"
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",

@@ -48,12 +48,13 @@ def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
 
 
 def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
-    """Text on the width of the interval of the position bias; "" if single answers are judged."""
+    """Text on the expected width of the interval of the position bias, which is widest at 50 %; ""
+    if single answers are judged."""
     if plan.judges_single_answers:
         return ""
     width = half_width(len(plan.items), comparisons_per_question(plan, numbers))
     share = "share of flips" if plan.study.pair_orders == "both" else "first-position share"
-    return f"{share} known to ± {points(number(100 * width))}"
+    return f"{share} expected to be known to ± {points(number(100 * width))} or better"
 
 
 def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> Markup:

@@ -101,6 +101,16 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     return {c: f for c, f in made.items() if f != "label" or (single and _has_labels(c, rows))}
 
 
+def find_unused_winners(columns: Sequence[str], mapping: Mapping[str, str]) -> str:
+    """Return a column that is not in the mapping and whose name is that of a column of winners,
+    such as `winner`; "" without one. A column that is already used as winners gives "" too."""
+    fields = ("gold", "human", "winner")
+    if set(fields) & set(mapping.values()):
+        return ""
+    names = {name for field in fields for name in _NAMES_BY_FIELD[field]}
+    return next((c for c in columns if c.casefold().strip() in names and c not in mapping), "")
+
+
 def _has_labels(column: str, rows: Rows) -> bool:
     """Whether the texts of a column are numbers, or words for pass and fail."""
     words = {text_of(row.get(column)).strip().casefold() for row in rows} - {""}

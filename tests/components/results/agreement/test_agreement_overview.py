@@ -226,14 +226,15 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
     assert says(agreement_finding(data)[0], "b agree", "50")
     assert "0.00" in show_matrix(data, "κ")
     controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
-    shown = agreement_tab.VIEW.render(FilteredStudy(store, "unvoted"), controls)
+    unvoted = FilteredStudy(store, "unvoted")
+    shown = agreement_tab.VIEW.render(unvoted, controls)
     panels = {"majority", "coefficients", "voters", "verified", "by_category", "corrected",
               "replacements", "distances", "merged_orders"}  # fmt: skip
     assert {name for name, part in shown.items() if part is False} >= {
         f"{panel}_panel" for panel in panels
     }
     assert not panels & shown.keys()
-    needed = dict(agreement_tab.VIEW.missing_panels(shown))
+    needed = dict(agreement_tab.VIEW.missing_panels(unvoted, shown))
     assert says(needed[agreement_tab.MAJORITY.title], "votes of people")
 
 

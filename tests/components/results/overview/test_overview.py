@@ -22,8 +22,9 @@ from components.results.cards.card_html import show_card
 from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import panels
 from components.results.overview import tab as summary_tab
+from components.results.remedies import tab as remedies_tab
 from components.results.view_drawing import VIEWS, study_headline
-from components.study.plan.demo_studies import OPTIONS_STUDY
+from components.study.plan.demo_studies import LARGER_STUDY, OPTIONS_STUDY
 from studies.store.store import Store
 from tests.page_words import says
 from tests.voted_studies import Sheet, six_items
@@ -159,3 +160,12 @@ def test_the_card_of_a_chosen_judge_is_that_of_the_report_beside_the_other_judge
     drawn = summary_tab.draw_card(chosen)
     assert drawn == show_card(raters, name)
     assert not says(drawn, "No value", "other judges")
+
+
+def test_a_study_of_options_is_not_told_that_votes_would_bring_remedies(demo_store):
+    for name, wanted in ((OPTIONS_STUDY, False), (LARGER_STUDY, True)):
+        filtered = FilteredStudy(demo_store, name)
+        for view in (summary_tab.VIEW, remedies_tab.VIEW):
+            hidden = {panel.visibility_output: False for panel in view.panels}
+            needed = " ".join(text for _, text in view.missing_panels(filtered, hidden))
+            assert ("votes of people" in needed) == wanted

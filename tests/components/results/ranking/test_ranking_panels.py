@@ -17,6 +17,7 @@ from components.results.ranking.computed import compute_ranking, load_ranking
 from components.results.ranking.sentences import options_finding, ranking_finding
 from components.results.view_drawing import VIEWS, render_view_uncached
 from components.study.plan.demo_studies import OPTIONS_STUDY
+from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair, prd
@@ -155,6 +156,12 @@ def test_a_gap_without_a_finite_value_has_no_limit(judged):
     assert panels.elo_limit_by_model(ranking) == {}
     assert panels.convergence_badge(ranking) == ""
     assert "Regularised." in panels.leaderboard_html(ranking)
+
+
+@pytest.mark.parametrize(("rating", "outside"), [(1000.4, False), (1001.2, False), (1001.6, True)])
+def test_a_rating_is_outside_the_band_only_by_points_that_are_shown(rating, outside):
+    rated = EloRating(Estimate(1000.0), 999.6, 1000.9, 20)
+    assert panels._is_outside_band(rated, rating) == outside
 
 
 def test_the_curve_can_be_replayed_and_its_numbers_taken_along(ladder):

@@ -166,6 +166,27 @@ def test_a_label_by_people_is_a_vote_and_a_known_answer_is_none(tmp_path):
         assert f'id="f-role-{role}"' in roles_html(look)
 
 
+@pytest.mark.parametrize("name", ["winner", "preferred", "Human_Winner", "notes"])
+def test_a_column_of_winners_that_is_not_used_is_named(name, tmp_path):
+    """A guess never uses a verdict unasked; the reader must learn that the column can be used."""
+    table = tmp_path / "mine.csv"
+    rows = [f"Question {k}?,one text {k},other text {k},{'ab'[k % 2]}" for k in range(6)]
+    table.write_text("\n".join([f"question,answer_a,answer_b,{name}", *rows]), "utf-8")
+    text = save_uploads_as_data(START_YAML, [table], tmp_path)
+    unused = f"“{name}” is not used"
+    mapped = "human" if name == "Human_Winner" else ""
+    assert (unused in roles_html(build_preview(text, tmp_path))) == (name != "notes" and not mapped)
+    chosen, _ = apply_changes(
+        text, FormState(), [{"n": 1, "set": "role.gold", "to": name}], tmp_path
+    )
+    look = build_preview(chosen, tmp_path)
+    assert unused not in roles_html(look)
+    assert look.records is not None
+    assert [vote.picked for item in look.records.items for vote in item.human] == [
+        f"answer_{side}" for side in "ababab"
+    ]
+
+
 def test_comparisons_are_shown_three_at_a_time_in_the_order_of_the_first_call():
     look = build_preview(START_YAML, HERE)
     html = comparisons_html(look, FormState())
@@ -222,7 +243,7 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     numbers = forecast_by_judge(look.plan)
     html = cost_strip(look, look.plan, numbers, "")
     assert says(html, "12 comparisons × 2", "+ 6 repeats")
-    assert precision_text(look.plan, numbers) == "share of flips known to ± 28 points"
+    assert says(precision_text(look.plan, numbers), "share of flips", "± 28 points")
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
     assert half_width(0, 1) == 1
     assert "“Mine, again”" in cost_strip(look, look.plan, numbers, "Mine, again")
