@@ -3,10 +3,11 @@
 import json
 import threading
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, counting_rule_text
+from components.filtering.filters import ALL_CHOICE, Filter, counting_rule_text
 from components.filtering.related_studies import studies_with_same_data_source
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
@@ -169,7 +170,8 @@ def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Ma
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     sizes = [count(calls, "judgement")] if (calls := len(filtered.measured_judge_rows)) else []
-    if votes := int(people_mask(filtered.frame).sum()):
+    everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    if votes := int(people_mask(everyone.apply(filtered.unfiltered_frame)).sum()):
         sizes.append(f"{count(votes, 'vote')} of people")
     parts = [f"{' and '.join(sizes) or 'No judgements'} in the study “{filtered.name}”."]
     if twins := len(filtered.store.frame(filtered.name, "only")):

@@ -7,7 +7,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import combine_rule_text
-from components.html.format import NARROW_SPACE, count, share
+from components.html.format import NARROW_SPACE, count
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
 from components.results.overview import tab as overview_tab
@@ -133,7 +133,15 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         "size for shares, a sandwich variance over items for Bradley–Terry ratings and the "
         "position term.",
     ]
-    return " ".join(part for part in (*parts, _simulated_text(study, judges)) if part)
+    end = _simulated_text(study, judges), _twins_text(filtered)
+    return " ".join(part for part in (*parts, *end) if part)
+
+
+def _twins_text(filtered: FilteredStudy) -> str:
+    """Sentence on the number of calls with a twin; empty without any."""
+    twins = filtered.filter.apply(filtered.store.frame(filtered.name, "only"))
+    told = "showed a changed copy of an answer (a twin), to measure what moves the judge."
+    return f"{count(len(twins), 'further call')} {told}" if len(twins) else ""
 
 
 def _simulated_text(study: Study, judges: Sequence[str]) -> str:
@@ -169,7 +177,7 @@ def _single_answers_paragraph(
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
         f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
         f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters. "
-        f"{_simulated_text(filtered.study, judges)}"
+        f"{_simulated_text(filtered.study, judges)} {_twins_text(filtered)}"
     ).rstrip()
     if not has_pass_fail(filtered):
         return (
@@ -225,8 +233,8 @@ def _orders_text(filtered: FilteredStudy) -> str:
     floor = ""
     if study.repeats > 1:
         floor = f" Each call was made {study.repeats} times."
-    if study.noise_floor:
-        floor += f" {share(study.noise_floor, 0)} of the calls were repeated in the same order."
+    if again := int(filtered.measured_judge_rows["noise"].sum()):
+        floor += f" Repeated once more in the same order: {count(again, 'call')}."
     if options > 2:
         return f"Options were shown in {_OPTION_ORDER_TEXTS[study.option_orders]}.{floor}"
     shown = "both orders" if study.pair_orders == "both" else "one seeded order"

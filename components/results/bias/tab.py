@@ -171,7 +171,7 @@ def slots_heading(bias: Bias) -> Markup:
         keys.append(("tie", last))
     keys.append(("even", even))
     subtitle = (
-        f"% of verdicts for each position, ties left out: "
+        "% of verdicts for each position, ties and incomplete comparisons left out: "
         f"{count(bias.overall('slot 0').n, 'verdict')}; 95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts_in_histogram(bias) else ""

@@ -128,7 +128,8 @@ def _card_head(card: ReportCard, orders: str) -> Any:
     """HTML head of a report card; `orders`: text such as "both orders"."""
     filtered = card.raters.filtered
     items = count(card.rows["item"].nunique(), "item")
-    words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {orders}"]
+    prompt = f"prompt {card.prompt}" if card.prompt else ""
+    words = ["Report card of a judge", prompt, f"study {filtered.name}", f"{items} in {orders}"]
     if filtered.filter.category != "all":
         words.append(f"category {filtered.filter.category}")
     kinds = {judge.name: judge.kind for judge in filtered.study.judges}

@@ -244,7 +244,7 @@ def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
     by label and by category; empty if mistakes are unknown."""
     if found is None:
         return []
-    rows = [("all verdicts", found.all)]
+    rows = [("all verdicts" + "; a tie is a mistake" * bool(found.by_position), found.all)]
     rows += [(f"better answer shown {name}", one) for name, one in found.by_position.items()]
     rows += [(f"label {name}", one) for name, one in found.by_label.items()]
     return [*rows, *found.by_category.items()]
