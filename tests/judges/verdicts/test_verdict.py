@@ -225,3 +225,11 @@ def test_a_prefill_is_the_start_of_a_reply_that_can_be_read(format: str, reply: 
     assert prefill and reply.startswith(prefill)
     verdict = parse_verdict(format, reply).verdict
     assert verdict is not None and verdict.pick == 0
+
+
+def test_an_object_whose_first_part_ends_between_two_values_is_read_whole() -> None:
+    # Of a long reply a first part of 1,000 characters is tried; here it ends behind a comma.
+    values = "1, " * 600
+    reply = f'{{"scores": [{values}1], "winner": "B"}}'
+    verdict = parse_verdict("json-winner", reply).verdict
+    assert verdict is not None and verdict.pick == 1

@@ -141,6 +141,12 @@ def test_errors_that_depend_on_the_contestant_are_found():
     assert equal_errors_p_value([one, unlike]) == pytest.approx(2 * min(by_fisher))
 
 
+def test_the_p_value_of_two_tests_without_a_difference_is_one():
+    # Sensitivity 40 of 80 and 41 of 82, specificity 20 of 40 and 21 of 42: each p is 1, twice is 2.
+    one, like = rows_of(40, 20, 40, 20), rows_of(41, 21, 41, 21)
+    assert equal_errors_p_value([one, like]) == 1.0
+
+
 @pytest.mark.parametrize("times", [2, 5])
 def test_repeated_verdicts_on_an_answer_are_no_further_evidence(times):
     rows = [rows_of(*counts) for counts in ((30, 6, 10, 14), (22, 9, 18, 11))]

@@ -377,7 +377,7 @@ def test_prd_s_empty_reply_with_a_verdict_counts_and_is_noted(tmp_path: Path) ->
     jsonl(tmp_path / "judgements.jsonl", [
         {"prompt_id": "p", "judge": "j", "first": "x", "second": "y", "verdict": "tie", "raw": ""},
         {"prompt_id": "p", "judge": "j", "first": "y", "second": "x", "verdict": "first",
-         "raw": "y it is"}])  # fmt: skip
+         "raw": "y it is", "template": "brief"}])  # fmt: skip
     jsonl(tmp_path / "human_votes.jsonl", [{"prompt_id": "p", "annotator": "vote1", "first": "x",
           "second": "y", "verdict": "second"}])  # fmt: skip
     found = load_source(DataSpec("."), tmp_path)
@@ -388,6 +388,7 @@ def test_prd_s_empty_reply_with_a_verdict_counts_and_is_noted(tmp_path: Path) ->
     ]
     assert says(found.notes, "1", "come", "reply", "recorded")
     assert found.items[0].human == (Preference("vote1", ("x", "y"), "y"),)
+    assert [j.ask.prompt for j in found.judgements] == ["vote", "prd", "brief"]
 
 
 # ---- what all of them share ----------------------------------------------------------------------

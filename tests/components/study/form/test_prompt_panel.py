@@ -22,6 +22,7 @@ from components.study.form.prompts import (
     editor_preview,
     preview_messages,
     prompt_differences_html,
+    prompt_heading,
     prompt_library,
     prompt_protocols,
 )
@@ -169,3 +170,10 @@ def test_two_prompts_stand_side_by_side_with_their_own_words_marked():
     assert "messages are identical" in prompt_differences_html(
         look, replace(state, other="brief-letters")
     )
+
+
+def test_of_a_single_item_the_drawer_shows_the_first_whatever_was_selected():
+    look = build_preview(START_YAML.replace("count: 12", "count: 1"), HERE)
+    state = replace(OPEN, item=3)
+    prompt = current_prompt(look.lenient_study, state).prompt
+    assert "on item 1 of 1" in prompt_heading(look, state, prompt)
