@@ -324,10 +324,9 @@ def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> Tabl
     worth = DASH if model_rates.worth is None else f"× {number(model_rates.worth, 1)}"
     tip = (
         f"{name}\nwin rate by judges minus win rate by people: "
-        f"{points(number(100 * (model_rates.bias.value or 0.0), 1, signed=True))}"
-        f"{spaced_ci(model_rates.bias, 1, scale=100)}, on {count(model_rates.bias.n, 'pair')} with "
-        f"votes and verdicts\nall pairs with votes: {count(model_rates.people.n)}\n"
-        f"all pairs with verdicts: {count(model_rates.judge.n)}"
+        f"{points(number(100 * (model_rates.bias.value or 0.0), 1, signed=True))}{spaced_ci(model_rates.bias, 1, scale=100)}, "
+        f"on {count(model_rates.bias.n, 'pair')} with votes and verdicts\nall pairs with votes: "
+        f"{count(model_rates.people.n)}\nall pairs with verdicts: {count(model_rates.judge.n)}"
     )
     rate = DASH if model_rates.corrected.value is None else estimate_html(model_rates.corrected, 1)
     return range_row(

@@ -362,8 +362,7 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
     caption = (
         f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "
-        "95 % intervals over "
-        "items; n: comparisons with a verdict in every order."
+        "95 % intervals over items; n: comparisons with a verdict in every order."
     )
     head = paper_head("Judge", columns)
     return PaperTable("Position bias", caption, head, paper_rows(columns, rows))

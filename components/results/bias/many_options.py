@@ -27,9 +27,8 @@ def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> t
     }
     tested = list(adjusted)
     lead = (
-        f"Each answer was shown equally often in each of {options} positions. "
-        f"A judge without position bias picks every position in {share(1 / options, 0)} of its "
-        "choices."
+        f"Each answer was shown equally often in each of {options} positions. A judge without "
+        f"position bias picks every position in {share(1 / options, 0)} of its choices."
     )
     if not tested:
         return (

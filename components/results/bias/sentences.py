@@ -37,12 +37,11 @@ PREFERENCE_RULE: Final = (
     "selected in the filter, p is also multiplied by the number of possible selections. The tests "
     "under all filters share one error rate of 5 %: each p is divided by the test's part of this "
     "rate, which is 0.79 over all categories and models, 0.1 within a category or for selected "
-    "models, 0.01 if both apply.\n\n“Decides by position”: the judge prefers a position, the "
-    "order decides most pairs, "
-    "and at least three quarters of the flips go one way. “The order decides most pairs”: the "
-    "whole interval of the order effect (disagreement between orders minus disagreement of "
-    "repeats) is above 50 points. Without repeats, the whole interval of flips toward the "
-    "preferred position minus flips toward the other must be above 50 points."
+    "models, 0.01 if both apply.\n\n“Decides by position”: the judge prefers a position, the order "
+    "decides most pairs, and at least three quarters of the flips go one way. “The order decides "
+    "most pairs”: the whole interval of the order effect (disagreement between orders minus "
+    "disagreement of repeats) is above 50 points. Without repeats, the whole interval of flips "
+    "toward the preferred position minus flips toward the other must be above 50 points."
 )
 
 
@@ -270,9 +269,8 @@ def _unmeasured_flips_finding(bias: Bias) -> tuple[str, str]:
     if first.value is None:
         return title, "Run the study again with `orders: both`."
     return title, (
-        f"With ties left out, the first position wins {share(first.value, 0)} of verdicts. "
-        "This may be position bias, or better answers shown first. Run again with `orders: "
-        "both`."
+        f"With ties left out, the first position wins {share(first.value, 0)} of verdicts. This "
+        "may be position bias, or better answers shown first. Run again with `orders: both`."
     )
 
 

@@ -290,10 +290,9 @@ def _how_computed(card: ReportCard) -> str:
         else ""
     )
     return (
-        f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: "
-        f"95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay together. "
-        f"{votes}Chance consistency: the consistency of random verdicts that choose each position "
-        "as often as the judge does.\n\n"
-        "Fixed rules choose the sentences of this card from its numbers. Hover over a sentence to "
-        "see its rule and threshold."
+        f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: 95{NARROW_SPACE}%, "
+        f"items as clusters: all orders and pairs of an item stay together. {votes}Chance "
+        "consistency: the consistency of random verdicts that choose each position as often as the "
+        "judge does.\n\nFixed rules choose the sentences of this card from its numbers. Hover over "
+        "a sentence to see its rule and threshold."
     )

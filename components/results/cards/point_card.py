@@ -295,10 +295,9 @@ class PointCard:
     def how_computed_text(self) -> str:
         """Text of the part "How is this computed?"."""
         return (
-            f"{count(len(self.rows_without_noise_repeats), 'reply')}, "
-            f"{count(self.usable_replies)} with a verdict, in "
-            f"{count(self.arrangements, 'arrangement')} of options and criteria. Intervals: "
-            f"95{NARROW_SPACE}%, by item. Mean score: "
+            f"{count(len(self.rows_without_noise_repeats), 'reply')}, {count(self.usable_replies)} "
+            f"with a verdict, in {count(self.arrangements, 'arrangement')} of options and "
+            f"criteria. Intervals: 95{NARROW_SPACE}%, by item. Mean score: "
             f"{decimal(self.scores.mean, 2) if self.scores else '–'}."
         )
 

@@ -27,9 +27,8 @@ HOW_COMPARED: Final = (
     "largest |t| of all measures shown, from 1,000 bootstrap rounds over items (max-t): all "
     "intervals hold together. With more than two judges (or prompts), all pairs of them count, "
     "because the two shown were chosen among them. Categories are adjusted as a family of their "
-    "own; those with fewer than five items have no interval.\n\n"
-    "No significant difference: the interval covers 0. This does not prove equality; consider the "
-    "width of the interval."
+    "own; those with fewer than five items have no interval.\n\nNo significant difference: the "
+    "interval covers 0. This does not prove equality; consider the width of the interval."
 )
 _CATEGORY_MEASURE: Final = {
     measure_families.QUALITY: RECORDS["agreement"].name,

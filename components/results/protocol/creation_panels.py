@@ -367,9 +367,8 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
     lead = (
         f"The Reward of {best.model} is {number(best.reward.value, 1, signed=True)} "
         f"{tables.POINTS.bounds(best.reward)}: its mean verdict against {against}, from −100 "
-        "(always much worse) to 100 (always much better). It wins "
-        f"{share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; unusable "
-        "replies are left out."
+        f"(always much worse) to 100 (always much better). It wins {share(best.win_rate.value, 0)} "
+        "of its verdicts. Both orders are pooled; unusable replies are left out."
     )
     highest = f"Of {count(len(known), 'model')}, {best.model} has the highest Reward"
     return f"{highest}; this model {side} {against}.", lead

@@ -179,9 +179,8 @@ def _published_alignment_table() -> Markup:
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Consistency: % of scores "
         "within one level of people. Intervals: Wilson over items. The paper states that judges "
-        "always agree better with people if they see the "
-        f"images. In Table 7, {worse} of {cells} values of MAE and Consistency are no better with "
-        "images than with descriptions."
+        f"always agree better with people if they see the images. In Table 7, {worse} of {cells} "
+        "values of MAE and Consistency are no better with images than with descriptions."
     )
     return tables.value_table(distance_from_people_heads(axis), lines, label="Table 7") + paragraph(
         note

@@ -102,8 +102,7 @@ def show_correlations(
             "No other benchmarks yet.",
             "Upload a CSV with the columns `model`, `benchmark` and `score`; the models must have "
             "the names they have in this study. A high correlation means that the study and the "
-            "benchmark rank the models "
-            "alike.",
+            "benchmark rank the models alike.",
         )
     found = correlate_with_benchmarks(filtered, scores)
     if found is None:

@@ -70,10 +70,9 @@ HOW_COMPUTED: Final = {
         "Per item, over its N rotations: entropy of the chosen positions, divided by log2 N; "
         "choice = share of the most chosen option; grade G = harmonic mean of the two. Then the "
         "mean over items; interval: Student's t, items as clusters. Chance grade: the mean over "
-        "all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − chance(N)) "
-        "/ Σ(1 − chance(N))`. Items with a tie or an unusable reply in a rotation are left "
-        "out. If there are any, a table below gives the result of the code of "
-        "Grade Score's authors."
+        "all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − chance(N)) / "
+        "Σ(1 − chance(N))`. Items with a tie or an unusable reply in a rotation are left out. If "
+        "there are any, a table below gives the result of the code of Grade Score's authors."
     ),
     "unrelated": (
         "N is the number of options. Only at equal N (`unrelated: replace`) does the "

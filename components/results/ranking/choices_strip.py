@@ -39,10 +39,9 @@ HOW_CHOICES: Final = (
     "the baseline counts as ½. Each column changes one choice: one order alone, flips counted as "
     "ties, ties left out, one prompt, or one opponent alone. The range is the best and the worst "
     "place over all combinations of these choices. It is no interval: it says how much the ranking "
-    "depends on the analysis.\n\n"
-    "Halves: 50 random halves of the items, in which the leading model alone must be first. "
-    "Deciding verdicts: the fewest whose change puts another model above the leading one. A cycle "
-    "is a triple of models of which each beats the next more often than not."
+    "depends on the analysis.\n\nHalves: 50 random halves of the items, in which the leading model "
+    "alone must be first. Deciding verdicts: the fewest whose change puts another model above the "
+    "leading one. A cycle is a triple of models of which each beats the next more often than not."
 )
 
 

@@ -31,22 +31,20 @@ NAME: Final = "Ranking"
 
 HOW_RANKING: Final = (
     "Each usable verdict of each order is one battle, unless the study combines both orders. `P(a "
-    "beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
-    "1000; intervals by the sandwich estimator, clustered by item. To compare two models, use "
-    "the interval of their difference, not the overlap of two bars. A rank is the range of "
-    "places that the intervals of differences between models allow.\n\n"
-    "Further battles needed to separate two models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap "
-    "is the difference of their ratings, n the number of battles so far of one or both models, h "
-    "the half-width of the gap's interval. After these battles the interval excludes 0 with "
-    f"80{NARROW_SPACE}% "
-    "probability (power). They are battles on further items, at as many battles an item as now."
+    "beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average 1000; "
+    "intervals by the sandwich estimator, clustered by item. To compare two models, use the "
+    "interval of their difference, not the overlap of two bars. A rank is the range of places that "
+    "the intervals of differences between models allow.\n\nFurther battles needed to separate two "
+    "models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap is the difference of their ratings, n the "
+    "number of battles so far of one or both models, h the half-width of the gap's interval. After "
+    f"these battles the interval excludes 0 with 80{NARROW_SPACE}% probability (power). They are "
+    "battles on further items, at as many battles an item as now."
 )
 HOW_ORDERS: Final = (
-    "The first order is the one that the plan lists first for a pair of models; in "
-    "the second order the answers are swapped. Each leaderboard has the "
-    "Bradley–Terry ratings from the verdicts of one order alone; every verdict is "
-    "one battle. Where the two leaderboards differ, the order affects the ranking; "
-    "using both orders cancels most of this effect.\n\n" + HOLD_RULE
+    "The first order is the one that the plan lists first for a pair of models; in the second "
+    "order the answers are swapped. Each leaderboard has the Bradley–Terry ratings from the "
+    "verdicts of one order alone; every verdict is one battle. Where the two leaderboards differ, "
+    "the order affects the ranking; using both orders cancels most of this effect.\n\n" + HOLD_RULE
 )
 
 

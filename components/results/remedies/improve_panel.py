@@ -43,16 +43,15 @@ MAX_LINKS: Final = 8
 """Maximum number of disputed labels that have a link."""
 HOW: Final = (
     "Labelled items are split once, by seed, into learn and hold-out; the parts are stored with "
-    "the study and never reshuffled. Candidates are today's prompt with one more block, made "
-    "from learn items only. Agreement: of a comparison, the mean credit of its calls (right 1, "
-    "tie ½, wrong 0); of a single answer, a verdict equal to the label, or a "
-    "score at most one step from it. Differences are paired by item and adjusted for all "
-    "candidates (max-t) and for the number of looks at the hold-out (Bonferroni). A candidate that "
-    "gains and significantly adds flips, position, length, unusable replies, distance of scores "
-    "from the labels, or an effect of twins is not recommended. Length: the share of verdicts for "
-    "the longer answer minus the share of known answers that are the longer one; for single "
-    "answers, the mean verdict on those longer than the median minus that on the others, at equal "
-    "labels."
+    "the study and never reshuffled. Candidates are today's prompt with one more block, made from "
+    "learn items only. Agreement: of a comparison, the mean credit of its calls (right 1, tie ½, "
+    "wrong 0); of a single answer, a verdict equal to the label, or a score at most one step from "
+    "it. Differences are paired by item and adjusted for all candidates (max-t) and for the number "
+    "of looks at the hold-out (Bonferroni). A candidate that gains and significantly adds flips, "
+    "position, length, unusable replies, distance of scores from the labels, or an effect of twins "
+    "is not recommended. Length: the share of verdicts for the longer answer minus the share of "
+    "known answers that are the longer one; for single answers, the mean verdict on those longer "
+    "than the median minus that on the others, at equal labels."
 )
 
 
