@@ -66,18 +66,12 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
     rates = win_rate(pairs)  # on the ranked battles only, as on the page
     rows = []
     for board in connected_leaderboards(pairs):
-        for place, name in enumerate(board.names):
+        for name, matches in zip(board.names, board.matches, strict=True):
             rank, rating = board.ranks[name], board.ratings[name]
-            rows.append(
-                (
-                    paper_table.rank_cell(rank.low, rank.high),
-                    name,
-                    number(rating.value),
-                    paper_table.bounds_cell(rating, 1, 0),
-                    *paper_table.percent_cells(rates[name]),
-                    count(int(board.matches[place])),
-                )
-            )
+            place = (paper_table.rank_cell(rank.low, rank.high), name)
+            rated = (number(rating.value), paper_table.bounds_cell(rating, 1, 0))
+            rate = paper_table.percent_cells(rates[name])
+            rows.append((*place, *rated, *rate, count(int(matches))))
     caption = (
         f"Ranking on {filtered.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
         "over items, and win rates (ties count half). A rank is the range of places that the "
@@ -107,10 +101,8 @@ def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
     """Draw the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
     None if neither is known."""
     ranking = load_ranking(filtered)
-    told = panels.evidence_html(filtered.measured_judge_rows, ranking) + panels.convergence_badge(
-        ranking
-    )
-    return told or None
+    evidence = panels.evidence_html(filtered.measured_judge_rows, ranking)
+    return evidence + panels.convergence_badge(ranking) or None
 
 
 def draw_elo_curves(filtered: FilteredStudy) -> Any:
@@ -139,7 +131,7 @@ def leaderboard_heading(ranking: Ranking, rule: str = "") -> Markup:
     items = ranking.main_leaderboard.items
     subtitle = f"Bradley–Terry, Elo scale, ties half; 95{NARROW_SPACE}% CI over "
     keys: list[tuple[LegendMark, str]] = []
-    if ranking.main_leaderboard and panels.people_ratings(ranking.main_leaderboard, ranking):
+    if panels.people_ratings(ranking.main_leaderboard, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
     fought = set(ranking.main_leaderboard.matches)
