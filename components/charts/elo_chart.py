@@ -44,9 +44,8 @@ def elo_curve_figure(
     data = []
     for name, (below, above) in bands.items():
         colour = contestant_colour(names.index(name))
-        trace = parts.band_trace(
-            x, _round_to_hundredths(below), _round_to_hundredths(above), colour, 0.13
-        )
+        low_edge, high_edge = map(_round_to_hundredths, (below, above))
+        trace = parts.band_trace(x, low_edge, high_edge, colour, 0.13)
         data.append({**trace, "visible": False, "meta": {"band": name}})
     data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]
     end = x[-1] if x else 1
@@ -120,11 +119,8 @@ def _end_labels(
     labels = []
     for index, (name, values) in enumerate(curves.items()):
         if values and index < PALETTE_SIZE:
-            text = fill_plot(
-                '<span style="color:{}">\u25cf</span> {}',
-                contestant_colour(index),
-                parts.shorten(name, 18),
-            )
+            words = (contestant_colour(index), parts.shorten(name, 18))
+            text = fill_plot('<span style="color:{}">\u25cf</span> {}', *words)
             at: dict[str, Any] = {"x": end, "xanchor": "left", "xshift": 6, "y": values[-1]}
             labels.append(parts.annotation(text, **at))
     parts.spread_labels(labels, extent, height)

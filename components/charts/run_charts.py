@@ -21,9 +21,8 @@ def win_rate_figure(estimates: Mapping[str, Estimate], *, height: int | None = N
     An estimate from fewer than five items is a hollow dot without an interval. `height`: pixels;
     None: by the number of models."""
     rows = [(place, name, one) for place, (name, one) in enumerate(estimates.items())]
-    margin, notes, narrow = parts.margin_and_row_labels(
-        list(estimates), [_value_annotation(row) for row in rows]
-    )
+    values = [_value_annotation(row) for row in rows]
+    margin, notes, narrow = parts.margin_and_row_labels(list(estimates), values)
     layout = parts.make_layout(
         height=height or 36 * max(len(rows), 1) + parts.TOP_MARGIN + 30,
         left=margin,
@@ -42,12 +41,10 @@ def win_rate_figure(estimates: Mapping[str, Estimate], *, height: int | None = N
         yaxis=parts.hidden_row_axis(len(rows)),
     )
     summary = "; ".join(f"{name}: win rate {percent(one)}" for _, name, one in rows)
-    table = estimates_csv_table(
-        ["name", "measure"], [([name, "win rate"], one) for _, name, one in rows]
-    )
-    return parts.make_figure(
-        _dot_traces(rows), layout, summary or "No win rate yet.", narrow, table
-    )
+    entries = [([name, "win rate"], one) for _, name, one in rows]
+    table = estimates_csv_table(["name", "measure"], entries)
+    summary = summary or "No win rate yet."
+    return parts.make_figure(_dot_traces(rows), layout, summary, narrow, table)
 
 
 def _has_few_items(estimate: Estimate) -> bool:
@@ -96,13 +93,10 @@ def _hover_text(name: str, estimate: Estimate) -> str:
 def _value_annotation(row: _Row) -> dict[str, Any]:
     place, _, estimate = row
     if _has_few_items(estimate):
-        return parts.right_margin_row_annotation(
-            place, count(estimate.items, "item"), "var(--ink-3)"
-        )
-    value = None if estimate.value is None else 100 * estimate.value
-    return parts.right_margin_row_annotation(
-        place, fill_plot("<b>{}</b>", number(value)), "var(--ink)"
-    )
+        few = count(estimate.items, "item")
+        return parts.right_margin_row_annotation(place, few, "var(--ink-3)")
+    value = number(None if estimate.value is None else 100 * estimate.value)
+    return parts.right_margin_row_annotation(place, fill_plot("<b>{}</b>", value), "var(--ink)")
 
 
 # -- the first-position share --------------------------------------------------------------------
@@ -143,12 +137,10 @@ def live_first_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) 
     ]
     notes = [parts.right_edge_annotation(even, f"even {share(even, 0)}", "var(--ink-3)")]
     if last:
-        notes.append(
-            parts.right_edge_annotation(
-                last.value, fill_plot("<b>{}</b>", share(last.value)), colour, size=15
-            )
-        )
+        shown = fill_plot("<b>{}</b>", share(last.value))
+        notes.append(parts.right_edge_annotation(last.value, shown, colour, size=15))
     window = _y_range(points, even)
+    ticks = [tick / 10 for tick in range(0, 11, 2 if window == (0, 1) else 1)]
     parts.spread_labels(notes, window, HEIGHT)
     layout = parts.make_layout(
         height=HEIGHT,
@@ -164,16 +156,13 @@ def live_first_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) 
             nticks=4,
         ),
         yaxis=parts.make_axis(
-            range=list(window),
-            tickvals=[tick / 10 for tick in range(0, 11, 2 if window == (0, 1) else 1)],
-            ticktext=[share(tick / 10, 0) for tick in range(0, 11, 2 if window == (0, 1) else 1)],
+            range=list(window), tickvals=ticks, ticktext=[share(tick, 0) for tick in ticks]
         ),
     )
     rows = [(point.n, point.value, point.low, point.high) for point in points]
-    data_table = csv_table(["verdicts", "first_share", "low", "high"], rows)
-    return parts.make_figure(
-        data, layout, _share_summary(last, even), {"xaxis.nticks": 3}, data_table
-    )
+    table = csv_table(["verdicts", "first_share", "low", "high"], rows)
+    summary = _share_summary(last, even)
+    return parts.make_figure(data, layout, summary, {"xaxis.nticks": 3}, table)
 
 
 def _preferred_position_colour(last: SharePoint | None, even: float) -> str:

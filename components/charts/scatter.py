@@ -118,16 +118,9 @@ def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
 
 
 def _plot_title(plot: ScatterPlot, domains: tuple[list[float], list[float]]) -> dict[str, Any]:
-    return parts.annotation(
-        escape_plot(plot.title),
-        xref="paper",
-        yref="paper",
-        x=domains[0][0],
-        y=domains[1][1],
-        xanchor="left",
-        yanchor="bottom",
-        yshift=4,
-    )
+    at: dict[str, Any] = {"xref": "paper", "yref": "paper", "x": domains[0][0], "y": domains[1][1]}
+    text = escape_plot(plot.title)
+    return parts.annotation(text, **at, xanchor="left", yanchor="bottom", yshift=4)
 
 
 def _scatter_summary(plots: Sequence[ScatterPlot]) -> str:

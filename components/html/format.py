@@ -106,10 +106,10 @@ def _with_interval(value: str, bounds: str, n: int | None) -> str:
     return (f"{value} {bounds}" if bounds else value) + (f", n {count(n)}" if n is not None else "")
 
 
-def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True, signed: bool = False) -> str:
+def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True) -> str:
     """Format a share with its interval and, with `n`, its sample size, such as "69.1 % [65.5,
     72.9], n 800". A share with only one bound begins with ≥ or ≤; an unknown one is a dash."""
-    value = _bound_sign(estimate) + share(estimate.value, decimals, signed=signed)
+    value = _bound_sign(estimate) + share(estimate.value, decimals)
     bounds = interval(estimate, decimals, scale=100)
     return _with_interval(value, bounds, estimate.n if n else None)
 

@@ -108,13 +108,9 @@ def matrix_html(
     style = attributes({"style": f"--lab: {label_width}px"})
     data = attributes({"data-heat": json.dumps(_download_data(rows, heads, options, aside))})
     hatched = any(e is not None and options.has_too_small_sample(e) for e in cells.values())
-    return fill(
-        '<div class="eh"><div class="eh-heat-box"{}{}>{}</div>{}</div>',
-        style,
-        data,
-        tables,
-        _matrix_legend_html(scale, hatched, aside, least),
-    )
+    legend = _matrix_legend_html(scale, hatched, aside, least)
+    box = fill('<div class="eh-heat-box"{}{}>{}</div>', style, data, tables)
+    return wrap(box, legend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +153,13 @@ def _download_data(
     """The matrix as a dict for JSON, from which the page's script makes the PNG, SVG and CSV
     downloads; `aside`: text after the colour scale."""
     scale = options.scale
-    cells = []
-    for row in rows:
-        for column in columns:
-            estimate = options.cells.get((row, column.name))
-            if estimate is not None and is_known(estimate.value):
-                cells.append(_download_row(row, column.name, estimate, options))
+    cells = [
+        _download_row(row, column.name, estimate, options)
+        for row in rows
+        for column in columns
+        if (estimate := options.cells.get((row, column.name))) is not None
+        and is_known(estimate.value)
+    ]
     return {
         "name": scale.name,
         "kind": scale.kind,
@@ -178,24 +175,12 @@ def _download_data(
 def _download_row(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[Any]:
     """The values of one cell: row, column, value, low, high, n, items, colour strength from 0 to 1
     (None if hatched), and the cell's two lines of text."""
-    scale = options.scale
-    ink = (
-        None
-        if options.has_too_small_sample(estimate)
-        else int(options.css_class(row, column, estimate.value or 0.0)[1:]) / COLOUR_BINS
-    )
-    return [
-        row,
-        column,
-        estimate.value,
-        estimate.low,
-        estimate.high,
-        estimate.n,
-        estimate.items,
-        ink,
-        scale.text(estimate.value),
-        _interval_or_size_text(estimate, options),
-    ]
+    ink = None
+    if not options.has_too_small_sample(estimate):
+        ink = int(options.css_class(row, column, estimate.value or 0.0)[1:]) / COLOUR_BINS
+    value, below = options.scale.text(estimate.value), _interval_or_size_text(estimate, options)
+    numbers = (estimate.value, estimate.low, estimate.high, estimate.n, estimate.items)
+    return [row, column, *numbers, ink, value, below]
 
 
 def _interval_or_size_text(estimate: Estimate, options: _MatrixOptions) -> str:
@@ -254,17 +239,15 @@ def _transposed_table(
         for i, column in enumerate(columns)
     ]
     if end is not None:
-        lines.append(
-            (name_html(end.head.name, bold=False), [_end_cell_html(row, end) for row in rows])
-        )
+        cells = [_end_cell_html(row, end) for row in rows]
+        lines.append((name_html(end.head.name, bold=False), cells))
     return Matrix(heads, lines, "tall upright" if upright else "tall", options.label).html()
 
 
 def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
     estimate = options.cells.get((row, column))
     if estimate is None or not is_known(estimate.value):
-        why = attributes(_unknown_cell_attributes(row, column, estimate))
-        return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
+        return _unknown_cell_html(row, column, estimate)
     few = options.has_too_small_sample(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     classes = [name for name, on in (("few", few), ("thin", thin)) if on]
@@ -283,23 +266,18 @@ def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
             "aria-label": ". ".join(card),
         }
     )
-    box = attributes({"class": " ".join(classes) or None})
-    value = options.scale.text(estimate.value)
-    return fill(
-        "<td{}><button{}><b>{}</b><small>{}</small>{}</button></td>",
-        box,
-        button,
-        value,
-        below,
-        third,
+    box, value = (
+        attributes({"class": " ".join(classes) or None}),
+        options.scale.text(estimate.value),
     )
+    made = fill("<button{}><b>{}</b><small>{}</small>{}</button>", button, value, below, third)
+    return fill("<td{}>{}</td>", box, made)
 
 
 def _end_cell_html(row: str, end: EndColumn) -> Markup:
     estimate = end.values.get(row)
     if estimate is None or not is_known(estimate.value):
-        why = attributes(_unknown_cell_attributes(row, end.head.name, estimate))
-        return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
+        return _unknown_cell_html(row, end.head.name, estimate)
     card = [f"{end.scale.name}: {row}", sample_text(estimate)]
     return fill(
         '<td class="plain"><span{}><b>{}</b><small>{}</small></span></td>',
@@ -309,10 +287,11 @@ def _end_cell_html(row: str, end: EndColumn) -> Markup:
     )
 
 
-def _unknown_cell_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
+def _unknown_cell_html(row: str, column: str, estimate: Estimate | None) -> Markup:
     unknown = "not measured" if row != column else "not compared with itself"
     why = estimate.note if estimate and estimate.note else unknown
-    return {"data-tip": f"{DASH} {why}\n{row}, {column}"}
+    tip = attributes({"data-tip": f"{DASH} {why}\n{row}, {column}"})
+    return fill('<td class="none"><span{}>{}</span></td>', tip, DASH)
 
 
 def _hover_lines(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[str]:
@@ -324,12 +303,10 @@ def _hover_lines(row: str, column: str, estimate: Estimate, options: _MatrixOpti
     who = f"{row} against {column}" if options.keys[1] == "opponent" else f"{row}, {column}"
     lines = [value, f"{options.scale.name}: {who}", sample_text(estimate)]
     lines += options.more.get((row, column), ())
-    return [*lines, estimate.note, options.click] if estimate.note else [*lines, options.click]
+    return [*lines, *filter(None, [estimate.note]), options.click]
 
 
-def _matrix_legend_html(
-    scale: ColourScale, hatched: bool, aside: str = "", least: int = 0
-) -> Markup:
+def _matrix_legend_html(scale: ColourScale, hatched: bool, aside: str, least: int) -> Markup:
     """HTML below the matrix: the colour scale, the text `aside`, and, if a cell is hatched, why;
     `least` is the number of verdicts that a cell needs."""
     few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else EMPTY
@@ -353,9 +330,7 @@ def _marked_scale_html(scale: ColourScale, after: Markup) -> Markup:
     return fill(
         '<div class="eh-scale marked"><div class="eh-marks"><i class="{}"></i>{}</div>'
         "<span>Stronger colour: lower. Scaled to this study.</span>{}</div>",
-        scale.kind,
-        marks,
-        after,
+        *(scale.kind, marks, after),
     )
 
 
@@ -365,10 +340,7 @@ def _plain_scale_html(scale: ColourScale, after: Markup) -> Markup:
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
     return fill(
         '<div class="eh-scale"><span>{}</span><i class="{}"></i><span>{}</span>{}</div>',
-        ends[0],
-        scale.kind,
-        ends[1],
-        after,
+        *(ends[0], scale.kind, ends[1], after),
     )
 
 

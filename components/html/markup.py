@@ -48,11 +48,8 @@ def escape(value: object) -> Markup:
 
 def fill(template: LiteralString, *values: object) -> Markup:
     """Fill the fields `{}` of a constant HTML template; values that are not Markup are escaped."""
-    return _mark_safe(
-        template.format(
-            *[one if isinstance(one, _UNCHANGED) else _escape_text(one) for one in values]
-        )
-    )
+    escaped = [one if isinstance(one, _UNCHANGED) else _escape_text(one) for one in values]
+    return _mark_safe(template.format(*escaped))
 
 
 def join(parts: Iterable[object], separator: str = "") -> Markup:
@@ -70,15 +67,8 @@ def tag(name: LiteralString, *children: object, **values: object) -> Markup:
 
 def attributes(values: Mapping[str, object]) -> Markup:
     """HTML attributes with escaped values; those that are None are omitted."""
-    return _mark_safe(
-        "".join(
-            [
-                f' {name}="{_escape_text(value)}"'
-                for name, value in values.items()
-                if value is not None
-            ]
-        )
-    )
+    known = [(name, value) for name, value in values.items() if value is not None]
+    return _mark_safe("".join([f' {name}="{_escape_text(value)}"' for name, value in known]))
 
 
 def measure_attribute(key: str, *names: str) -> Markup:
@@ -91,16 +81,15 @@ def measure_attribute(key: str, *names: str) -> Markup:
 def link(text: str, select: Any) -> Markup:
     """HTML button that looks like a link and opens the judgements that match the filters `select`;
     with `select` None, only the escaped text."""
-    return (
-        escape(text) if select is None else link_button(text, {"data-select": json.dumps(select)})
-    )
+    if select is None:
+        return escape(text)
+    return link_button(text, {"data-select": json.dumps(select)})
 
 
 def link_button(text: str, data: Mapping[str, object]) -> Markup:
     """HTML button that looks like a link; the page's script reads its attributes `data`."""
-    return fill(
-        "<button{}>{}</button>", attributes({"type": "button", "class": "eh-link", **data}), text
-    )
+    made = attributes({"type": "button", "class": "eh-link", **data})
+    return fill("<button{}>{}</button>", made, text)
 
 
 def bold_and_code_html(text: object) -> Markup:

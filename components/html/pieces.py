@@ -165,14 +165,8 @@ def button_html(action: Action, small: bool = False) -> Markup:
 def status_badge(status: Status, n: int | None = None) -> Markup:
     """HTML badge of a reply's status: sign, word and colour (readable without colour)."""
     number_of = fill(" <b>{}</b>", count(n)) if n is not None else ""
-    word = status.replace("_", " ")
-    return fill(
-        '<span class="eh-badge s-{}"><i>{}</i>{}{}</span>',
-        status,
-        STATUS_GLYPHS[status],
-        word,
-        number_of,
-    )
+    values = (status, STATUS_GLYPHS[status], status.replace("_", " "), number_of)
+    return fill('<span class="eh-badge s-{}"><i>{}</i>{}{}</span>', *values)
 
 
 def no_difference_badge() -> Markup:
@@ -181,19 +175,11 @@ def no_difference_badge() -> Markup:
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
-def unsettled_ranks_badge() -> Markup:
-    """HTML badge beside the gap between two ratings whose own interval excludes 0, while the ranks,
-    adjusted for all pairs of models, may be the same."""
-    tip = "the interval is of this pair alone; ranks are adjusted for all pairs of models"
+def lead_badge(text: str, tip: str) -> Markup:
+    """HTML badge beside the gap between two ratings that is not significant, or not after
+    adjustment; `tip`: text of its hover card."""
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
-    return fill("<span{}>not after adjustment</span>", made)
-
-
-def gap_not_significant_badge(tip: str) -> Markup:
-    """HTML badge beside the gap between two ratings whose interval contains 0; `tip`: text of its
-    hover card."""
-    made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
-    return fill("<span{}>not significant</span>", made)
+    return fill("<span{}>{}</span>", made, text)
 
 
 def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
@@ -211,15 +197,13 @@ def notice_html(
 ) -> Markup:
     """HTML of a notice of a kind (warning, error or information): `title` in bold, then `text` on
     how often and with what effect on the numbers, and the button of `action`."""
-    button = button_html(action) if action else ""
-    return macros(TEMPLATE).notice(kind, title, text, button)
+    return macros(TEMPLATE).notice(kind, title, text, button_html(action) if action else "")
 
 
 def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
     """HTML shown in place of missing data: `title` names what is missing, `why` the reason; then
     the button of `action`."""
-    button = button_html(action) if action else ""
-    return macros(TEMPLATE).empty_state(title, why, button)
+    return macros(TEMPLATE).empty_state(title, why, button_html(action) if action else "")
 
 
 def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
@@ -260,8 +244,7 @@ def run_pill(
 
 def brand_html() -> Markup:
     """HTML of the logo and the name "Evenhand", after a link "Skip to the content"."""
-    skip = Markup('<a class="eh-skip" href="#eh-tabs">Skip to the content</a>')
-    return wrap(skip, logo_html())
+    return wrap(Markup('<a class="eh-skip" href="#eh-tabs">Skip to the content</a>'), logo_html())
 
 
 def logo_html() -> Markup:

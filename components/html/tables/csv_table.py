@@ -23,17 +23,9 @@ def estimates_csv_table(
     """CSV table with one row per estimate; entries with None are left out. An entry is (values of
     the columns `names`, estimate); value, interval, n, items, unit and note of the estimate are
     further columns."""
-    rows = [[*keys, *_estimate_values(one)] for keys, one in entries if one is not None]
-    return csv_table([*names, *ESTIMATE_COLUMNS], rows)
-
-
-def _estimate_values(estimate: Estimate) -> list[CsvCell]:
-    return [
-        estimate.value,
-        estimate.low,
-        estimate.high,
-        estimate.n,
-        estimate.items,
-        estimate.unit,
-        estimate.note,
+    rows = [
+        [*keys, *(getattr(one, column) for column in ESTIMATE_COLUMNS)]
+        for keys, one in entries
+        if one is not None
     ]
+    return csv_table([*names, *ESTIMATE_COLUMNS], rows)

@@ -77,10 +77,9 @@ def fit_axis(
     rounded = (math.ceil, math.floor) if pad is not None else (math.floor, math.ceil)
     first, last = rounded[0](low / step + 1e-9), rounded[1](high / step - 1e-9)
     ticks = [step * k for k in range(first, max(last, first + (pad is None)) + 1)]
-    labels = {tick: text(tick) for tick in ticks}
-    if pad is not None:
-        return Axis(low, high, ticks, labels)
-    return Axis(ticks[0], ticks[-1], ticks, labels)
+    if pad is None:
+        low, high = ticks[0], ticks[-1]
+    return Axis(low, high, ticks, {tick: text(tick) for tick in ticks})
 
 
 def fit_share_axis(
@@ -92,13 +91,8 @@ def fit_share_axis(
 ) -> Axis:
     """An axis for shares, labelled in per cent; with `signed`, positive labels have a plus sign.
     `holds` and `bounds` as in `fit_axis`."""
-    return fit_axis(
-        estimates,
-        SHARE_STEPS,
-        lambda tick: number(100 * tick, signed=signed),
-        holds=holds,
-        bounds=bounds,
-    )
+    text: Callable[[float], str] = lambda tick: number(100 * tick, signed=signed)  # noqa: E731
+    return fit_axis(estimates, SHARE_STEPS, text, holds=holds, bounds=bounds)
 
 
 def forest_html(
@@ -147,6 +141,5 @@ def axis_html(axis: Axis) -> Markup:
 
 
 def value_html(value: str, bounds: str) -> Markup:
-    return fill("<b>{}</b>", value) + (
-        fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
-    )
+    made = fill("<b>{}</b>", value)
+    return made + fill(' <span class="eh-ci">{}</span>', bounds) if bounds else made

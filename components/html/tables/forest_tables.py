@@ -109,13 +109,9 @@ def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
     for row in rows:
         keys: list[CsvCell] = [*row.rank, row.name]
         people = None if row.people is None else Estimate(row.people, unit="Elo")
-        measures = (
-            ("rating", row.rating),
-            ("people's rating", people),
-            ("win rate", row.win_rate),
-            ("above the next", row.above_next),
-        )
-        entries += [([*keys, measure], estimate) for measure, estimate in measures]
+        names_of = ("rating", "people's rating", "win rate", "above the next")
+        values = (row.rating, people, row.win_rate, row.above_next)
+        entries += [([*keys, name], one) for name, one in zip(names_of, values, strict=True)]
     return estimates_csv_table(names, entries)
 
 
@@ -161,14 +157,14 @@ def _gap_html(row: LeaderRow) -> Markup:
         return fill('<span class="eh-mute">{}</span>', DASH)
     if estimate.low is None or estimate.high is None:
         text = number(estimate.value) if estimate.low is None else f"≥ {number(estimate.low)}"
-        tip = attributes({"data-tip": f"{text}\n{estimate.note}", "tabindex": "0"})
-        return fill("<b{}>{}</b>", tip, text)
+        note = attributes({"data-tip": f"{text}\n{estimate.note}", "tabindex": "0"})
+        return fill("<b{}>{}</b>", note, text)
     made = value_html(number(estimate.value), interval(estimate, 0))
     if not estimate.low <= 0 <= estimate.high:
-        return made if row.is_ahead else fill("{} {}", made, pieces.unsettled_ranks_badge())
-    needed = (
-        f"≈ {more_items_text(row.battles_needed, estimate)}"
-        if row.battles_needed
-        else f"a significant difference would need over {count(MAX_BATTLES)} further battles"
-    )
-    return fill("{} {}", made, pieces.gap_not_significant_badge(needed))
+        tip = "the interval is of this pair alone; ranks are adjusted for all pairs of models"
+        badge = pieces.lead_badge("not after adjustment", tip)
+        return made if row.is_ahead else fill("{} {}", made, badge)
+    tip = f"a significant difference would need over {count(MAX_BATTLES)} further battles"
+    if row.battles_needed:
+        tip = f"≈ {more_items_text(row.battles_needed, estimate)}"
+    return fill("{} {}", made, pieces.lead_badge("not significant", tip))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from components.html.format import NARROW_SPACE, count, number, share
-from components.html.markup import Markup, attributes, fill, join
+from components.html.markup import EMPTY, Markup, attributes, fill
 from components.html.pieces import TEMPLATE
 from components.html.tables import value_table as tables
 from components.html.templates import macros
@@ -122,20 +122,19 @@ def level_stack(row: LevelRow, low: float, high: float) -> Markup:
         return Markup('<span class="eh-mute eh-small">no usable verdict</span>')
     parts = row.percent_by_level()
     at = -(parts["much_worse"] + parts["worse"] + parts["tie"] / 2)
-    bars = []
+    bars = EMPTY
     for level, width in parts.items():
         if width:
-            bars.append(_stack_piece(row, level, width, at, low, high))
+            bars += _stack_piece(row, level, width, at, low, high)
         at += width
     zero = fill('<i class="z" style="left:{:.2f}%"></i>', 100 * -low / (high - low))
     shares = [f"{share(parts[level] / 100, 0)} {word}" for level, word in LEVEL_NAMES.items()]
     summary = f"{row.model}: {', '.join(shares)}; {count(row.readable_verdicts, 'usable verdict')}"
     made = {"class": "eh-stack", "data-tip": summary, "aria-label": summary}
     if row.select is None:
-        shown = attributes({**made, "role": "img"})
-        return fill("<span{}>{}{}</span>", shown, join(bars), zero)
+        return fill("<span{}>{}{}</span>", attributes({**made, "role": "img"}), bars, zero)
     made |= {"type": "button", "data-select": json.dumps(row.select)}
-    return fill("<button{}>{}{}</button>", attributes(made), join(bars), zero)
+    return fill("<button{}>{}{}</button>", attributes(made), bars, zero)
 
 
 def _stack_piece(

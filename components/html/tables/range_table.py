@@ -71,6 +71,12 @@ def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.css_position(value))
 
 
+def interval_marks(kind: str, axis: Axis, estimate: Estimate) -> tuple[Markup, Markup]:
+    """HTML of an estimate: a thin line for its interval, and a point of the kind `kind`."""
+    bar = bar_mark("v", axis, estimate.low, estimate.high)
+    return bar, point_mark(kind, axis, estimate.value)
+
+
 def dumbbell_track(axis: Axis, one: Estimate, both: Estimate) -> Markup:
     """HTML of two estimates on one axis, usually from one order (`one`, a hollow mark) and from
     both orders (`both`, a solid mark with its interval as a thin line)."""
@@ -85,9 +91,7 @@ def dumbbell_track(axis: Axis, one: Estimate, both: Estimate) -> Markup:
 
 def people_track(axis: Axis, people: Estimate) -> Markup:
     """HTML of the estimate from people: a hollow diamond with its interval."""
-    return track_html(
-        axis, bar_mark("v", axis, people.low, people.high), point_mark("q", axis, people.value)
-    )
+    return track_html(axis, *interval_marks("q", axis, people))
 
 
 def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> Markup:

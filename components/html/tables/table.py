@@ -26,14 +26,8 @@ class TableCell:
         return self.kind == "nm" if self.is_name is None else self.is_name
 
     def html(self, scope: str | None) -> Markup:
-        made = attributes(
-            {
-                "class": self.kind or None,
-                "scope": scope,
-                "data-tip": self.tip or None,
-                "data-head": self.head or None,
-            }
-        )
+        values = {"class": self.kind, "scope": scope, "data-tip": self.tip, "data-head": self.head}
+        made = attributes({name: value or None for name, value in values.items()})
         if scope:
             return fill("<th{}>{}</th>", made, self.content)
         return fill("<td{}>{}</td>", made, self.content)
@@ -122,20 +116,16 @@ class Matrix:
     """Indexes in `heads` of the empty columns that are drawn as narrow gaps."""
 
     def html(self) -> Markup:
-        columns = [
+        columns = join(
             Markup('<col class="gap">') if place in self.gaps else Markup("<col>")
             for place in range(len(self.heads))
-        ]
-        body = [
+        )
+        body = join(
             fill('<tr><th scope="row">{}</th>{}</tr>', name, join(cells))
             for name, cells in self.rows
-        ]
+        )
         return fill(
             '<table class="eh-heat {}" aria-label="{}"><colgroup><col class="lab">{}'
             "</colgroup><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>",
-            self.kind,
-            self.label,
-            join(columns),
-            join(self.heads),
-            join(body),
+            *(self.kind, self.label, columns, join(self.heads), body),
         )

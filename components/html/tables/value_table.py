@@ -137,10 +137,8 @@ def value_cell(
     path of the number in the output of `python -m metrics --json`."""
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
-        lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
-        return fill(
-            '<span class="eh-mute"{}>{}</span>', attributes({"data-tip": chr(10).join(lines)}), DASH
-        )
+        tip = attributes({"data-tip": "\n".join(filter(None, (f"{DASH} {why}", who)))})
+        return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
     bounds = style.bounds(estimate)
     ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
     sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
@@ -170,19 +168,11 @@ def plotted_cells(
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
     """HTML of the content `inside` with the hover card `tip`; with `select`, as a button that opens
     the judgements that match these filters. `key`: path of the number in the JSON output."""
+    shown = {"data-tip": tip or None, "data-key": key or None}
     if select is None:
-        made = attributes({"data-tip": tip or None, "data-key": key or None})
-        return fill("<span{}>{}</span>", made, inside)
-    made = attributes(
-        {
-            "type": "button",
-            "class": "eh-val",
-            "data-select": json.dumps(select),
-            "data-tip": tip or None,
-            "data-key": key or None,
-            "aria-label": tip.replace("\n", ". ") or None,
-        }
-    )
+        return fill("<span{}>{}</span>", attributes(shown), inside)
+    opens = {"type": "button", "class": "eh-val", "data-select": json.dumps(select)}
+    made = attributes({**opens, **shown, "aria-label": tip.replace("\n", ". ") or None})
     return fill("<button{}>{}</button>", made, inside)
 
 
@@ -198,16 +188,9 @@ def estimate_hover_text(
     """Text of a hover card, in lines: value with interval; `who`, the name of the row; items and n;
     note; `key`, the path of the number in the JSON output; with `opens`, the effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
-    path = f"JSON: {key}" if key else ""
-    lines = [
-        first,
-        who,
-        sample_text(estimate),
-        note or estimate.note,
-        path,
-        CLICK_HINT if opens else "",
-    ]
-    return "\n".join(line for line in lines if line)
+    path, click = f"JSON: {key}" if key else "", CLICK_HINT if opens else ""
+    lines = (first, who, sample_text(estimate), note or estimate.note, path, click)
+    return "\n".join(filter(None, lines))
 
 
 def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> Markup:
@@ -235,6 +218,5 @@ def forest_cell(
         left, width = axis.css_position(bounds[0]), axis.css_width(*bounds)
         span = fill('<i class="m" style="left:{};width:{}"></i>', left, width)
         drawn = drawn.replace(">", Markup(">") + span, 1)
-    return hover_html(
-        drawn, estimate_hover_text(estimate, style, who, opens=select is not None), select
-    )
+    card = estimate_hover_text(estimate, style, who, opens=select is not None)
+    return hover_html(drawn, card, select)

@@ -45,19 +45,18 @@ HOW_COEFFICIENTS: Final = (
 )
 HOW_VOTERS: Final = (
     "First-position share: share of decisive votes for the answer shown first, where the order is "
-    "known; 50 % means no preference between two answers. Same when swapped: share of equal "
-    "votes where one person saw the same answers in both orders. Agrees with others: share of "
-    "the other voters on the same pair who agree with this person. Others' agreement: "
-    "how often these other voters agree with each other. Accuracy: probability of a correct vote, "
-    "estimated from the agreement if people err independently (one-coin model).\n\nA voter is "
-    "flagged if agreement with the others, or consistency when swapped, is at least "
-    f"{100 * flags.MIN_GAP:.0f} points below that of the others (Fisher's exact test). A "
-    f"voter is also flagged if one position is chosen at least {100 * flags.MIN_LEAN:.0f} "
-    "points more often than expected from the others' votes (exact binomial test). The tests "
-    f"use a level of {100 * flags.SIGNIFICANCE_LEVEL:.0f} % after Holm's adjustment over all "
-    f"people and need at least {flags.MIN_VOTES} votes. A third reason for a flag: most timed "
-    f"votes were faster than {flags.MAX_READING_SPEED:.0f} characters a second. Votes of flagged "
-    "voters are still counted."
+    "known; 50 % means no preference between two answers. Same when swapped: share of equal votes "
+    "where one person saw the same answers in both orders. Agrees with others: share of the other "
+    "voters on the same pair who agree with this person. Others' agreement: how often these other "
+    "voters agree with each other. Accuracy: probability of a correct vote, estimated from the "
+    "agreement if people err independently (one-coin model).\n\nA voter is flagged if agreement "
+    f"with the others, or consistency when swapped, is at least {100 * flags.MIN_GAP:.0f} points "
+    "below that of the others (Fisher's exact test). A voter is also flagged if one position is "
+    f"chosen at least {100 * flags.MIN_LEAN:.0f} points more often than expected from the others' "
+    f"votes (exact binomial test). The tests use a level of {100 * flags.SIGNIFICANCE_LEVEL:.0f} % "
+    f"after Holm's adjustment over all people and need at least {flags.MIN_VOTES} votes. A third "
+    f"reason for a flag: most timed votes were faster than {flags.MAX_READING_SPEED:.0f} "
+    "characters a second. Votes of flagged voters are still counted."
 )
 VERIFICATION_TITLE: Final = "Verified answers: do they follow the instruction?"
 HOW_VERIFIED: Final = (
@@ -82,10 +81,9 @@ HOW_REPLACEMENT: Final = (
 HOW_DISTANCES: Final = (
     "J: a judge's score from −2 to 2 (−1 to 1 if verdicts have no levels), averaged over both "
     "orders where both were judged. P: the mean score of people; for a person, the mean of the "
-    "*other* people. `MAE = mean |J − P|`, "
-    "`Consistency = share of |J − P| ≤ 1` (Creation-MMBench F.2). Averaging two orders pulls J "
-    "toward 0, which alone can reduce the distance. For comparison, “always tie” is a judge that "
-    "only gives ties."
+    "*other* people. `MAE = mean |J − P|`, `Consistency = share of |J − P| ≤ 1` (Creation-MMBench "
+    "F.2). Averaging two orders pulls J toward 0, which alone can reduce the distance. For "
+    "comparison, “always tie” is a judge that only gives ties."
 )
 HOW_MAJORITY: Final = (
     "The majority of people is the answer that more than half of the votes on a comparison prefer; "

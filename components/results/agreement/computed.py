@@ -110,11 +110,8 @@ class Agreement:
         without votes, or if no pair was judged in both orders."""
         if not self.raters.has_people or self.merged_order_verdicts.empty:
             return {}
-        grid = build_verdict_grid(
-            stack_frames(
-                {BOTH_ORDERS: self.merged_order_verdicts, PEOPLE: self.people_rows}, "merging"
-            )
-        )
+        parts = {BOTH_ORDERS: self.merged_order_verdicts, PEOPLE: self.people_rows}
+        grid = build_verdict_grid(stack_frames(parts, "merging"))
         return {
             name: grid.agreement_between(PEOPLE, name) for name in grid.raters if name != PEOPLE
         }
@@ -148,12 +145,9 @@ class Agreement:
         if not self.raters.has_people or any(len({one[k] for one in shown}) < 2 for k in (0, 1)):
             return []
         rows = self.raters.rows
-        judge = np.where(
-            row_selection.people_mask(rows), rows["judge"].astype(str), rows["prompt"].astype(str)
-        )
-        return judges_as_annotators(
-            rows.assign(judge=pd.Categorical(judge)), np.random.default_rng(SEED)
-        )
+        judge, prompt = rows["judge"].astype(str), rows["prompt"].astype(str)
+        rater = pd.Categorical(np.where(row_selection.people_mask(rows), judge, prompt))
+        return judges_as_annotators(rows.assign(judge=rater), np.random.default_rng(SEED))
 
     # ---- people
 
@@ -189,10 +183,8 @@ class Agreement:
     def random_vote_agreement(self) -> dict[str, Estimate]:
         """As `all_vote_agreement`, without the votes on pairs chosen because judges flip or
         disagree."""
-        frame = self.raters.frame
-        return self._compute_people_agreement(
-            row_selection.select_rows(frame, ~row_selection.targeted_vote_mask(frame))
-        )
+        random = ~row_selection.targeted_vote_mask(self.raters.frame)
+        return self._compute_people_agreement(row_selection.select_rows(self.raters.frame, random))
 
     def _compute_people_agreement(self, frame: pd.DataFrame) -> dict[str, Estimate]:
         grid = build_verdict_grid(frame)
@@ -224,16 +216,13 @@ def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     if not names:
         return []
     frame, measures = data.raters.frame, [agreement_with_people_measure()]
-    cells = [(name,) for name in names]
-    critical = 0.0
+    cells, critical = [(name,) for name in names], 0.0
     if len(names) > 2:
         all_pairs = len(names) * (len(names) - 1) / 2
-        critical = max(
-            critical_value_for_all_pairs(
-                frame, ["judge"], measures, np.random.default_rng(SEED), cells
-            ),
-            float(norm.isf(0.025 / all_pairs)),  # with few items max-t alone claims too often
-        )
+        rng = np.random.default_rng(SEED)
+        max_t = critical_value_for_all_pairs(frame, ["judge"], measures, rng, cells)
+        # With few items max-t alone claims too often.
+        critical = max(max_t, float(norm.isf(0.025 / all_pairs)))
     pairs = [(cells[0], cell) for cell in cells[1:]]
     rng = np.random.default_rng(SEED)
     made = paired_contrasts(frame, ["judge"], measures, rng, pairs, critical=critical)

@@ -80,23 +80,15 @@ class Dispute:
         judges against people or the known better answer; for the kinds in which judges (or people)
         disagree with each other, the entropy of their choices. The other numbers sort cases whose
         first number is equal."""
+        total, judges = sum(self.votes.values()), self.judge_count
         if kind == AGAINST_PEOPLE:
-            total = sum(self.votes.values())
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
-            return (
-                self.count_judges_against(self.people) / max(self.judge_count, 1),
-                certainty,
-                total,
-            )
+            return self.count_judges_against(self.people) / max(judges, 1), certainty, total
         if kind == AGAINST_KNOWN:
-            return (
-                self.count_judges_against(self.known) / max(self.judge_count, 1),
-                1.0,
-                self.judge_count,
-            )
+            return self.count_judges_against(self.known) / max(judges, 1), 1.0, judges
         if kind == JUDGES_SPLIT:
-            return _entropy(self.judges), 1 - _entropy(self.votes), self.judge_count
-        return _entropy(self.votes), 1 - _entropy(self.judges), sum(self.votes.values())
+            return _entropy(self.judges), 1 - _entropy(self.votes), judges
+        return _entropy(self.votes), 1 - _entropy(self.judges), total
 
 
 def _entropy(counts: Counter[str]) -> float:
@@ -109,34 +101,26 @@ def _entropy(counts: Counter[str]) -> float:
 
 def dispute_kinds(raters: Raters) -> list[str]:
     """Kinds of dispute that can occur, given the study's votes, known answers and judges."""
-    found = []
-    if raters.has_people:
-        found += [AGAINST_PEOPLE]
-    if raters.known_answer_source == "design":
-        found += [AGAINST_KNOWN]
-    if len(raters.filtered_rater_names) > 1:
-        found += [JUDGES_SPLIT]
-    if raters.has_people:
-        found += [PEOPLE_SPLIT]
-    return found
+    possible = {
+        AGAINST_PEOPLE: raters.has_people,
+        AGAINST_KNOWN: raters.known_answer_source == "design",
+        JUDGES_SPLIT: len(raters.filtered_rater_names) > 1,
+        PEOPLE_SPLIT: raters.has_people,
+    }
+    return [kind for kind, can_occur in possible.items() if can_occur]
 
 
 def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
     """List the cases with one kind of dispute (one of `dispute_kinds`), sorted by descending
     `Dispute.informativeness`."""
-    ranked = [
-        (one.informativeness(kind), one)
-        for one in count_choices_by_case(raters)
-        if _is_dispute_of_kind(one, kind)
-    ]
-    return [one for _, one in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
+    found = [one for one in count_choices_by_case(raters) if _is_dispute_of_kind(one, kind)]
+    return sorted(found, key=lambda one: one.informativeness(kind), reverse=True)
 
 
 def _is_dispute_of_kind(dispute: Dispute, kind: str) -> bool:
-    if kind == AGAINST_PEOPLE:
-        return 2 * dispute.count_judges_against(dispute.people) > dispute.judge_count
-    if kind == AGAINST_KNOWN:
-        return 2 * dispute.count_judges_against(dispute.known) > dispute.judge_count
+    if kind in (AGAINST_PEOPLE, AGAINST_KNOWN):
+        winner = dispute.people if kind == AGAINST_PEOPLE else dispute.known
+        return 2 * dispute.count_judges_against(winner) > dispute.judge_count
     counts = dispute.judges if kind == JUDGES_SPLIT else dispute.votes
     return len(counts) > 1
 
@@ -158,19 +142,12 @@ def count_choices_by_case(raters: Raters) -> list[Dispute]:
     known = _known_winners(firsts, names)
     shown = firsts["comparison"].cat
     split = [tuple(str(text).split(SEP)) for text in shown.categories]
+    places = zip(firsts["item"], firsts["category"], shown.codes.tolist(), strict=True)
+    people = [_winner_name(int(code), names) for code in winner]
+    counted = zip(people, votes, judged, known, strict=True)
     return [
-        Dispute(
-            str(item),
-            str(category),
-            split[code],
-            _winner_name(int(winner[at]), names),
-            votes[at],
-            judged[at],
-            known[at],
-        )
-        for at, (item, category, code) in enumerate(
-            zip(firsts["item"], firsts["category"], shown.codes.tolist(), strict=True)
-        )
+        Dispute(str(item), str(category), split[code], *facts)
+        for (item, category, code), facts in zip(places, counted, strict=True)
     ]
 
 

@@ -28,8 +28,8 @@ from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,
     bar_mark,
+    interval_marks,
     people_track,
-    point_mark,
     range_row,
     range_table,
     track_html,
@@ -79,8 +79,7 @@ def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str
     title = f"{best} agrees with {whom} in {value} of comparisons"
     if person.value is not None:
         title += f"; one person agrees with the others in {_format_share_with_interval(person)}"
-    rest = list(judges.items())[1:]
-    lead = ""
+    lead, rest = "", list(judges.items())[1:]
     if rest:
         (second, two), (last, least) = rest[0], rest[-1]
         lead = f"Next: {second}, {_format_share_with_interval(two)}."
@@ -106,22 +105,14 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
     for name, one in judges.items():
         judge, prompt = data.raters.names[name]
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
-        bar, dot = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
         who = link(name, select if by_people else None)
-        of = measure_attribute("agreement", judge, prompt)
-        track, value = track_html(axis, band, bar, dot), estimate_html(one, 1, 100, of=of)
+        track = track_html(axis, band, *interval_marks("p", axis, one))
+        value = estimate_html(one, 1, 100, of=measure_attribute("agreement", judge, prompt))
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
     if person.value is not None:
         track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
-        rows.append(
-            range_row(
-                "one person",
-                track,
-                estimate_html(person, 1, 100, of=measure_attribute("one_person")),
-                tip=tip,
-                kind="who",
-            )
-        )
+        value = estimate_html(person, 1, 100, of=measure_attribute("one_person"))
+        rows.append(range_row("one person", track, value, tip=tip, kind="who"))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num")]
     return range_table(heads, rows, "majority", "Agreement with the majority", axis)
 
@@ -147,13 +138,9 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
     """(judge with prompt, category) -> agreement of single calls with people or known answers; the
     category "" pools all. Unknown values are left out."""
     raters = Raters(filtered)
-    names = {
-        cell: name for name, cell in raters.names.items() if name in raters.filtered_rater_names
-    }
+    names = {raters.names[name]: name for name in raters.filtered_rater_names}
     by = ["judge", "prompt", "category"]
-    parts: dict[CellKey, Estimate] = {
-        (*cell, ""): one for cell, one in raters.call_agreement.items()
-    }
+    parts: dict[CellKey, Estimate] = {(*at, ""): one for at, one in raters.call_agreement.items()}
     found = CALL_AGREEMENT.by_cell(GroupedFrame(rows_with_call_credits(filtered), by))
     parts.update((cell, found[cell]) for cell in sorted(found) if cell[-1])
     return {

@@ -74,10 +74,8 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
         lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
         return _agreement_among_judges_sentence(data), f"{NO_VOTES} {lead}"
     lead = GOLD_NOTE if gold else "Agreement needs a second judge or prompt, or some votes."
-    return (
-        f"There is no second judge and no vote to compare {data.judges[0]} with yet.",
-        f"{NO_VOTES} {lead}",
-    )
+    title = f"There is no second judge and no vote to compare {data.judges[0]} with yet."
+    return title, f"{NO_VOTES} {lead}"
 
 
 def _two_people_text(data: Agreement) -> str:
@@ -150,15 +148,9 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
         for a in names
         for b, got in data.agreement_by_rater_pair[a].items()
     }
-    return heat.matrix_html(
-        names,
-        names,
-        cells,
-        scale,
-        keys=("row", "unlike"),
-        click="Click to read the comparisons on which the two raters disagree",
-        turns=False,
-    )
+    click = "Click to read the comparisons on which the two raters disagree"
+    keys = ("row", "unlike")
+    return heat.matrix_html(names, names, cells, scale, keys=keys, click=click, turns=False)
 
 
 # ---------------------------------------------------------------------- one order or both
@@ -184,19 +176,14 @@ def show_merged_orders(data: Agreement) -> Markup:
         why = "Orders can be combined only if pairs were judged in both: run with `orders: both`."
         return empty_state("One order only.", why)
     pair = data.among_voters.pair.share
-    shown = [
-        (name, data.with_people(name))
-        for name in data.ranked_judges
-        if name in data.merged_share_equal_to_majority
-    ]
     lines = [
         (name, got.share, data.merged_share_equal_to_majority[name])
-        for name, got in shown
-        if got is not None
+        for name in data.ranked_judges
+        if name in data.merged_share_equal_to_majority
+        and (got := data.with_people(name)) is not None
     ]
     every = [e for _, one, both in lines for e in (one, both)] + [pair]
-    axis = fit_share_axis(every, holds=(1 / 3,), bounds=(0, 1))
-    axis = replace(axis, chance=1 / 3)
+    axis = replace(fit_share_axis(every, holds=(1 / 3,), bounds=(0, 1)), chance=1 / 3)
     rows = [
         range_row(
             name,

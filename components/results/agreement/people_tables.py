@@ -8,22 +8,13 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import rater_filters
 from components.html.format import DASH, count, interval, number, points, share, spaced_ci
-from components.html.markup import (
-    EMPTY,
-    Markup,
-    bold_and_code_html,
-    escape,
-    fill,
-    join,
-    link,
-    measure_attribute,
-)
-from components.html.panel import Axis, empty_state, forest_html, wrap
+from components.html.markup import EMPTY, Markup, escape, fill, link, measure_attribute
+from components.html.panel import Axis, empty_state, forest_html, paragraph
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,
-    bar_mark,
     dumbbell_track,
+    interval_marks,
     people_track,
     point_mark,
     range_row,
@@ -66,15 +57,13 @@ def show_coefficients(data: Agreement) -> Markup:
             opens = None
             if name in data.raters.names:  # the verdicts that differ from the people's majority
                 opens = rater_filters(data.raters, name) | {"unlike": PEOPLE}
-            who = link(name, opens)
-            rows.append(_coefficient_row(who, got, data.distance_from_people_scores(name, False)))
+            distance = data.distance_from_people_scores(name, False)
+            rows.append(_coefficient_row(link(name, opens), got, distance))
         if (both := data.merged_agreement_with_people.get(name)) is not None:
-            who = fill(
-                '<span class="eh-mute"><span class="wide">{}, </span>both orders</span>', name
-            )
-            rows.append(
-                _coefficient_row(who, both, data.distance_from_people_scores(name, True), "both")
-            )
+            wide = fill('<span class="wide">{}, </span>', name)
+            who = fill('<span class="eh-mute">{}both orders</span>', wide)
+            distance = data.distance_from_people_scores(name, True)
+            rows.append(_coefficient_row(who, both, distance, "both"))
     people, others = data.among_voters, data.scores.leave_one_out_gaps().alignment
     rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
     rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
@@ -90,14 +79,8 @@ def _coefficient_row(
     None between two single votes. `kind`: CSS class of the row."""
     none = unknown_estimate("this coefficient is not defined between two single votes", "score")
     distances = [none, none] if alignment is None else [alignment.mae, alignment.consistency]
-    values = [
-        agreement.share,
-        agreement.decisive,
-        agreement.kappa,
-        agreement.kappa_decisive,
-        agreement.alpha,
-        *distances,
-    ]
+    names = ("share", "decisive", "kappa", "kappa_decisive", "alpha")
+    values = [*(getattr(agreement, name) for name in names), *distances]
     cells = [
         estimate_html(one, *((1, 100) if head.endswith("%") else (2, 1)), head=head)
         for head, one in zip(COEFFICIENT_HEADS, values, strict=True)
@@ -113,14 +96,8 @@ def show_score_distances(data: Agreement) -> Markup:
     orders, of one person if known, and of a judge that always answers "tie"; a message if no pair
     has a verdict and a vote. MAE is the mean absolute error, Consistency the share within 1
     (Creation-MMBench)."""
-    judges = [
-        (
-            name,
-            data.distance_from_people_scores(name, False),
-            data.distance_from_people_scores(name, True),
-        )
-        for name in data.ranked_judges
-    ]
+    distance = data.distance_from_people_scores
+    judges = [(name, distance(name, False), distance(name, True)) for name in data.ranked_judges]
     judges = [line for line in judges if line[1].consistency.value is not None]
     if not judges:
         return empty_state(
@@ -139,9 +116,8 @@ def show_score_distances(data: Agreement) -> Markup:
     ]
     rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
-        rows.append(
-            _non_judge_distance_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency))
-        )
+        diamond = people_track(axis, people.consistency)
+        rows.append(_non_judge_distance_row(PERSON_VS_MEAN, people, diamond))
     hollow = track_html(axis, point_mark("o", axis, tied.consistency.value))
     rows.append(_non_judge_distance_row(ALWAYS_TIE, tied, hollow))
     return range_table(heads, rows, "short", "Distance of scores from the people's mean", axis)
@@ -193,13 +169,10 @@ def show_voter_replacements(data: Agreement) -> Markup:
         TableCell(Markup("Best, %<br>of samples"), "num b"),
     ]
     rows = [_replacement_row(one, axis) for one in known]
-    sentences = (
-        best_voter_replacement_sentence(known, data.raters.names),
-        best_replacing_prompt_sentence(data.prompts_replacing_a_voter),
-    )
-    text = bold_and_code_html(" ".join(sentences).strip())
-    below = wrap(fill('<p class="eh-small eh-under">{}</p>', text))
-    return range_table(heads, rows, "short", "Judges in a person's place", axis) + below
+    best = best_voter_replacement_sentence(known, data.raters.names)
+    prompt = best_replacing_prompt_sentence(data.prompts_replacing_a_voter)
+    table = range_table(heads, rows, "short", "Judges in a person's place", axis)
+    return table + paragraph(f"{best} {prompt}".strip())
 
 
 def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
@@ -280,17 +253,14 @@ def show_corrected_rates(data: Agreement) -> Markup:
         for name, one in data.win_rates_corrected_by_votes.items()
         if one.people.value is not None
     }
-    if not table_of:
-        why = (
-            "All votes are on pairs selected because judges' verdicts on them flip or differ. "
-            "To correct win rates, collect votes on pairs chosen at random."
-            if data.targeted_vote_count
-            else "Corrected win rates need votes by people."
-        )
+    if not table_of and data.targeted_vote_count:
         return empty_state(
-            "No vote is on a randomly chosen pair." if data.targeted_vote_count else "No votes.",
-            why,
+            "No vote is on a randomly chosen pair.",
+            "All votes are on pairs selected because judges' verdicts on them flip or differ. To "
+            "correct win rates, collect votes on pairs chosen at random.",
         )
+    if not table_of:
+        return empty_state("No votes.", "Corrected win rates need votes by people.")
     every = [e for one in table_of.values() for e in (one.corrected, one.judge, one.people)]
     axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
@@ -308,45 +278,33 @@ def show_corrected_rates(data: Agreement) -> Markup:
         for name, one in table_of.items()
     ]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
-    text = join(bold_and_code_html(f"{note.capitalize()}. ") for note in sorted(notes))
-    below = wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', text)) if text else ""
-    return range_table(heads, rows, "stand", "Corrected win rates", axis) + below
+    text = "".join(f"{note.capitalize()}. " for note in sorted(notes))
+    table = range_table(heads, rows, "stand", "Corrected win rates", axis)
+    return table + paragraph(text, "eh-small eh-mute eh-under")
 
 
 def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
-    marks = track_html(
-        axis,
-        bar_mark("v", axis, model_rates.corrected.low, model_rates.corrected.high),
-        point_mark("s", axis, model_rates.judge.value),
-        point_mark("q", axis, model_rates.people.value),
-        point_mark("p", axis, model_rates.corrected.value),
-    )
+    judge, people, bias = model_rates.judge, model_rates.people, model_rates.bias
+    bar, point = interval_marks("p", axis, model_rates.corrected)
+    others = [point_mark("s", axis, judge.value), point_mark("q", axis, people.value)]
     worth = DASH if model_rates.worth is None else f"× {number(model_rates.worth, 1)}"
     tip = (
         f"{name}\nwin rate by judges minus win rate by people: "
-        f"{points(number(100 * (model_rates.bias.value or 0.0), 1, signed=True))}"
-        f"{spaced_ci(model_rates.bias, 1, scale=100)}, on {count(model_rates.bias.n, 'pair')} with "
-        f"votes and verdicts\nall pairs with votes: {count(model_rates.people.n)}\n"
-        f"all pairs with verdicts: {count(model_rates.judge.n)}"
+        f"{points(number(100 * (bias.value or 0.0), 1, signed=True))}"
+        f"{spaced_ci(bias, 1, scale=100)}, on {count(bias.n, 'pair')} with votes and verdicts\n"
+        f"all pairs with votes: {count(people.n)}\nall pairs with verdicts: {count(judge.n)}"
     )
     rate = DASH if model_rates.corrected.value is None else estimate_html(model_rates.corrected, 1)
-    return range_row(
-        name,
-        _render_rate(model_rates.judge, measure_attribute("win_rate", "", "", name)),
-        _render_rate(model_rates.people),
-        marks,
-        rate,
-        worth,
-        tip=tip,
-    )
+    by_judges = _render_rate(judge, measure_attribute("win_rate", "", "", name))
+    marks = track_html(axis, bar, *others, point)
+    return range_row(name, by_judges, _render_rate(people), marks, rate, worth, tip=tip)
 
 
 def _render_rate(estimate: Estimate, of: Markup = EMPTY) -> Markup:
     if estimate.value is None:
         return escape(DASH)
-    value = number(100 * estimate.value, 1)
-    bounds = interval(estimate, 1, scale=100)
-    return fill('<span{}>{}</span> <span class="eh-ci">{}</span>', of, value, bounds)
+    shown = (of, number(100 * estimate.value, 1), interval(estimate, 1, scale=100))
+    return fill('<span{}>{}</span> <span class="eh-ci">{}</span>', *shown)
 
 
 # ------------------------------------------------------------------------------ for a paper
@@ -367,20 +325,13 @@ def people_agreement_paper_table(filtered: FilteredStudy) -> paper_table.PaperTa
     ]
     alpha = found.pair.alpha
     if alpha.value is not None:
-        rows.append(
-            (
-                "Krippendorff's α",
-                paper_table.decimal_cell(alpha),
-                paper_table.bounds_cell(alpha, 1, 2),
-                count(alpha.n),
-            )
-        )
+        bounds = paper_table.bounds_cell(alpha, 1, 2)
+        rows.append(("Krippendorff's α", number(alpha.value, 2), bounds, count(alpha.n)))
     caption = (
         f"Agreement among people on {filtered.name}: how often, in %, two votes on the same two "
         f"answers are equal; Krippendorff's α is corrected for chance. "
         f"{count(found.voters, 'person')}. {paper_table.describe_items_and_filters(filtered)} "
         "95 % intervals over items."
     )
-    return paper_table.PaperTable(
-        "Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows)
-    )
+    head = ("Agreement", "%", "95 % CI", "n")
+    return paper_table.PaperTable("Agreement", caption, head, tuple(rows))

@@ -65,10 +65,6 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return figures(filtered) if figures else EMPTY
 
 
-def draw_targeted_votes_notice(filtered: FilteredStudy) -> Markup:
-    return voters_panel.show_targeted_notice(load_agreement(filtered))
-
-
 def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
     """Draw the matrix of agreement between raters; `agree`: the coefficient, a key of
     `panels.COEFFICIENTS`."""
@@ -106,41 +102,35 @@ def draw_score_distances(filtered: FilteredStudy) -> Drawn | None:
         "mean distance (MAE) of a judge's scores from the people's mean, and % of scores at most 1 "
         f"from this mean; {scale}"
     )
-    distances = people_tables.show_score_distances(data) + voters_panel.targeted_vote_share_line(
-        data
-    )
-    return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))
+    made = people_tables.show_score_distances(data) + voters_panel.targeted_vote_share_line(data)
+    return Drawn({"distances": made}, panel_heading(DISTANCES_TITLE, subtitle))
 
 
 def draw_voters(filtered: FilteredStudy) -> Drawn | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
-    return Drawn(
-        {"voters": voters_panel.show_voters(data)},
-        panel_heading(VOTERS_TITLE, voters_panel.voters_subtitle(data)),
-    )
+    heading = panel_heading(VOTERS_TITLE, voters_panel.voters_subtitle(data))
+    return Drawn({"voters": voters_panel.show_voters(data)}, heading)
 
 
 def draw_verification(filtered: FilteredStudy) -> Drawn | None:
     found = verification_panel.load_verification(load_agreement(filtered))
     if not found.has_checks:
         return None
-    heading = panel_heading(
-        texts.VERIFICATION_TITLE, verification_panel.verification_subtitle(found)
-    )
+    subtitle = verification_panel.verification_subtitle(found)
+    heading = panel_heading(texts.VERIFICATION_TITLE, subtitle)
     return Drawn({"verified": verification_panel.show_verification(found)}, heading)
 
 
 def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
     """Draw the agreement of each judge; None if it is not known."""
-    made = majority_panel.majority_agreement_table(filtered, load_agreement(filtered))
+    data = load_agreement(filtered)
+    made = majority_panel.majority_agreement_table(filtered, data)
     if made is None:
         return None
-    heading = panel_heading(
-        f"Agreement with {majority_panel.agreement_reference_phrase(filtered)}",
-        majority_panel.majority_subtitle(filtered, load_agreement(filtered)),
-    )
+    title = f"Agreement with {majority_panel.agreement_reference_phrase(filtered)}"
+    heading = panel_heading(title, majority_panel.majority_subtitle(filtered, data))
     return Drawn({"majority": made}, heading)
 
 
@@ -155,20 +145,14 @@ def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
     no votes, draw the first kind that the study can have."""
     data = load_agreement(filtered)
     known = disputes.dispute_kinds(data.raters)
-    title = (
-        "Where judges and people disagree" if data.raters.has_people else "Where judges disagree"
-    )
-    if not known:
-        none = empty_state(
-            "Nothing to list.",
-            "To list disagreements, the study needs a second judge, a second prompt or some votes.",
-        )
-        return Drawn({"disputes": none}, panel_heading(title))
-    if apart == DISPUTE_KINDS[0] and apart not in known:
+    who = "judges and people" if data.raters.has_people else "judges"
+    title = f"Where {who} disagree"
+    if apart == DISPUTE_KINDS[0] and known and apart not in known:
         apart = known[0]
     if apart not in known:
-        none = empty_state("Nothing to list.", NO_DISPUTES_REASON[apart])
-        return Drawn({"disputes": none}, panel_heading(title))
+        needs = "the study needs a second judge, a second prompt or some votes."
+        why = NO_DISPUTES_REASON[apart] if known else f"To list disagreements, {needs}"
+        return Drawn({"disputes": empty_state("Nothing to list.", why)}, panel_heading(title))
     subtitle, made = disputes.show_disputes(data, apart)
     return Drawn({"disputes": made}, panel_heading(title, subtitle))
 
@@ -185,17 +169,12 @@ NO_DISPUTES_REASON: Final = {
 def compares_judges(filtered: FilteredStudy) -> bool:
     """Whether the filters leave a judge that can be compared with another judge or with people."""
     data = load_agreement(filtered)
-    return bool(
-        not filtered.has_only_people
-        and data.judges
-        and (len(data.judges) > 1 or data.raters.has_people)
-    )
+    enough = len(data.judges) > 1 or (len(data.judges) == 1 and data.raters.has_people)
+    return enough and not filtered.has_only_people
 
 
 def report_headline(filtered: FilteredStudy) -> Markup:
-    if not compares_judges(filtered):
-        return EMPTY
-    return finding_html(*finding(filtered))
+    return finding_html(*finding(filtered)) if compares_judges(filtered) else EMPTY
 
 
 def report_people_agreement(filtered: FilteredStudy) -> ReportPanel | None:
@@ -222,7 +201,10 @@ MAJORITY: Final = Panel(
     json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
 )
 NOTICE: Final = Panel(
-    "notice", draw_targeted_votes_notice, (Body("notice", "eh-agree-sought"),), css=""
+    "notice",
+    lambda filtered: voters_panel.show_targeted_notice(load_agreement(filtered)),
+    (Body("notice", "eh-agree-sought"),),
+    css="",
 )
 MATRIX: Final = Panel(
     "matrix",

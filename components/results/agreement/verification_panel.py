@@ -9,8 +9,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import rater_filters
 from components.html.format import count, decimal, percent
-from components.html.markup import EMPTY, Markup, bold_and_code_html, fill, link
-from components.html.panel import wrap
+from components.html.markup import EMPTY, Markup, fill, link
+from components.html.panel import paragraph, wrap
 from components.html.tables import range_table as range_tables
 from components.html.tables.forest_cells import fit_share_axis as axis_for
 from components.html.tables.table import TableCell
@@ -110,17 +110,12 @@ def show_verification(verification: VerificationData) -> Markup:
 
 def _contestant_table(verification: VerificationData) -> Markup:
     by = verification.verified.by_contestant
-    ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
-    here, behind = (
-        set(row_selection.contestants(verification.data.raters.rows)),
-        _collect_outcomes_by_model(verification),
-    )
-    lines = []
-    for name in ranked:
+    here = set(row_selection.contestants(verification.data.raters.rows))
+    behind, lines = _collect_outcomes_by_model(verification), []
+    for name in sorted(by, key=lambda name: -(by[name].follows.value or 0.0)):
         who = link(_contestant_name(name), {"contestant": name} if name in here else None)
-        lines.append(
-            range_tables.range_row(who, *_verification_share_cells(by[name], behind, name))
-        )
+        cells = _verification_share_cells(by[name], behind, name)
+        lines.append(range_tables.range_row(who, *cells))
     if len(by) > 1:
         cells = _verification_share_cells(verification.verified.overall, behind)
         lines.append(range_tables.range_row(ALL_ANSWERS, *cells, kind="who"))
@@ -165,23 +160,14 @@ def _verification_share_cells(
         {**whose, "verified": kind} if inspectable[name] & 1 << CHECK_OUTCOMES.index(kind) else None
         for kind in (ANY_CHECK, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
     ]
-    shares = (
-        found.follows,
-        found.fault_answer,
-        found.fault_caption,
-        found.fault_neither,
-        found.harmful,
-    )
-    verified = fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])
-    return [
-        verified + link(count(found.follows.n), opens[0]),
-        *(
-            estimate_html(
-                one, head=head, tip=f"n {count(one.n)}, {count(one.items, 'item')}", opens=where
-            )
-            for head, one, where in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)
-        ),
-    ]
+    faults = (found.fault_answer, found.fault_caption, found.fault_neither)
+    shares = (found.follows, *faults, found.harmful)
+    cells = [fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])]
+    cells[0] += link(count(found.follows.n), opens[0])
+    for head, one, where in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True):
+        tip = f"n {count(one.n)}, {count(one.items, 'item')}"
+        cells.append(estimate_html(one, head=head, tip=tip, opens=where))
+    return cells
 
 
 # ---------------------------------------------------------------------------------- verifiers
@@ -189,15 +175,14 @@ def _verification_share_cells(
 
 def _verifier_agreement_sentence(verification: VerificationData) -> Markup:
     got = verification.verified.verifier_agreement
-    if not got.twice:
-        words = "No answer was verified by two people, so agreement between verifiers is unknown."
-    else:
+    words = "No answer was verified by two people, so agreement between verifiers is unknown."
+    if got.twice:
         words = (
             f"Two or more people verified {count(got.twice, 'answer')}. Two verifiers of one "
             f"answer agree in **{percent(got.same)}** of cases, κ {_estimate_text(got.kappa)}, "
             f"Krippendorff's α {_estimate_text(got.alpha)}."
         )
-    return wrap(fill('<p class="eh-small eh-under">{}</p>', bold_and_code_html(words)))
+    return paragraph(words)
 
 
 def _estimate_text(estimate: Estimate) -> str:
@@ -216,15 +201,12 @@ def _judge_table(verification: VerificationData) -> Markup:
             "No judge has compared an answer verified as following the instruction with one "
             "verified as not following it."
         )
-        return wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', words))
+        return paragraph(words, "eh-small eh-mute eh-under")
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
+    first = "Judge (% of its decisive verdicts that choose the answer that follows the instruction)"
     heads = [
-        TableCell(
-            "Judge (% of its decisive verdicts that choose the answer that follows the "
-            "instruction)",
-            "nm",
-        ),
+        TableCell(first, "nm"),
         range_tables.axis_cell(axis),
         TableCell("Verdicts, %", "num d"),
         TableCell("Ties, %", "num m"),
@@ -235,10 +217,7 @@ def _judge_table(verification: VerificationData) -> Markup:
         marks = range_tables.people_track(axis, prefers)
         opens: dict[str, str] | None = None
         if not people:
-            interval = range_tables.bar_mark("v", axis, prefers.low, prefers.high)
-            marks = range_tables.track_html(
-                axis, interval, range_tables.point_mark("p", axis, prefers.value)
-            )
+            marks = range_tables.track_html(axis, *range_tables.interval_marks("p", axis, prefers))
             opens = rater_filters(verification.data.raters, name) | {"verified": ONE_FOLLOWS}
         tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = (marks, estimate_html(prefers), estimate_html(ties, opens=tied))
@@ -246,13 +225,8 @@ def _judge_table(verification: VerificationData) -> Markup:
         who = link(name, opens)
         rows.append(range_tables.range_row(who, *cells, tip=tip, kind="who" if people else ""))
     head = Markup("<h3>Do judges prefer the answer that follows the instruction?</h3>")
-    made = range_tables.range_table(
-        heads,
-        rows,
-        "short",
-        "Preferences of judges on pairs in which exactly one answer follows the instruction",
-        axis,
-    )
+    label = "Preferences of judges on pairs in which exactly one answer follows the instruction"
+    made = range_tables.range_table(heads, rows, "short", label, axis)
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
@@ -289,9 +263,8 @@ class MisjudgedPair:
 def misjudged_pairs(verification: VerificationData) -> list[MisjudgedPair]:
     """Pairs of one passing and one failing answer in which at least one verdict of a model judge
     prefers the failing one; the highest share of such verdicts first."""
-    rows = verification.verified.select_mixed_pair_verdicts(
-        verification.data.raters.rows_of_model_judges
-    )
+    machine = verification.data.raters.rows_of_model_judges
+    rows = verification.verified.select_mixed_pair_verdicts(machine)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()
     decided: Counter[tuple[str, str]] = Counter()
@@ -319,9 +292,7 @@ def _misjudged_list(verification: VerificationData) -> Markup:
     questions = filtered.store.questions(filtered.name, {m.item for m in top})
     rows = []
     for pair in top:
-        about = [
-            check for check in verification.checks[pair.item] if check.contestant == pair.fails
-        ]
+        about = [one for one in verification.checks[pair.item] if one.contestant == pair.fails]
         no = [check for check in about if not check.follows]
         faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
         why = f", {faults.most_common(1)[0][0]}" if faults else ""

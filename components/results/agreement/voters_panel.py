@@ -5,8 +5,8 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html.format import DASH, count, duration, number, share
-from components.html.markup import EMPTY, Markup, bold_and_code_html, fill, join, link
-from components.html.panel import empty_state, notice_html, wrap
+from components.html.markup import EMPTY, Markup, fill, join, link
+from components.html.panel import empty_state, notice_html, paragraph, wrap
 from components.html.tables.range_table import range_row, range_table
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
@@ -43,13 +43,10 @@ def voters_subtitle(data: Agreement) -> str:
     people = data.voters
     if not people:
         return ""
-    flagged = sum(bool(one.flags) for one in people)
-    who = f"{count(flagged, 'person')} {'is' if flagged == 1 else 'are'}"
-    flags = (
-        f"{who} flagged for the reasons below, but all votes count"
-        if flagged
-        else "none is flagged"
-    )
+    flagged = len(data.flagged_voters)
+    who, flags = f"{count(flagged, 'person')} {'is' if flagged == 1 else 'are'}", "none is flagged"
+    if flagged:
+        flags = f"{who} flagged for the reasons below, but all votes count"
     cast = sum(one.votes for one in people)
     return f"{count(len(people), 'person')} cast {count(cast, 'vote')}; {flags}"
 
@@ -68,10 +65,9 @@ def show_voters(data: Agreement) -> Markup:
         made += wrap(fill('<details class="eh-rest">{}{}</details>', head, more))
     if len(people) > MAX_VOTERS:
         left = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
-        made += wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', left))
-    return (
-        made + _flag_reasons_html([one for one in people if one.flags]) + _vote_subsets_table(data)
-    )
+        made += paragraph(left, "eh-small eh-mute eh-under")
+    reasons = _flag_reasons_html([one for one in people if one.flags])
+    return made + reasons + _vote_subsets_table(data)
 
 
 def _voter_table(people: Sequence[Voter], label: str) -> Markup:
@@ -132,20 +128,12 @@ def _vote_subsets_table(data: Agreement) -> Markup:
     if len(columns) == 1:
         return EMPTY
     heads = [TableCell("Rater", "nm"), *map(TableCell, columns)]
-    rows = [
-        range_row(
-            rater,
-            *(
-                _render_subset_agreement(head, values.get(rater))
-                for head, values in columns.items()
-            ),
-            kind="who" if rater == TWO_PEOPLE else "",
-        )
-        for rater in columns[ALL_VOTES]
-    ]
-    made = range_table(
-        heads, rows, "numbers", "Agreement with people by all votes and by subsets of the votes"
-    )
+    rows = []
+    for rater in columns[ALL_VOTES]:
+        cells = [_render_subset_agreement(head, of.get(rater)) for head, of in columns.items()]
+        rows.append(range_row(rater, *cells, kind="who" if rater == TWO_PEOPLE else ""))
+    label = "Agreement with people by all votes and by subsets of the votes"
+    made = range_table(heads, rows, "numbers", label)
     head = Markup("<h3>Agreement with people, by subset of votes</h3>")
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
@@ -179,8 +167,8 @@ def targeted_vote_share_line(data: Agreement) -> Markup:
     if not data.targeted_vote_count:
         return EMPTY
     part = share(data.targeted_vote_count / max(data.votes_cast, 1), 0)
-    words = bold_and_code_html(
+    return paragraph(
         f"{part} of the votes are on pairs **not chosen at random**. The numbers above therefore "
-        "do not describe all pairs."
+        "do not describe all pairs.",
+        "eh-small eh-mute eh-under",
     )
-    return wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', words))

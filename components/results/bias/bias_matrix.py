@@ -131,9 +131,8 @@ def _consistency_column(
     values = {row: consistency[row, total] for row in grid.rows if (row, total) in consistency}
     if all(one.value is None for one in values.values()):
         return None
-    return heat.EndColumn(
-        heat.MatrixColumn(CONSISTENCY.name, "%"), values, scales.CONSISTENCY_SCALE
-    )
+    head = heat.MatrixColumn(CONSISTENCY.name, "%")
+    return heat.EndColumn(head, values, scales.CONSISTENCY_SCALE)
 
 
 @dataclass(frozen=True)
@@ -164,9 +163,8 @@ class _MatrixLayout:
     def estimates_of(self, key: str) -> dict[tuple[str, str], Estimate]:
         """The measure `key` of each cell, by (row, column)."""
         if key == "lean":
-            return {
-                cell: _negate_estimate(one) for cell, one in self.estimates_of("fairness").items()
-            }
+            fairness = self.estimates_of("fairness")
+            return {cell: _negate_estimate(one) for cell, one in fairness.items()}
         if self.names == ROW_COLUMNS:
             return self.arrange({**self.bias.by_judge(key), **self.bias.by_rater(key)})
         return self.arrange({**self.bias.by_rater(key), **self.bias.by_category(key)})
@@ -205,9 +203,8 @@ def _lay_out_matrix(bias: Bias, layout: str) -> _MatrixLayout:
 def _negate_estimate(estimate: Estimate) -> Estimate:
     """Reverse the sign of recency − primacy (flips toward the second position minus flips toward
     the first), so that a positive value means that the first position is preferred."""
-    value, low, high = (
-        None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
-    )
+    ends = (estimate.value, estimate.high, estimate.low)
+    value, low, high = (None if end is None else -end for end in ends)
     return replace(estimate, value=value, low=low, high=high)
 
 
@@ -224,15 +221,11 @@ def _hover_lines(
     together, because each of them alone misleads; where known, also changes on a repeat, Grade
     Score, the effect of the position term, and the path in the JSON output. `key` and `cells`: the
     measure shown, and its estimates."""
-    entropy, first, flips = (
-        grid.estimates_of("entropy"),
-        grid.estimates_of("first_share"),
-        grid.estimates_of("conflict"),
+    entropy, first, flips, noise = map(
+        grid.estimates_of, ("entropy", "first_share", "conflict", "noise_floor")
     )
-    noise = grid.estimates_of("noise_floor")
-    grades = (
-        {part: grid.estimates_of(part) for part in GRADE_PARTS} if grid.bias.options > 2 else {}
-    )
+    parts = GRADE_PARTS if grid.bias.options > 2 else ()
+    grades = {part: grid.estimates_of(part) for part in parts}
     found = {}
     for place, one in cells.items():
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
@@ -274,8 +267,9 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     if entropy is not None and entropy.value is not None:
         parts.append(f"entropy {number(entropy.value, 2)}")
     if first is not None and first.value is not None:
-        told = f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"
-        parts.append(told)
+        parts.append(
+            f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"
+        )
     if flips is not None and flips.value is not None:
         parts.append(f"{share(flips.value, 0)} flip")
     text = ", ".join(parts)
@@ -297,10 +291,8 @@ def _entropy_notes(
 ) -> dict[tuple[str, str], str]:
     """(row, column) -> text below the entropy: whether the entropy lies within the chance band, or
     the consistency if the band was not computed."""
-    notes = {
-        place: share(one.value, 0) for place, one in consistency.items() if one.value is not None
-    }
-    return notes | {place: one.text for place, one in even.items()}
+    notes = {at: share(one.value, 0) for at, one in consistency.items() if one.value is not None}
+    return notes | {at: one.text for at, one in even.items()}
 
 
 def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourScale:
@@ -321,10 +313,9 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
     chance = shown.chance(bias.options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None
-    observed = {
-        CONSISTENCY.key: consistency_by_chance(bias),
-        ACCURACY.key: bias.accuracy_by_chance,
-    }.get(shown.key)
+    if shown.key == CONSISTENCY.key:
+        return consistency_by_chance(bias)
+    observed = bias.accuracy_by_chance if shown.key == ACCURACY.key else None
     return chance if observed is None else observed
 
 
@@ -362,8 +353,7 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
     caption = (
         f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "
-        "95 % intervals over "
-        "items; n: comparisons with a verdict in every order."
+        "95 % intervals over items; n: comparisons with a verdict in every order."
     )
     head = paper_head("Judge", columns)
     return PaperTable("Position bias", caption, head, paper_rows(columns, rows))

@@ -108,10 +108,9 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.pooled_order_table(row) for row in bias.names}
     adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
-    effect, lean = (
-        bias.by_rater("order_effect"),
-        bias.by_rater("fairness") if bias.options == 2 else {},
-    )
+    effect, lean = bias.by_rater("order_effect"), {}
+    if bias.options == 2:
+        lean = bias.by_rater("fairness")
     return [
         FlipLean(
             bias.names[row[0], row[1]],
@@ -152,19 +151,17 @@ def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     """Map each (judge, prompt, category) with enough items to the p-value of the sign test for a
     preferred position, adjusted as in `_adjust_lean_p_values`. `worst`: as if all pairs with a
     missing verdict had flipped against the observed preference."""
-    return bias.counts.memoise(
-        ("category p", worst), lambda: _compute_category_p_values(bias, worst)
-    )
 
+    def compute() -> dict[CellKey, float]:
+        items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
+        tables = {
+            cell: table
+            for cell, table in bias.counts.tables.items()
+            if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
+        }
+        return _adjust_lean_p_values(list(tables), list(tables.values()), bias, True, worst)
 
-def _compute_category_p_values(bias: Bias, worst: bool) -> dict[CellKey, float]:
-    items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
-    tables = {
-        cell: table
-        for cell, table in bias.counts.tables.items()
-        if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
-    }
-    return _adjust_lean_p_values(list(tables), list(tables.values()), bias, True, worst)
+    return bias.counts.memoise(("category p", worst), compute)
 
 
 def _adjust_lean_p_values(
@@ -197,21 +194,11 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     if len(bias.categories) < 2:
         return ()
     fairness, adjusted = bias.recency_minus_primacy, _category_p_values(bias, worst=True)
-    cells = [
-        cell
-        for cell in bias.order_tables_by_cell
-        if cell[:2] == row and cell[2] and cell in fairness
-    ]
     found = []
-    for cell in cells:
-        p = adjusted.get(cell)
-        low, high = fairness[cell].low, fairness[cell].high
-        if (
-            p is not None
-            and p < SIGNIFICANCE_LEVEL
-            and low is not None
-            and high is not None
-            and low * high > 0
-        ):
-            found.append(LeaningCategory(cell[2], "second" if low > 0 else "first"))
+    for cell in bias.order_tables_by_cell:
+        one = fairness.get(cell)
+        if cell[:2] != row or not cell[2] or one is None or one.low is None or one.high is None:
+            continue
+        if adjusted.get(cell, 1.0) < SIGNIFICANCE_LEVEL and one.low * one.high > 0:
+            found.append(LeaningCategory(cell[2], "second" if one.low > 0 else "first"))
     return tuple(found)

@@ -25,13 +25,11 @@ def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> t
     significant = {
         bias.names[cell[0], cell[1]]: p for cell, p in adjusted.items() if p < SIGNIFICANCE_LEVEL
     }
-    tested = list(adjusted)
     lead = (
-        f"Each answer was shown equally often in each of {options} positions. "
-        f"A judge without position bias picks every position in {share(1 / options, 0)} of its "
-        "choices."
+        f"Each answer was shown equally often in each of {options} positions. A judge without "
+        f"position bias picks every position in {share(1 / options, 0)} of its choices."
     )
-    if not tested:
+    if not adjusted:
         return (
             "No item has been judged in all rotations yet.",
             "Positions can be compared once an item has a verdict in every rotation.",
@@ -40,7 +38,7 @@ def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> t
     if not significant:
         same = share(bias.overall("consistency").value, 0)
         return f"No {what} significantly prefers a position; consistency is {same}.", lead
-    head = format_preferring_rows(len(significant), len(tested), what)
+    head = format_preferring_rows(len(significant), len(adjusted), what)
     return f"{head}. {_strongest_preference_sentence(bias, significant)}", lead
 
 
@@ -83,28 +81,18 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
             place = (name, slot_name(slot))
             cells[place] = one
             size = f"{number(effect.value, 2, signed=True)} logits{spaced_ci(effect, 2)}"
-            cards[place] = [
-                f"Effect of this position {size}, compared with the mean of all positions"
-            ]
+            told = f"Effect of this position {size}, compared with the mean of all positions"
+            cards[place] = [told]
             selects[place] = {"judge": row.judge, "prompt": row.prompt, "slot": slot}
     if not cells:
-        why = next(
-            (row.model.note for row in rows if row.model.note),
-            "No stored reply chooses an option yet.",
-        )
+        notes = (row.model.note for row in rows if row.model.note)
+        why = next(notes, "No stored reply chooses an option yet.")
         return empty_state("The effect of an option's position cannot be estimated.", f"{why}.")
+    judges, keys = list(dict.fromkeys(row for row, _ in cells)), ("row", "slot")
     made = matrix_html(
-        list(dict.fromkeys(row for row, _ in cells)),
-        columns,
-        cells,
-        scale,
-        label_width=168,
-        keys=("row", "slot"),
-        more=cards,
-        select=selects,
+        judges, columns, cells, scale, label_width=168, keys=keys, more=cards, select=selects
     )
-    below: Markup = _label_effects_html(sort_option_rows(rows, bias), names)
-    return made + below
+    return made + _label_effects_html(sort_option_rows(rows, bias), names)
 
 
 def _label_effects_html(
@@ -114,11 +102,10 @@ def _label_effects_html(
     effects; without such rows, a note that they cannot be separated."""
     labelled = [row for row in rows if row.model.labels]
     if not labelled:
-        note = (
+        return panels.BIAS.note(
             "Label and position effects cannot be separated here: each label was used in too few "
             "positions."
         )
-        return panels.BIAS.note(note)
     lines = []
     for row in labelled:
         best, effect = min(row.model.labels.items(), key=largest_first_sort_key)

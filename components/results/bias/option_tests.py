@@ -50,10 +50,10 @@ def count_order_tests(bias: Bias) -> int:
     """Number of tests to adjust for: judge-prompt pairs, times categories if the filter selects a
     category, times possible sets of models if it selects models. Hidden rows count too, because a
     reader may try every value of a filter."""
-    rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
-    categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
+    cells = bias.counts.cells.by_cell("unusable", CELL_COLUMNS)
+    raters, categories = {cell[:2] for cell in cells}, {cell[2] for cell in cells}
     chosen = bias.filter.category != ALL_CHOICE
-    return len(rows) * (len(categories) if chosen else 1) * bias.counts.alternatives
+    return len(raters) * (len(categories) if chosen else 1) * bias.counts.alternatives
 
 
 @memoise_by_study
@@ -143,11 +143,9 @@ class Evenness:
 @memoise_by_study
 def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     """Evenness of the cells of a filtered study, computed once per version of the study."""
-    bias = load_bias(filtered)
-    fitted = load_option_rows(filtered)
-    return compute_evenness(
-        filtered.measured_judge_rows, fitted, count_order_tests(bias), bias.type_1_error_share
-    )
+    bias, rows = load_bias(filtered), filtered.measured_judge_rows
+    family, error_share = count_order_tests(bias), bias.type_1_error_share
+    return compute_evenness(rows, load_option_rows(filtered), family, error_share)
 
 
 def compute_evenness(

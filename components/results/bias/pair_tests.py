@@ -80,13 +80,9 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
             "slot": _likelihood_ratio_test(row.model.slot_test, row.model.note),
             "label": _likelihood_ratio_test(row.model.label_test, row.model.note),
         }
-        select = {"judge": row.judge, "prompt": row.prompt}
+        name, select = bias.names[row.judge, row.prompt], {"judge": row.judge, "prompt": row.prompt}
         n = slots[0].n if slots else row.permutation.n
-        found.append(
-            OrderTestRow(
-                bias.names[row.judge, row.prompt], n, _entropy_band_text(row), tests, select
-            )
-        )
+        found.append(OrderTestRow(name, n, _entropy_band_text(row), tests, select))
     return found
 
 
@@ -142,8 +138,7 @@ def order_tests_html(
     ]
     heads = [unit, *([between] if between else []), *(names[key] for key in shown)]
     banded = " banded" if between == ENTROPY_BAND_HEAD else ""
-    made: Markup = macros("results/bias/bias.html").tests(banded, heads, lines)
-    return made
+    return macros("results/bias/bias.html").tests(banded, heads, lines)
 
 
 def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, Any]:

@@ -40,29 +40,21 @@ def slot_figure(bias: Bias) -> Figure | None:
     without calls."""
     if not bias.calls:
         return None
-    names: dict[CellKey, str]
+    each = bias.by_rater
+    names: dict[CellKey, str] = {row: name.replace(", ", "\n") for row, name in bias.names.items()}
     if pools_prompts_in_histogram(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
-    else:
-        each, names = (
-            bias.by_rater,
-            {row: name.replace(", ", "\n") for row, name in bias.names.items()},
-        )
     shares = [each(f"slot {slot}") for slot in range(bias.options)]
     ties = each("tie_rate") if bias.options == 2 else {}
-    rows = [
-        SlotRow(name, [one[row] for one in shares], ties.get(row), _row_filters(row))
-        for row, name in names.items()
-    ]
+    rows = []
+    for row, name in names.items():
+        select = dict(zip(ROW_COLUMNS, row, strict=False))
+        rows.append(SlotRow(name, [one[row] for one in shares], ties.get(row), select))
     return slot_histogram_figure(rows)
 
 
 def pools_prompts_in_histogram(bias: Bias) -> bool:
     return bias.options > 2 and len(bias.names) > MAX_SLOT_ROWS
-
-
-def _row_filters(row: CellKey) -> dict[str, str]:
-    return dict(zip(ROW_COLUMNS, row, strict=False))
 
 
 def flips_html(bias: Bias) -> Markup:
@@ -91,11 +83,12 @@ def default_kpis_html(
     `bias`."""
     if not bias.calls:
         return EMPTY
+    accuracy = f"chance {share(bias.accuracy_by_chance, 0)}"
     kpis = [
         _measure_kpi(bias, records.CONSISTENCY, f"chance {share(consistency_by_chance(bias), 0)}"),
         _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_counts)}"),
         _measure_kpi(bias, records.NOISE_FLOOR),
-        *([_accuracy_kpi(bias)] if by_design else []),
+        *([_measure_kpi(bias, ACCURACY, accuracy)] if by_design else []),
         unusable_replies_kpi(
             (bias.unusable_reply_count if failures is None else failures),
             (bias.calls if planned is None else planned),
@@ -110,10 +103,6 @@ def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
     it with, such as "chance 50 %"."""
     before = _REPEATED if record.key == records.NOISE_FLOOR.key else ""
     return share_kpi(record.name, bias.overall(record.key), before=before, beside=beside)
-
-
-def _accuracy_kpi(bias: Bias) -> Kpi:
-    return _measure_kpi(bias, ACCURACY, f"chance {share(bias.accuracy_by_chance, 0)}")
 
 
 def _excludes_half(share: Estimate) -> bool:
@@ -153,10 +142,7 @@ def show_slot_or_label(bias: Bias) -> Markup | None:
             _plot_share_of_verdicts(labels[row], f"the label “{first}”", f"label {first}"),
         )
         rows.append((name, marks, slot_or_label_sentence(slots[row], labels[row], names)))
-    if not rows:
-        return None
-    made: Markup = BIAS.slot_or_label(axis_html(SHARE_AXIS), rows)
-    return made
+    return BIAS.slot_or_label(axis_html(SHARE_AXIS), rows) if rows else None
 
 
 def _plot_share_of_verdicts(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
@@ -194,13 +180,12 @@ def entropy_split_html(bias: Bias, split: dict[CellKey, EntropySplit]) -> Markup
     for cell, got in split.items():
         total, order = got["total"].value or 0.0, got["order"].value or 0.0
         if cell in bias.names and total > 0:
-            told = f"{share(order / total, 0)} of {number(total, 2)} bits"
-            parts.append(f"{bias.names[cell]} {told}")
+            part = share(order / total, 0)
+            parts.append(f"{bias.names[cell]} {part} of {number(total, 2)} bits")
     if not parts:
         return EMPTY
     text = (
         f"Share of the verdicts' entropy that is due to the order: {', '.join(parts)}; the rest "
         "is noise between repeats. With few repeats, the order's share is overestimated."
     )
-    made: Markup = BIAS.note(text, "eh-entropy-split")
-    return made
+    return BIAS.note(text, "eh-entropy-split")

@@ -37,12 +37,11 @@ PREFERENCE_RULE: Final = (
     "selected in the filter, p is also multiplied by the number of possible selections. The tests "
     "under all filters share one error rate of 5 %: each p is divided by the test's part of this "
     "rate, which is 0.79 over all categories and models, 0.1 within a category or for selected "
-    "models, 0.01 if both apply.\n\n“Decides by position”: the judge prefers a position, the "
-    "order decides most pairs, "
-    "and at least three quarters of the flips go one way. “The order decides most pairs”: the "
-    "whole interval of the order effect (disagreement between orders minus disagreement of "
-    "repeats) is above 50 points. Without repeats, the whole interval of flips toward the "
-    "preferred position minus flips toward the other must be above 50 points."
+    "models, 0.01 if both apply.\n\n“Decides by position”: the judge prefers a position, the order "
+    "decides most pairs, and at least three quarters of the flips go one way. “The order decides "
+    "most pairs”: the whole interval of the order effect (disagreement between orders minus "
+    "disagreement of repeats) is above 50 points. Without repeats, the whole interval of flips "
+    "toward the preferred position minus flips toward the other must be above 50 points."
 )
 
 
@@ -66,7 +65,11 @@ def flip_sentence(row: FlipLean) -> str:
             f"(even): {number(row.entropy, 2)}.**"
         )
     if row.hinges_on_missing_verdicts:
-        return _missing_verdicts_sentence(row)
+        return (
+            f"More pairs flip **toward the answer shown {row.toward}**, but the "
+            f"{count(row.missing, 'pair')} without verdicts in both orders could make this "
+            "difference not significant."
+        )
     if not row.is_significant:
         if row.leaning_categories:
             leans = _category_directions_text(row.leaning_categories)
@@ -78,34 +81,18 @@ def flip_sentence(row: FlipLean) -> str:
     return _lean_sentence(row, flip)
 
 
-def _missing_verdicts_sentence(row: FlipLean) -> str:
-    """Sentence on a preference that is significant only if missing verdicts are ignored."""
-    return (
-        f"More pairs flip **toward the answer shown {row.toward}**, but the "
-        f"{count(row.missing, 'pair')} without verdicts in both orders could make this difference "
-        "not significant."
-    )
-
-
 def _lean_sentence(row: FlipLean, flip: str) -> str:
     """Sentence on a significant preference; `flip`: share of pairs that flip, in words."""
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
     if row.order_decides and most >= ONE_WAY_SHARE * row.flips:
-        share_of = f"{count(most)} of its {count(row.flips)}"
-        return (
-            f"The judge decides **by position**: {share_of} flips go to the answer shown "
-            f"{row.toward}."
-        )
+        part = f"{count(most)} of its {count(row.flips)} flips"
+        return f"The judge decides **by position**: {part} go to the answer shown {row.toward}."
     if row.flips_most_pairs:
-        direction = f"more **toward the answer shown {row.toward}**"
-        return f"{flip}, {direction}."
+        return f"{flip}, more **toward the answer shown {row.toward}**."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
-    but = (
-        f" In some categories the direction differs: {_category_directions_text(other)}."
-        if other
-        else ""
-    )
+    but = f" In some categories the direction differs: {_category_directions_text(other)}."
+    but = but if other else ""
     return f"Most flips go **toward the answer shown {row.toward}**: {versus}.{but}"
 
 
@@ -156,9 +143,9 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         )
     most = sum(row.order_decides for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
-    lead = _only_judge_sentence(rows[0]) if len(rows) == 1 else ""
-    if most and len(rows) > 1:
-        lead = _order_decides_sentence(rows, noun)
+    lead = _order_decides_sentence(rows, noun) if most and len(rows) > 1 else ""
+    if len(rows) == 1 and (rows[0].leaning_categories or rows[0].is_significant):
+        lead = flip_sentence(rows[0]).replace("**", "")
     lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
     if bias.overall("noise_floor").value is None and "repeat" not in lead:
         lead += " No comparison was asked twice in one order: part may be noise."
@@ -194,20 +181,16 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
         told = _preference_sentence(rows)
         return told[0].lower() + told[1:]
     if len(rows) == 1:
-        row = rows[0]
-        most = max(row.first, row.second)
-        return f"{count(most)} of {count(row.flips)} flips go toward the answer shown {row.toward}"
+        most, flips = count(max(rows[0].first, rows[0].second)), count(rows[0].flips)
+        return f"{most} of {flips} flips go toward the answer shown {rows[0].toward}"
     toward = {side: [r for r in leaning if r.toward == side] for side in ("first", "second")}
     parts: list[str] = []
     for side, found in toward.items():
-        if found:
-            some = (
-                number_word(len(found))
-                if parts
-                else _format_part_of_rows(len(found), len(rows), noun)
-            )
-            verb = "leans" if len(found) == 1 else "lean"
-            parts.append(f"{some} {verb} to the {side}" if not parts else f"{some} to the {side}")
+        if found and parts:
+            parts.append(f"{number_word(len(found))} to the {side}")
+        elif found:
+            some = _format_part_of_rows(len(found), len(rows), noun)
+            parts.append(f"{some} {'leans' if len(found) == 1 else 'lean'} to the {side}")
     return ", ".join(parts)
 
 
@@ -270,9 +253,8 @@ def _unmeasured_flips_finding(bias: Bias) -> tuple[str, str]:
     if first.value is None:
         return title, "Run the study again with `orders: both`."
     return title, (
-        f"With ties left out, the first position wins {share(first.value, 0)} of verdicts. "
-        "This may be position bias, or better answers shown first. Run again with `orders: "
-        "both`."
+        f"With ties left out, the first position wins {share(first.value, 0)} of verdicts. This "
+        "may be position bias, or better answers shown first. Run again with `orders: both`."
     )
 
 
@@ -300,14 +282,6 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
         some = f"{number_word(sliced)} {verb} in some categories"
         return f"No {what} prefers a position overall, but {some}"
     return f"No {what} significantly prefers a position"
-
-
-def _only_judge_sentence(row: FlipLean) -> str:
-    """Sentence below the headline, on the flips of the only judge; "" if this judge has no
-    significant preference for a position, neither overall nor in a category."""
-    return (
-        flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
-    )
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:

@@ -108,9 +108,8 @@ def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_
     bias = load_bias(filtered)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
-    return result_view.ControlState(
-        choice_or_default(wanted, LAYOUTS, BY_CATEGORY if sliced else BY_PROMPT)
-    )
+    default = BY_CATEGORY if sliced else BY_PROMPT
+    return result_view.ControlState(choice_or_default(wanted, LAYOUTS, default))
 
 
 def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
@@ -120,17 +119,10 @@ def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category" if bias.categories else rows
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
-    frame = filtered.measured_judge_rows if MEASURES[measure].key == "position_term" else None
-    evenness = (
-        option_tests.load_evenness(filtered)
-        if bias.options > 2 and MEASURES[measure].key == "entropy" and columns == BY_PROMPT
-        else None
-    )
-    below = (
-        bias_matrix.measure_subtitle(measure)
-        if evenness is None
-        else option_tests.ENTROPY_BAND_SUBTITLE
-    )
+    key, evenness, below = MEASURES[measure].key, None, bias_matrix.measure_subtitle(measure)
+    frame = filtered.measured_judge_rows if key == "position_term" else None
+    if bias.options > 2 and key == "entropy" and columns == BY_PROMPT:
+        evenness, below = option_tests.load_evenness(filtered), option_tests.ENTROPY_BAND_SUBTITLE
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
     return Drawn({"matrix": matrix}, panel_heading(title, below))
 
@@ -151,9 +143,8 @@ def draw_flips(filtered: FilteredStudy) -> Markup | None:
     bias = load_bias(filtered)
     if bias.options != 2:
         return None
-    return bias_view.flips_html(bias) + bias_view.entropy_split_html(
-        bias, bias_view.load_entropy_split(filtered)
-    )
+    split = bias_view.load_entropy_split(filtered)
+    return bias_view.flips_html(bias) + bias_view.entropy_split_html(bias, split)
 
 
 def draw_unrelated(filtered: FilteredStudy) -> Markup | None:
@@ -164,15 +155,15 @@ def draw_unrelated(filtered: FilteredStudy) -> Markup | None:
 
 
 def slots_heading(bias: Bias) -> Markup:
-    even = f"1/{bias.options}" if bias.options > 2 else "even"
     keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd")]
     if bias.options > 2:
         last = f"3rd to {slot_name(bias.options - 1)}" if bias.options > 3 else "3rd"
         keys.append(("tie", last))
-    keys.append(("even", even))
+    keys.append(("even", f"1/{bias.options}" if bias.options > 2 else "even"))
+    verdicts = count(bias.overall("slot 0").n, "verdict")
     subtitle = (
         "% of verdicts for each position, ties and incomplete comparisons left out: "
-        f"{count(bias.overall('slot 0').n, 'verdict')}; 95{NARROW_SPACE}% CI"
+        f"{verdicts}; 95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts_in_histogram(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
@@ -182,22 +173,20 @@ def draw_slot_and_label_effects(filtered: FilteredStudy) -> Drawn | None:
     """Draw effects of position and label: two shares for pairs (None if their labels were not
     crossed with positions), the choice model for N options."""
     bias = load_bias(filtered)
-    made = bias_view.show_slot_or_label(bias) if bias.options == 2 else EMPTY
-    if made is None:
-        return None
     if bias.options == 2:
+        made, title = bias_view.show_slot_or_label(bias), "Position or label?"
         subtitle = (
             "% of verdicts for the first position and for the first label, each the mean over "
             f"both ways to label the answers; ties left out, 95{NARROW_SPACE}% CI"
         )
-        heading = panel_heading("Position or label?", subtitle)
-        return Drawn({"labels": made}, heading)
-    subtitle = (
-        "% of choices that each position would get if all answers were equally good, "
-        f"95{NARROW_SPACE}% CI"
-    )
-    effects = many_options.show_slot_effects(load_option_rows(filtered), bias)
-    return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
+    else:
+        made = many_options.show_slot_effects(load_option_rows(filtered), bias)
+        title = "Effect of the position"
+        subtitle = (
+            "% of choices that each position would get if all answers were equally good, "
+            f"95{NARROW_SPACE}% CI"
+        )
+    return None if made is None else Drawn({"labels": made}, panel_heading(title, subtitle))
 
 
 def draw_order_tests(filtered: FilteredStudy) -> Markup:
@@ -206,14 +195,11 @@ def draw_order_tests(filtered: FilteredStudy) -> Markup:
         rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
         between, unit = "Flips toward first : second", "Pairs"
     else:
-        rows, names = (
-            pair_tests.option_test_rows(load_option_rows(filtered), bias),
-            pair_tests.OPTION_TEST_NAMES,
-        )
+        rows = pair_tests.option_test_rows(load_option_rows(filtered), bias)
+        names = pair_tests.OPTION_TEST_NAMES
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
-    return pair_tests.order_tests_html(
-        rows, names, between, unit, option_tests.count_order_tests(bias), bias.type_1_error_share
-    )
+    family = option_tests.count_order_tests(bias)
+    return pair_tests.order_tests_html(rows, names, between, unit, family, bias.type_1_error_share)
 
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (

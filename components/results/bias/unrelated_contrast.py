@@ -64,8 +64,7 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
         (names[one.judge, one.prompt], one.contrast, one.chosen, _includes_zero(one.contrast))
         for one in found
     ]
-    made: Markup = macros("results/bias/bias.html").unrelated(rows, other)
-    return made
+    return macros("results/bias/bias.html").unrelated(rows, other)
 
 
 def _includes_zero(contrast: Contrast) -> bool:
@@ -123,13 +122,8 @@ def unrelated_effects(
     found = paired_contrasts(
         both, ["judge", "prompt", SIDE_COLUMN], [grade_measure()], rng, pairs, BOOTSTRAP_ROUNDS
     )
-    shown = sides[PRESENT]
-    return tuple(
-        UnrelatedEffect(
-            j,
-            p,
-            one,
-            grade_table.unrelated_share(shown[(shown["judge"] == j) & (shown["prompt"] == p)]),
-        )
-        for (j, p), one in zip(rows, found, strict=True)
-    )
+    shown, effects = sides[PRESENT], []
+    for (j, p), one in zip(rows, found, strict=True):
+        own = shown[(shown["judge"] == j) & (shown["prompt"] == p)]
+        effects.append(UnrelatedEffect(j, p, one, grade_table.unrelated_share(own)))
+    return tuple(effects)

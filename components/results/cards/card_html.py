@@ -10,11 +10,12 @@ from components.filtering.filters import ALL_CHOICE, STUDY_RULE, Filter
 from components.filtering.raters import Raters
 from components.html import format as formats
 from components.html import panel
-from components.html.format import DASH, NARROW_SPACE, count, interval, share, spaced_ci
+from components.html.format import DASH, NARROW_SPACE, count, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.forest_cells import Axis
 from components.html.tables.table import plain_table
 from components.html.tables.value_table import (
+    PERCENT,
     STYLES,
     ColumnHead,
     forest_cell,
@@ -55,28 +56,19 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     if (card.rows["options"] == 1).all():
         points = PointCard(card.rows)
         told = _CARD.sentences([(text, "") for text in points.sentences], "")
-        top = [
-            _card_head(card, count(points.arrangements, "arrangement")),
-            told,
-            _single_answer_measure_table(points),
-        ]
-        made: Markup = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
+        head = _card_head(card, count(points.arrangements, "arrangement"))
+        top = [head, told, _single_answer_measure_table(points)]
+        made = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
         return made + panel.how_computed(points.how_computed_text)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
-    top = [
-        _card_head(card, _orders_text(card)),
-        _CARD.sentences(said, " eh-claim"),
-        show_measures(card),
-    ]
+    told = _CARD.sentences(said, " eh-claim")
+    top = [_card_head(card, _orders_text(card)), told, show_measures(card)]
     left, right = [], EMPTY
     if card.facts["read"]:
-        left, right = (
-            [_slot_bars(card), _consistency_by_category_html(card)],
-            _flip_examples_html(card),
-        )
-    made = _CARD.report(
-        top, left, right, [_published_accuracy_table(card), _cost_html(card)], whole
-    )
+        left = [_slot_bars(card), _consistency_by_category_html(card)]
+        right = _flip_examples_html(card)
+    below = [_published_accuracy_table(card), _cost_html(card)]
+    made = _CARD.report(top, left, right, below, whole)
     return made + panel.how_computed(_how_computed(card))
 
 
@@ -92,10 +84,8 @@ def _single_answer_measure_table(card: PointCard) -> Markup:
         if one.value is None:
             missing.append(f"{label.lower()} ({one.note})")
             continue
-        number_style = STYLES[style]
-        share_plot = style == "percent"
-        plot = forest_cell(one, Axis(), number_style, label) if share_plot else EMPTY
-        value = value_cell(one, number_style, who=label, n=True)
+        value = value_cell(one, STYLES[style], who=label, n=True)
+        plot = forest_cell(one, Axis(), STYLES[style], label) if style == "percent" else EMPTY
         rows.append([name_cell(label, note=note), value, plot])
     none = fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', "; ".join(missing))
     table = value_table(heads, rows, label="Measures of the judge")
@@ -112,9 +102,8 @@ def report_cards(filtered: FilteredStudy) -> Markup:
         for name in names[:MAX_CARDS]
     )
     left = len(names) - MAX_CARDS
-    if left <= 0:
-        return cards
-    return cards + panel.wrap(fill("<p>The page has {}.</p>", count(left, "more card")))
+    more = panel.wrap(fill("<p>The page has {}.</p>", count(left, "more card")))
+    return cards + more if left > 0 else cards
 
 
 def _orders_text(card: ReportCard) -> str:
@@ -132,9 +121,8 @@ def _card_head(card: ReportCard, orders: str) -> Any:
     words = ["Report card of a judge", prompt, f"study {filtered.name}", f"{items} in {orders}"]
     if filtered.filter.category != "all":
         words.append(f"category {filtered.filter.category}")
-    kinds = {judge.name: judge.kind for judge in filtered.study.judges}
-    simulated = kinds.get(card.judge) == "simulated"
-    return _CARD.head(card, [word for word in words if word], simulated)
+    simulated = {judge.name for judge in filtered.study.judges if judge.kind == "simulated"}
+    return _CARD.head(card, list(filter(None, words)), card.judge in simulated)
 
 
 # ------------------------------------------------------------------ positions and flips
@@ -183,13 +171,11 @@ def _flip_examples_html(card: ReportCard) -> Any:
     instead, if nothing flips or no comparison has verdicts in several orders."""
     store, study = card.raters.filtered.store, card.raters.filtered.name
     renamed = card.rows["judge"].cat.rename_categories({card.rater: card.judge})
-    chosen = _choose_example_flips(
-        comparison_index.index_comparisons(card.rows.assign(judge=renamed))
-    )
+    index = comparison_index.index_comparisons(card.rows.assign(judge=renamed))
+    chosen = _choose_example_flips(index)
     if not chosen:
-        if card.facts["sets"]:
-            return _CARD.flips([], "No comparison flips.")
-        return _CARD.flips([], "No comparison has a verdict in more than one order.")
+        none = "No comparison has a verdict in more than one order."
+        return _CARD.flips([], "No comparison flips." if card.facts["sets"] else none)
     questions = store.questions(study, {line.item for line in chosen})
     keys = store.keys_by_seq([line.seqs[0] for line in chosen])
     examples = [
@@ -238,13 +224,7 @@ def _published_accuracy_table(card: ReportCard) -> Markup:
     own = (records.RECORDS["accuracy"].name, card.measures["accuracy"], _OWN_RULE)
     listed = [(records.RECORDS[key].name, one, PRINTED_BY[key]) for key, one in found.items()]
     rows = [
-        (
-            name,
-            formats.number(100 * one.value, 1),
-            interval(one, 1, scale=100),
-            count(one.n),
-            source,
-        )
+        (name, PERCENT.text(one.value), PERCENT.bounds(one), count(one.n), source)
         if one.value is not None
         else (name, DASH, "", "0", source)
         for name, one, source in (own, *listed)
@@ -260,41 +240,37 @@ def _cost_html(card: ReportCard) -> Any:
     failed = f"{count(spent.unusable)} without a verdict"
     if replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE, rule=STUDY_RULE) != Filter():
         failed += "; the filters do not apply"
-    tokens = (DASH, "not recorded")
+    tokens, each = (DASH, "not recorded"), "price unknown"
     if spent.prompt_tokens is not None:
         parts = (spent.prompt_tokens, spent.completion_tokens)
-        tokens = (" + ".join(formats.tokens(one) for one in parts), "")
-    dollars = (DASH, "price unknown")
-    if spent.dollars is not None:
-        dollars = (formats.dollars(spent.dollars), "price unknown")
-        if spent.replies:
-            each = formats.dollars(1000 * spent.dollars / (spent.replies - spent.unpriced))
-            dollars = (dollars[0], f"{each} for 1,000 replies")
+        tokens = (" + ".join(map(formats.tokens, parts)), "")
+    if spent.dollars is not None and spent.replies:
+        thousand = 1000 * spent.dollars / (spent.replies - spent.unpriced)
+        each = f"{formats.dollars(thousand)} for 1,000 replies"
+    dollars = DASH if spent.dollars is None else formats.dollars(spent.dollars)
     timing = "median" if spent.timed else "not recorded"
     return _CARD.spent(
         [
             ("Replies", count(spent.replies), failed),
             ("Tokens, in and out", *tokens),
             ("Time per reply", formats.duration(spent.median_seconds), timing),
-            ("Dollars", *dollars),
+            ("Dollars", dollars, each),
         ]
     )
 
 
 def _how_computed(card: ReportCard) -> str:
     replies, read = len(card.planned_rows), int(card.facts["read"] or 0)
-    people = card.among_voters
-    votes = (
-        f"People: the majority vote on {count(people.cases, 'pair')}, of which "
-        f"{count(people.single_vote_cases)} have a single vote. "
-        if people.cases
-        else ""
-    )
+    people, votes = card.among_voters, ""
+    if people.cases:
+        votes = (
+            f"People: the majority vote on {count(people.cases, 'pair')}, of which "
+            f"{count(people.single_vote_cases)} have a single vote. "
+        )
     return (
-        f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: "
-        f"95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay together. "
-        f"{votes}Chance consistency: the consistency of random verdicts that choose each position "
-        "as often as the judge does.\n\n"
-        "Fixed rules choose the sentences of this card from its numbers. Hover over a sentence to "
-        "see its rule and threshold."
+        f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: 95{NARROW_SPACE}%, "
+        f"items as clusters: all orders and pairs of an item stay together. {votes}Chance "
+        "consistency: the consistency of random verdicts that choose each position as often as the "
+        "judge does.\n\nFixed rules choose the sentences of this card from its numbers. Hover over "
+        "a sentence to see its rule and threshold."
     )

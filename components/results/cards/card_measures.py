@@ -94,31 +94,21 @@ class CardMeasures:
     @cached_property
     def position_measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
         """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
-        return {
-            cell[0]: got
-            for cell, got in estimate_position_measures(
-                self.raters.rows_of_model_judges, ["judge"]
-            ).items()
-        }
+        found = estimate_position_measures(self.raters.rows_of_model_judges, ["judge"])
+        return {judge: got for (judge,), got in found.items()}
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
         """This rater's position-bias measures, by key of the catalogue."""
-        return (
-            self.position_measures_by_rater.get(self.rater)
-            or estimate_position_measures(self.rows)[()]
-        )
+        own = self.position_measures_by_rater.get(self.rater)
+        return own or estimate_position_measures(self.rows)[()]
 
     @cached_property
     def largest_effect_beyond_floor(self) -> tuple[Estimate, str]:
         """The largest effect of a family of twins beyond its floor (effect of a change that cannot
         matter), with adjusted interval, and the name of the family; no value without twins."""
-        filtered = self.raters.filtered
-        own = [
-            one
-            for one in filtered.twin_effects
-            if (one.judge, one.prompt) == (self.judge, self.prompt)
-        ]
+        effects, rater = self.raters.filtered.twin_effects, (self.judge, self.prompt)
+        own = [one for one in effects if (one.judge, one.prompt) == rater]
         largest = next(iter(irrelevant_effects_by_size(own)), None)
         return (largest.adjusted, largest.family) if largest else (Estimate(None), "")
 
@@ -138,16 +128,14 @@ class CardMeasures:
             agreed, names = self.raters.call_agreement, self.raters.names
             return {name: agreed[one] for name, one in names.items() if one in agreed}
         if record.key == answer_records.TIES_AGREEMENT.key:
-            return {
-                name: self.agreement_share_with_people(name)
-                for name in (self.rater, *self.raters.filtered_rater_names)
-            }
+            shown = (self.rater, *self.raters.filtered_rater_names)
+            return {name: self.agreement_share_with_people(name) for name in shown}
         if record.key in self.measures:
             found = {name: got[record.key] for name, got in self.position_measures_by_rater.items()}
             return {**found, self.rater: self.measures[record.key]}
         measure = record.estimator
         by_cell = estimate_all([measure], self.raters.rows_of_model_judges, ["judge"])[measure.name]
-        return {cell[0]: estimate for cell, estimate in by_cell.items()}
+        return {judge: estimate for (judge,), estimate in by_cell.items()}
 
     @cached_property
     def flips(self) -> dict[str, int]:
@@ -177,29 +165,22 @@ class CardMeasures:
         (effect in logits, share of verdicts that it would win among equally good answers, p-value,
         name of the position). Estimates without a value and p-value None if it is unknown."""
         if self.compares_pairs:
-            gamma = self.fitted_position_model.gamma.get(
-                self.rater, unknown_estimate("no usable verdict", "logit")
-            )
-            equal = self.fitted_position_model.first_if_equal.get(
-                self.rater, unknown_estimate(gamma.note, "share")
-            )
-            p = self.fitted_position_model.test.p if self.fitted_position_model.test else None
-            return gamma, equal, p, "first"
-        terms = self.fitted_choice_model.slots.get(self.options, ())
+            pairs = self.fitted_position_model
+            gamma = pairs.gamma.get(self.rater, unknown_estimate("no usable verdict", "logit"))
+            equal = pairs.first_if_equal.get(self.rater, unknown_estimate(gamma.note, "share"))
+            return gamma, equal, pairs.test.p if pairs.test else None, "first"
+        model = self.fitted_choice_model
+        terms = model.slots.get(self.options, ())
         if not terms:
-            note = self.fitted_choice_model.note or (
+            note = model.note or (
                 "the effect of the position cannot be separated from the quality of the answers"
             )
             none = unknown_estimate(note, "logit")
             return none, none, None, "first"
         top = max(range(len(terms)), key=lambda slot: round(terms[slot].value or 0.0, 12))
-        p = self.fitted_choice_model.slot_test.p if self.fitted_choice_model.slot_test else None
-        return (
-            terms[top],
-            self.fitted_choice_model.share_if_equal[self.options][top],
-            p,
-            ORDINALS[top] if top < len(ORDINALS) else slot_name(top),
-        )
+        p = model.slot_test.p if model.slot_test else None
+        name = ORDINALS[top] if top < len(ORDINALS) else slot_name(top)
+        return terms[top], model.share_if_equal[self.options][top], p, name
 
     @cached_property
     def unusable(self) -> Estimate:
@@ -243,9 +224,8 @@ class CardMeasures:
         """Agreement of this rater with the other judges and prompts, pooled: each verdict is
         compared with each of theirs on the same answers in the same order; no value without such
         verdicts."""
-        names = [
-            name for name in self.grid.raters if name not in (pairwise_agreement.PEOPLE, self.rater)
-        ]
+        own = (pairwise_agreement.PEOPLE, self.rater)
+        names = [name for name in self.grid.raters if name not in own]
         if self.rater not in self.grid.raters or not names:
             return unknown_estimate("no other judge or prompt with these filters", "share")
         mine = self.grid.picks[self.grid.raters.index(self.rater)]
@@ -267,9 +247,8 @@ class CardMeasures:
         families = self.raters.filtered.study.families
         mine = str(self.rows["family"].iloc[0])
         names = sorted(name for name, family in families.items() if mine and family == mine)
-        people = row_selection.select_rows(
-            self.raters.frame, row_selection.people_mask(self.raters.frame)
-        )
+        frame = self.raters.frame
+        people = row_selection.select_rows(frame, row_selection.people_mask(frame))
         return own_family_rate(self.rows, names), own_family_rate(people, names), names
 
     @cached_property
@@ -286,9 +265,8 @@ class CardMeasures:
         """Self-preference in logits: effect of judge and answer being from the same model family,
         in a rating model fitted to all judges; no value if no model families are known."""
         machine = self.raters.rows_of_model_judges
-        if "family" not in machine:
-            return unknown_estimate(NO_FAMILY, "logit")
-        return own_family_term(machine)
+        known = "family" in machine
+        return own_family_term(machine) if known else unknown_estimate(NO_FAMILY, "logit")
 
     @cached_property
     def consistency_by_category(self) -> dict[str, Estimate]:
@@ -315,11 +293,8 @@ class CardMeasures:
     @cached_property
     def accuracy_lead(self) -> Estimate:
         """Accuracy minus chance; no value unless the better answers are known by design."""
-        return (
-            accuracy_lead(self.rows)
-            if self.raters.known_answer_source == "design"
-            else Estimate(None)
-        )
+        known = self.raters.known_answer_source == "design"
+        return accuracy_lead(self.rows) if known else Estimate(None)
 
     @cached_property
     def tie_share_where_known(self) -> float | None:

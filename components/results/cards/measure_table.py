@@ -83,10 +83,8 @@ def show_measures(card: ReportCard) -> Markup:
     rows = card_measures(card)
     known = [row for row in rows if (row.drawn or row.estimate).value is not None]
     missing = [row for row in rows if row not in known]
-    made: Markup = macros("results/cards/card.html").measures(
-        card.judge, card.prompt, known, missing
-    )
-    return made
+    template = macros("results/cards/card.html")
+    return template.measures(card.judge, card.prompt, known, missing)
 
 
 def card_measures(card: ReportCard) -> list[CardMeasure]:
@@ -99,11 +97,12 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
         and (one.key != twin_records.TWIN_PREFERENCE.key or card.largest_effect_beyond_floor[1])
     ]
-    unusable = answer_records.UNUSABLE.key
-    return sorted(
-        rows,
-        key=lambda row: (row.record.key == unusable, QUESTION_ORDER.index(row.record.question)),
-    )
+
+    def place(row: CardMeasure) -> tuple[bool, int]:
+        last = row.record.key == answer_records.UNUSABLE.key
+        return last, QUESTION_ORDER.index(row.record.question)
+
+    return sorted(rows, key=place)
 
 
 def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
@@ -158,9 +157,8 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:
-        person = (
-            card.among_voters.one_person.value if card.people_agreement.value is not None else None
-        )
+        voted = card.people_agreement.value is not None
+        person = card.among_voters.one_person.value if voted else None
         note = f"one person agrees with the majority of the others in {share(person, 0)}"
         return {"people": person, "note": "" if person is None else note}
     if key == answer_records.TIES_AGREEMENT.key:

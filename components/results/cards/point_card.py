@@ -121,10 +121,7 @@ class PointCard:
     @property
     def _order_sentence(self) -> str:
         parts = []
-        for what, found in (
-            ("options", self.option_order_effect),
-            ("criteria", self._criteria_effect),
-        ):
+        for what, found in self._order_effects.items():
             if found is not None and found.changed.value is not None:
                 parts.append(
                     f"**{share(found.changed.value, 0)}** of answers get different verdicts in "
@@ -141,8 +138,13 @@ class PointCard:
         return f"{' and '.join(parts)}{floor}."
 
     @property
-    def _criteria_effect(self) -> OrderEffect | None:
-        return self.criteria_order_effect.overall if self.criteria_order_effect else None
+    def _order_effects(self) -> dict[str, OptionOrder | OrderEffect | None]:
+        """Effects of the order of the options and of the criteria; None if it was not varied."""
+        criteria = self.criteria_order_effect
+        return {
+            "options": self.option_order_effect,
+            "criteria": criteria.overall if criteria else None,
+        }
 
     @property
     def _advice(self) -> str:
@@ -171,9 +173,8 @@ class PointCard:
                 "view Remedies."
             )
         if self._label_count < FEW_LABELS:
-            return (
-                f"Label more answers: with {count(self._label_count, 'label')}, intervals are wide."
-            )
+            labels = count(self._label_count, "label")
+            return f"Label more answers: with {labels}, intervals are wide."
         if self.pass_fail_result is not None:
             return (
                 "Report the true pass rate, which is corrected for the judge's errors, instead of "
@@ -203,7 +204,7 @@ class PointCard:
     def _is_order_effect_large(self) -> bool:
         """Whether the interval of the share of verdicts changed by the order of options or criteria
         lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
-        for found in (self.option_order_effect, self._criteria_effect):
+        for found in self._order_effects.values():
             if found is None or found.changed.low is None:
                 continue
             floor = found.noise_floor.high
@@ -244,25 +245,14 @@ class PointCard:
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
         if self.agreement is not None:
+            mae, shift = self.agreement.mae, self.agreement.bias
+            high = "mean of score minus label, scale points; above 0: the judge scores too high"
             found += [
-                (
-                    "Distance to the label",
-                    "mean |score − label|, scale points",
-                    self.agreement.mae,
-                    SCORE,
-                ),
-                (
-                    "Mean of score − label",
-                    "mean of score minus label, scale points; above 0: the judge scores too high",
-                    self.agreement.bias,
-                    SHIFT,
-                ),
+                ("Distance to the label", "mean |score − label|, scale points", mae, SCORE),
+                ("Mean of score − label", high, shift, SHIFT),
                 ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
             ]
-        for what, effect in (
-            ("options", self.option_order_effect),
-            ("criteria", self._criteria_effect),
-        ):
+        for what, effect in self._order_effects.items():
             if effect is not None:
                 label = f"Changed by {what.removesuffix('s')} order"
                 words = f"% of answers whose verdict changes with the order of the {what}"
@@ -270,23 +260,15 @@ class PointCard:
         if self.option_order_effect is not None:
             even = share(self.option_order_effect.expected_first.value, 0)
             note = f"% of verdicts for the option listed first; {even} without an order effect"
-            found.append(
-                (
-                    "Verdicts for the option listed first",
-                    note,
-                    self.option_order_effect.first_place,
-                    PERCENT,
-                )
-            )
+            first = self.option_order_effect.first_place
+            found.append(("Verdicts for the option listed first", note, first, PERCENT))
             repeated = "% of verdicts that change when repeated in the same order"
             found.append(("Noise floor", repeated, self.option_order_effect.noise_floor, PERCENT))
         found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
         for record in records_reading_texts("card"):
-            estimate = (
-                record.measure.of(self.rows_without_noise_repeats)
-                if record.measure
-                else Estimate(None)
-            )
+            if record.measure is None:
+                continue
+            estimate = record.measure.of(self.rows_without_noise_repeats)
             if estimate.value is not None:
                 found.append((record.name, record.description, estimate, record.style))
         return found
@@ -295,10 +277,9 @@ class PointCard:
     def how_computed_text(self) -> str:
         """Text of the part "How is this computed?"."""
         return (
-            f"{count(len(self.rows_without_noise_repeats), 'reply')}, "
-            f"{count(self.usable_replies)} with a verdict, in "
-            f"{count(self.arrangements, 'arrangement')} of options and criteria. Intervals: "
-            f"95{NARROW_SPACE}%, by item. Mean score: "
+            f"{count(len(self.rows_without_noise_repeats), 'reply')}, {count(self.usable_replies)} "
+            f"with a verdict, in {count(self.arrangements, 'arrangement')} of options and "
+            f"criteria. Intervals: 95{NARROW_SPACE}%, by item. Mean score: "
             f"{decimal(self.scores.mean, 2) if self.scores else '–'}."
         )
 

@@ -53,9 +53,8 @@ class ReportCard(CardMeasures):
         """Values (key of CARD_FACTS -> number) that the sentence rules test and insert."""
         measures, flips = self.measures, self.measures["conflict"].value
         noise = measures["noise_floor"].value
-        known = (
-            measures["accuracy"] if self.raters.known_answer_source == "design" else Estimate(None)
-        )
+        by_design = self.raters.known_answer_source == "design"
+        known = measures["accuracy"] if by_design else Estimate(None)
         advantage = self.voter_replacement.advantage if self.voter_replacement else Estimate(None)
         differences = (self.accuracy_lead, advantage, self.order_effect, self.repeat_memory)
         lead, beside, effect, memory = map(self._widen_for_all_cards, differences)
@@ -64,10 +63,11 @@ class ReportCard(CardMeasures):
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
         advice, no_advice = self.recommendation, 0 if self.has_too_many_for_remedies else None
+        read = row_selection.select_picks(self.rows)
         return {
             "replies": len(self.planned_rows),
-            "read": len(row_selection.select_picks(self.rows)),
-            "items": row_selection.select_picks(self.rows)["item"].nunique(),
+            "read": len(read),
+            "items": read["item"].nunique(),
             "orders": int(self.planned_rows["orders"].max()) if len(self.planned_rows) else 0,
             "sets": measures["consistency"].n,
             "flips": flips,
@@ -75,8 +75,10 @@ class ReportCard(CardMeasures):
             "chance_flips": 1 - self.chance_consistency,
             "order_low": effect.low,
             "memory_low": memory.low,
-            **_interval_end_facts("known", lead),
-            **_interval_end_facts("stand_in", beside),
+            "known_low": lead.low,
+            "known_high": lead.high,
+            "stand_in_low": beside.low,
+            "stand_in_high": beside.high,
             "lean_p": p,
             "lopsided": lopsided,
             "label_pull": label,
@@ -126,11 +128,9 @@ class ReportCard(CardMeasures):
     def _slot_and_label_deviations(self) -> tuple[float | None, float | None]:
         """Distances from an even share, |position share − 1/2| and |label share − 1/2|; None if
         labels were not crossed."""
-        slot, label = (self.slot_label_effects[name].value for name in ("slot", "label"))
-        return (
-            None if slot is None else abs(slot - 0.5),
-            None if label is None else abs(label - 0.5),
-        )
+        shares = (self.slot_label_effects[name].value for name in ("slot", "label"))
+        slot, label = (None if share is None else abs(share - 0.5) for share in shares)
+        return slot, label
 
     @property
     def words(self) -> dict[str, str]:
@@ -213,17 +213,9 @@ class ReportCard(CardMeasures):
             found = option_p_values(self._bias, load_option_rows(self.raters.filtered))
             return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
-        total = first + second
-        lean = next(
-            (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == rater), None
-        )
-        p = None if lean is None else max(lean.p, lean.worst_p or 0.0)
-        return p, max(first, second) / total if total else None
-
-
-def _interval_end_facts(name: str, estimate: Estimate) -> dict[str, float | None]:
-    """The facts `<name>_low` and `<name>_high`: the ends of an interval, None if it is unknown."""
-    return {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        leans = (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == rater)
+        p = next((max(row.p, row.worst_p or 0.0) for row in leans), None)
+        return p, max(first, second) / (first + second) if first + second else None
 
 
 def _largest_absolute_bound(estimate: Estimate) -> float | None:

@@ -26,22 +26,6 @@ class CardFact:
     write: Callable[[float], str]
 
 
-def _format_whole_number(value: float) -> str:
-    return count(int(value))
-
-
-def _format_whole_percent(value: float) -> str:
-    return share(value, 0)
-
-
-def _format_percentage_points(value: float) -> str:
-    return points(number(100 * value))
-
-
-def _format_two_decimals(value: float) -> str:
-    return number(value, 2)
-
-
 _ORDER: Final = "disagreement between orders minus changes on a repeat"
 _MEMORY: Final = "changes between repeats further apart minus changes between consecutive repeats"
 _LABEL: Final = "share of verdicts for the preferred label minus"
@@ -50,7 +34,7 @@ _RIGHT: Final = "accuracy where the better answer is known"
 _ADJUSTED: Final = " of CI, adjusted for all judges and prompts"
 _LOW, _HIGH = f", lower end{_ADJUSTED}", f", upper end{_ADJUSTED}"
 _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
-    _format_whole_number: {
+    lambda value: count(int(value)): {
         "read": "replies with a verdict",
         "orders": "orders",
         "remedies": "remedies compared with known better answers",
@@ -60,7 +44,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     lambda value: count(int(value), "comparison"): {
         "sets": "comparisons with a verdict in all orders"
     },
-    _format_whole_percent: {
+    lambda value: share(value, 0): {
         "flips": "flips",
         "noise": "changes on a repeat",
         "chance_flips": "flips expected by chance",
@@ -76,7 +60,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "others": "share of equal verdicts, over all pairs of this judge's verdict and another "
         "judge's on the same answers in the same order",
     },
-    _format_percentage_points: {
+    lambda value: points(number(100 * value)): {
         "order_low": _ORDER + _LOW,
         "memory_low": _MEMORY + _LOW,
         "label_pull": f"{_LABEL} an even share",
@@ -89,7 +73,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "stand_in_reach": f"{_PERSON}: end of the 90{NARROW_SPACE}% CI that is farther from 0",
         "remedy_low": "gain by the recommended remedy, lower end of CI",
     },
-    _format_two_decimals: {
+    lambda value: number(value, 2): {
         "lean_p": "p-value of the test for a preferred position",
         "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in different orders"
         + _HIGH,

@@ -27,9 +27,8 @@ HOW_COMPARED: Final = (
     "largest |t| of all measures shown, from 1,000 bootstrap rounds over items (max-t): all "
     "intervals hold together. With more than two judges (or prompts), all pairs of them count, "
     "because the two shown were chosen among them. Categories are adjusted as a family of their "
-    "own; those with fewer than five items have no interval.\n\n"
-    "No significant difference: the interval covers 0. This does not prove equality; consider the "
-    "width of the interval."
+    "own; those with fewer than five items have no interval.\n\nNo significant difference: the "
+    "interval covers 0. This does not prove equality; consider the width of the interval."
 )
 _CATEGORY_MEASURE: Final = {
     measure_families.QUALITY: RECORDS["agreement"].name,
@@ -81,32 +80,24 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     for name in wanted:  # no side names the only judge, or the only prompt, of a study
         if not any(getattr(one, name) for one in known.values()):
             wanted[name] = ""
-    left = next((name for name, one in known.items() if _is_selected_by_filters(one, wanted)), "")
-    return pair_sides(filtered, left, other)
-
-
-def _is_selected_by_filters(side: sides.Side, wanted: dict[str, str]) -> bool:
-    """Whether the filters (`wanted`: judge and prompt, "" for all) select exactly this side; False
-    without a filter."""
-    return any(wanted.values()) and (side.judge, side.prompt) == (wanted["judge"], wanted["prompt"])
+    rater = (wanted["judge"], wanted["prompt"])
+    selected = (name for name, one in known.items() if (one.judge, one.prompt) == rater)
+    return pair_sides(filtered, next(selected, "") if any(rater) else "", other)
 
 
 def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
     """Name of the family of measures (a key of FAMILIES) that a view compares: that of single
     answers if the study has no comparisons, else `measure_family_of_view`."""
-    return (
-        measure_families.measure_family_of_view(view)
-        if has_comparisons(filtered)
-        else SINGLE_ANSWERS
-    )
+    if not has_comparisons(filtered):
+        return SINGLE_ANSWERS
+    return measure_families.measure_family_of_view(view)
 
 
 def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference between the side that the filters select
     and the side named `other`, in the measures of `view`."""
-    return panels.contrast_finding(
-        pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
-    )
+    pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
+    return panels.contrast_finding(pair, family)
 
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
@@ -117,12 +108,8 @@ def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
     if pair.problem:
         return Markup("")
     difference = f"{pair.left.name} minus {pair.right.name}"
-    table = panel_html(
-        difference,
-        panels.family_subtitle(pair),
-        panels.show_measure_family(pair, family),
-        how_text=HOW_COMPARED,
-    )
+    shown = panels.show_measure_family(pair, family)
+    table = panel_html(difference, panels.family_subtitle(pair), shown, how_text=HOW_COMPARED)
     if family == WIN_RATES:
         return table
     within = _CATEGORY_MEASURE.get(family, CONSISTENCY.name)

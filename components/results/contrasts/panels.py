@@ -75,20 +75,13 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
         more, less = (left, right) if gap > 0 else (right, left)
         head = f"{more} is {points(number(abs(gap)))} more consistent than {less}"
     lean = lines.get(LEAN.name)
-    return (
-        f"{head}; their flips go toward opposite positions."
-        if lean and _have_opposite_leans(lean)
-        else f"{head}."
-    )
+    opposite = lean is not None and _have_opposite_leans(lean)
+    return f"{head}{'; their flips go toward opposite positions' if opposite else ''}."
 
 
 def _have_opposite_leans(line: Contrast) -> bool:
-    left, right = line.left_value or 0.0, line.right_value or 0.0
-    return (
-        is_significant(line)
-        and min(left, right) < -MIN_OPPOSITE_LEAN
-        and max(left, right) > MIN_OPPOSITE_LEAN
-    )
+    low, high = sorted((line.left_value or 0.0, line.right_value or 0.0))
+    return is_significant(line) and low < -MIN_OPPOSITE_LEAN and high > MIN_OPPOSITE_LEAN
 
 
 def _largest_difference_sentence(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
@@ -123,15 +116,16 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
         | {
             "left": _inspect_filters_of_side(pair.filtered, pair.left, line[0]),
             "right": _inspect_filters_of_side(pair.filtered, pair.right, line[0]),
-            "own": own.get(line[0].name) or _values_on_common_items(line[1]),
+            # A measure without a value for one side alone shows the values on the common items.
+            "own": own.get(line[0].name)
+            or (Estimate(line[1].left_value), Estimate(line[1].right_value)),
             "model": line[0].name if line[0].key == "win_rate" else "",
         }
         for line in shown
     ]
     left_out = [line for line in lines if line[1].raw.value is None]
     missing = _missing_measures_text(left_out) if left_out else ""
-    made: Markup = _CONTRASTS.family(pair, rows, axis_html(axis), missing)
-    return made
+    return _CONTRASTS.family(pair, rows, axis_html(axis), missing)
 
 
 def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
@@ -148,12 +142,6 @@ def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[s
         "track": difference_track(axis, line.raw, line.adjusted),
         "tip": "\n".join(part for part in (head, raw, where, line.raw.note) if part),
     }
-
-
-def _values_on_common_items(line: Contrast) -> tuple[Estimate, Estimate]:
-    """Values of both sides on their common items, for a measure that has no value for one side
-    alone."""
-    return Estimate(line.left_value), Estimate(line.right_value)
 
 
 def _inspect_filters_of_side(
@@ -188,8 +176,7 @@ def show_contrasts_by_category(pair: PairedSides, within: str) -> Markup:
         return empty_state("No categories.", " ".join(sorted(notes)) or none)
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0, 0.1))
     rows, rest = [_difference_row(axis, *line) for line in shown], [line for _, line in small]
-    made: Markup = _CONTRASTS.categories(f"{within} by category", rows, rest, axis_html(axis))
-    return made
+    return _CONTRASTS.categories(f"{within} by category", rows, rest, axis_html(axis))
 
 
 def family_subtitle(pair: PairedSides) -> str:

@@ -55,9 +55,8 @@ def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
 def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
     """Sides from other studies of the same data in which the same judges see images instead of
     image descriptions, or the reverse."""
-    judges = {
-        str(name) for name in judge_rows_or_people_rows(filtered.unfiltered_frame)["judge"].unique()
-    }
+    rows = judge_rows_or_people_rows(filtered.unfiltered_frame)
+    judges = {str(name) for name in rows["judge"].unique()}
     found: dict[str, Side] = {}
     for line in filtered.store.studies():
         if line.name == filtered.name:
@@ -109,25 +108,19 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
     answer, ½ for a tie, 0 for the other). If the side names a judge, the judge filter is ignored;
     likewise for the prompt."""
     chosen = filtered.filter
-    chosen = replace(
-        chosen,
-        judge=ALL_CHOICE if side.judge else chosen.judge,
-        prompt=ALL_CHOICE if side.prompt else chosen.prompt,
-    )
-    source = (
-        FilteredStudy(filtered.store, side.study, chosen)
-        if side.study
-        else replace(filtered, filter=chosen)
-    )
+    chosen = replace(chosen, judge=ALL_CHOICE) if side.judge else chosen
+    chosen = replace(chosen, prompt=ALL_CHOICE) if side.prompt else chosen
+    source = replace(filtered, filter=chosen)
+    if side.study:
+        source = FilteredStudy(filtered.store, side.study, chosen)
     rows = _select_side(source.measured_judge_rows, side)
     return rows.assign(**{CREDIT: rows_with_call_credits(source)[CREDIT].reindex(rows.index)})
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
     """People's votes that pass the filters of category, models and injection suspects."""
-    rows = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
-        filtered.unfiltered_frame
-    )
+    chosen = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    rows = chosen.apply(filtered.unfiltered_frame)
     return row_selection.select_rows(rows, row_selection.people_mask(rows))
 
 
@@ -135,29 +128,28 @@ def candidate_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Si
     """The sides from which `left` and `right` could have been chosen: if both are judges, all
     judges of the study; likewise for prompts, and for judges with a prompt. Only `left` and `right`
     if they are of different kinds, or in another study."""
-    kinds = {(bool(side.judge), bool(side.prompt), side.study) for side in (left, right)}
-    if len(kinds) != 1:
-        return [left, right]
-    (kind,) = kinds
-    known = list_sides(filtered).values()
-    return [one for one in known if (bool(one.judge), bool(one.prompt), one.study) == kind] or [
-        left,
-        right,
-    ]
+
+    def kind(side: Side) -> tuple[bool, bool, str]:
+        return bool(side.judge), bool(side.prompt), side.study
+
+    alike = [one for one in list_sides(filtered).values() if kind(one) == kind(left)]
+    return alike if alike and kind(left) == kind(right) else [left, right]
 
 
 def stack_candidates(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
     """Rows of several sides and people's votes, with a column `side` ("side 0", …, "people")."""
-    parts = {f"side {number}": rows_of_side(filtered, one) for number, one in enumerate(sides)}
-    frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
-    return frame.assign(prompt=_side_prompts(frame))
+    return _stack(filtered, {f"side {number}": one for number, one in enumerate(sides)})
 
 
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
     """Rows of both sides and people's votes, with a column `side` ("left", "right" or "people"). A
     judgement that belongs to both sides occurs twice; the two rows have different prompts, named
     "side/prompt"."""
-    parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
+    return _stack(filtered, {LEFT: left, RIGHT: right})
+
+
+def _stack(filtered: FilteredStudy, sides: dict[str, Side]) -> pd.DataFrame:
+    parts = {name: rows_of_side(filtered, one) for name, one in sides.items()}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))
 

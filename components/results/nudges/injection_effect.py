@@ -104,17 +104,11 @@ def suspect_text_places(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tup
 
 def _largest_win_rate_shift(included: FilteredStudy) -> WinRateShift | None:
     without = replace(included, filter=replace(included.filter, suspects=WITHOUT_SUSPECTS))
-    rates = [
-        {
-            name: one.value
-            for name, one in win_rates_by_cell(filtered.outcomes, ()).get((), {}).items()
-        }
-        for filtered in (included, without)
-    ]
+    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (included, without))
     known = [
-        WinRateShift(name, before, after)
-        for name, before in rates[0].items()
-        if before is not None and (after := rates[1].get(name)) is not None
+        WinRateShift(name, one.value, there[name].value or 0.0)
+        for name, one in here.items()
+        if one.value is not None and name in there and there[name].value is not None
     ]
     return max(known, key=_shift_size, default=None)
 
@@ -144,11 +138,8 @@ def suspects_notice(filtered: FilteredStudy) -> Markup:
     """HTML notice: number of suspects, and the win rate they change most, with and without them;
     empty without suspects."""
     text = suspects_notice_title_and_text(filtered)
-    return (
-        notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))
-        if text
-        else EMPTY
-    )
+    opens = Action("Read the suspects", SUSPECTS_SELECTION)
+    return notice_html("warn", *text, opens) if text else EMPTY
 
 
 def suspects_notice_title_and_text(filtered: FilteredStudy) -> tuple[str, str] | None:
@@ -161,11 +152,8 @@ def suspects_notice_title_and_text(filtered: FilteredStudy) -> tuple[str, str] |
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
     rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"
-    sentences = [
-        f"{rows} are not counted."
-        if left_out
-        else f"In {rows}, the question or an answer contains text addressed to the judge."
-    ]
+    shown = f"In {rows}, the question or an answer contains text addressed to the judge."
+    sentences = [f"{rows} are not counted." if left_out else shown]
     sentences.append(_shift_sentence(found.largest_shift, left_out))
     if found.echo_count:
         verb = "repeats" if found.echo_count == 1 else "repeat"
@@ -178,9 +166,9 @@ def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
         return (
             "Without injection suspects no verdict is left: their effect on win rates is unknown."
         )
-    here, there = (
-        (shift.rate_without, shift.rate_with) if left_out else (shift.rate_with, shift.rate_without)
-    )
+    here, there = shift.rate_with, shift.rate_without
+    if left_out:
+        here, there = there, here
     decimals = 0 if abs(here - there) >= 0.02 else 1
     seen, other = share(here, decimals), share(there, decimals)
     word = "With" if left_out else "Without"
@@ -204,10 +192,8 @@ class SuspectComparison:
     @property
     def has_estimate(self) -> bool:
         """Whether at least one of the two estimates has a value."""
-        return any(
-            one is not None and one.value is not None
-            for one in (self.with_suspects, self.without_suspects)
-        )
+        both = (self.with_suspects, self.without_suspects)
+        return any(one is not None and one.value is not None for one in both)
 
 
 def injection_section(filtered: FilteredStudy) -> Markup:
@@ -215,29 +201,21 @@ def injection_section(filtered: FilteredStudy) -> Markup:
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
-    found = [
-        (rule, RULE_DESCRIPTIONS[rule], count(n))
-        for rule, n in count_texts_by_rule(filtered).most_common()
-    ]
-    numbers = [
-        (
-            one.measure_name,
-            one.subject,
-            _estimate_text(one.with_suspects),
-            _estimate_text(one.without_suspects),
-        )
-        for one in compare_without_suspects(filtered)
-        if one.has_estimate
-    ]
+    by_rule = count_texts_by_rule(filtered).most_common()
+    found = [(rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in by_rule]
+    numbers = []
+    for one in compare_without_suspects(filtered):
+        if one.has_estimate:
+            values = map(_estimate_text, (one.with_suspects, one.without_suspects))
+            numbers.append((one.measure_name, one.subject, *values))
+    heads = ("Measure", "Model or judge", "With these texts", "Without these texts")
     return panel_html(
         SECTION_TITLE,
         "texts addressed to the judge; all measures of this report include them unless stated "
         f"otherwise; 95{NARROW_SPACE}% CI",
         notice_html("warn", *text)
         + plain_table(("Rule", "Matches a text that", "Number of texts"), found)
-        + plain_table(
-            ("Measure", "Model or judge", "With these texts", "Without these texts"), numbers
-        ),
+        + plain_table(heads, numbers),
     )
 
 
@@ -266,9 +244,8 @@ def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]
     without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))
     here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered, without))
     best = sorted(here, key=lambda name: (-(here[name].value or 0), name))
-    made = [
-        SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
-    ]
+    shown = best[:MAX_ROWS]
+    made = [SuspectComparison("Win rate", name, here[name], there.get(name)) for name in shown]
     names = rater_names(filtered.measured_judge_rows)
     for what, measure in COMPARED_MEASURES:
         known, rest = (

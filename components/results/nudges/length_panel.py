@@ -117,14 +117,10 @@ def _length_bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str,
 def _hover_text(length_bin: LengthBin, who: str) -> Markup:
     times = 2**length_bin.ratio
     words = f"{number(times, 1)} times as long" if times >= 1 else f"{share(times, 0)} as long"
-    return fill(
-        "<b>{}</b><br>{}: answers {}<br>{}, n {}",
-        percent(length_bin.win_rate, n=False),
-        escape_plot(who),
-        words,
-        count(length_bin.win_rate.items, "item"),
-        count(length_bin.win_rate.n),
-    )
+    rate = length_bin.win_rate
+    sizes = (count(rate.items, "item"), count(rate.n))
+    values = (percent(rate, n=False), escape_plot(who), words, *sizes)
+    return fill("<b>{}</b><br>{}: answers {}<br>{}, n {}", *values)
 
 
 def _format_odds_ratio(odds: Estimate) -> tuple[str, str]:
@@ -144,9 +140,8 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     times, bounds = _format_odds_ratio(odds)
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
-        text += (
-            f", in people's votes by {' '.join(_format_odds_ratio(persons.odds_ratio))}".rstrip()
-        )
+        by_people = " ".join(_format_odds_ratio(persons.odds_ratio))
+        text += f", in people's votes by {by_people}".rstrip()
     return f"{text}. This describes the verdicts; length need not be the cause of winning."
 
 
@@ -189,16 +184,12 @@ def show_length_controlled(filtered: FilteredStudy) -> Markup:
         select, who = {"contestant": model, "opponent": opponent}, f"{model} against {opponent}"
         known = plain is not None and plain.value is not None and held.value is not None
         change = 100 * ((held.value or 0) - (plain.value or 0)) if plain and known else None
-        lines.append(
-            [
-                tables.name_cell(model, select),
-                tables.value_cell(plain, tables.PERCENT, who=who, select=select),
-                tables.value_cell(
-                    held, tables.PERCENT, who=f"{who}, length held equal", select=select
-                ),
-                escape(number(change, 1, signed=True)) if known else tables.MUTED_DASH,
-            ]
-        )
+        cells = [
+            tables.value_cell(one, tables.PERCENT, who=f"{who}{how}", select=select)
+            for one, how in ((plain, ""), (held, ", length held equal"))
+        ]
+        gap = escape(number(change, 1, signed=True)) if known else tables.MUTED_DASH
+        lines.append([tables.name_cell(model, select), *cells, gap])
     if not lines:
         return empty_state("No comparisons.", f"No model was compared with {opponent}.")
     rates = ("Win rate, %", "Win rate with length held equal, %")

@@ -71,9 +71,8 @@ def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs
         item = filtered.store.item(filtered.name, name)
         twin = _find_twin_name(by_item[name][0].shown)
         if item is not None and twin in item.twins:
-            found.append(
-                TwinPair(name, _mark_changed_words(item, twin), _describe_verdicts(by_item[name]))
-            )
+            words = _mark_changed_words(item, twin)
+            found.append(TwinPair(name, words, _describe_verdicts(by_item[name])))
     select = {"judge": effect.judge, "prompt": effect.prompt}
     twins: Counter[str] = Counter()
     for shown, times in Counter(names).items():
@@ -122,9 +121,8 @@ def _describe_verdicts(rows: list[_Row]) -> str:
 def _mark_changed_words(item: Item, twin: str) -> tuple[tuple[str, Change], ...]:
     """Runs of words of the original and its twin, each with its change: "", "added" or
     "removed"."""
-    original, changed = (
-        re.findall(r"\S+", item.answer(name)) for name in (split_twin(twin)[0], twin)
-    )
+    names = (split_twin(twin)[0], twin)
+    original, changed = (re.findall(r"\S+", item.answer(name)) for name in names)
     matcher = difflib.SequenceMatcher(None, original, changed, autojunk=False)
     runs = list(_iterate_changed_runs(matcher, original, changed))
     return tuple(_join_and_shorten_runs(runs))

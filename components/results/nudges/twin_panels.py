@@ -47,12 +47,10 @@ def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffec
         fits = chosen.judge in (ALL_CHOICE, one.judge) and chosen.prompt in (ALL_CHOICE, one.prompt)
         if one.prompt and fits:
             found.setdefault((one.judge, one.prompt), []).append(one)
+    controls = [one for one in effects if one.family in CONTROLS]
     for (judge, _), own in found.items():
-        own += [
-            one
-            for one in effects
-            if one.family in CONTROLS and one.judge == judge and one.design == own[0].design
-        ]
+        design = own[0].design
+        own += [one for one in controls if one.judge == judge and one.design == design]
     return found
 
 
@@ -64,12 +62,9 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
         return None
 
     def largest_shown_effect(rater: Rater) -> float:
-        shown = [
-            one
-            for one in irrelevant_effects_by_size(effects_by_rater[rater])
-            if one.finding == SHOWN
-        ]
-        return abs(shown[0].adjusted.value or 0) if shown else 0.0
+        ranked = irrelevant_effects_by_size(effects_by_rater[rater])
+        shown = (abs(one.adjusted.value or 0) for one in ranked if one.finding == SHOWN)
+        return next(shown, 0.0)
 
     judge, prompt = max(effects_by_rater, key=largest_shown_effect)
     own = effects_by_rater[judge, prompt]
@@ -89,8 +84,7 @@ def draw_twins(filtered: FilteredStudy) -> Markup | None:
     for number_, (rater, own) in enumerate(list(effects_by_rater.items())[:MAX_RATERS]):
         name = " · ".join(rater) if len(effects_by_rater) > 1 else ""
         drawn.append((name, _effect_forest(own, number_)))
-    made: Markup = html.forests(drawn, len(effects_by_rater) - len(drawn))
-    return made
+    return html.forests(drawn, len(effects_by_rater) - len(drawn))
 
 
 def _effect_forest(effects: Sequence[TwinEffect], rater_number: int) -> Markup:
@@ -106,8 +100,7 @@ def _effect_forest(effects: Sequence[TwinEffect], rater_number: int) -> Markup:
         for part in (shown or moving, controls, rest)
     ]
     dashed = any(row["own"] for row in parts[0])
-    made: Markup = html.forest(axis, _floor_band(floor, axis), dashed, *parts)
-    return made
+    return html.forest(axis, _floor_band(floor, axis), dashed, *parts)
 
 
 def _floor_ends(effect: TwinEffect) -> tuple[float, float] | None:
@@ -162,15 +155,12 @@ def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
     effects_by_rater = twin_effects_by_rater(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
-        first = next((one for one in irrelevant_effects_by_size(own)), None)
+        first = next(iter(irrelevant_effects_by_size(own)), None)
         for one in own:
             pairs = load_twin_examples(filtered, one)
             opened = rater == 0 and one is first
             boxes.append((_examples_box_id(one, rater), opened, pairs))
-    if not any(pairs.pairs for _, _, pairs in boxes):
-        return None
-    made: Markup = html.pairs(boxes)
-    return made
+    return html.pairs(boxes) if any(pairs.pairs for _, _, pairs in boxes) else None
 
 
 def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
@@ -197,11 +187,7 @@ def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
 
 def _list_distinct_effects(effects_by_rater: dict[Rater, list[TwinEffect]]) -> list[TwinEffect]:
     """List each effect once, since the controls of a judge occur with each of its prompts."""
-    seen: dict[int, TwinEffect] = {}
-    for own in effects_by_rater.values():
-        for one in own:
-            seen.setdefault(id(one), one)
-    return list(seen.values())
+    return list({id(one): one for own in effects_by_rater.values() for one in own}.values())
 
 
 def _display_factor(estimate: Estimate) -> int:
@@ -240,9 +226,8 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
         for judge, name, one, part in rows
     ]
     holds = [0.0, *(people for *_, people in lines if people is not None)]
-    axis = fit_axis(
-        [one for _, _, one, _ in lines], tick_steps_from(0.1), lambda t: number(t, 1), holds=holds
-    )
+    drawn = [one for _, _, one, _ in lines]
+    axis = fit_axis(drawn, tick_steps_from(0.1), lambda t: number(t, 1), holds=holds)
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
     sentences = [_length_weight_sentence(judge, part, several) for judge, part in found.items()]
@@ -266,19 +251,17 @@ def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> flo
 def _length_weight_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
     empty if it is unknown. `part`: as in `_people_style_weight`; `named`: name the judge."""
-    who = judge if named else "It"
+    who, whose = (judge, f" for {judge}") if named else ("It", "")
     minus, own = part.get("minus_people", {}).get("length"), part["coefficients"]["length"]
     if minus is not None and minus.value is not None and minus.low is not None:
         if minus.low > 0 or (minus.high or 0) < 0:
             more = "more" if minus.value > 0 else "less"
             size = number(abs(minus.value), 2)
             return f"{who} weighs length {size} {more} than people do{spaced_ci(minus, 2)}."
-        whose = f" for {judge}" if named else ""
-        return (
-            f"No difference to people in the weight of length is shown{whose}{spaced_ci(minus, 2)}."
-        )
+        told = f"shown{whose}{spaced_ci(minus, 2)}"
+        return f"No difference to people in the weight of length is {told}."
     if own.value is None or own.low is None or own.high is None:
         return ""
     if own.low <= 0 <= own.high:
-        return f"No weight of length is shown{f' for {judge}' if named else ''}{spaced_ci(own, 2)}."
+        return f"No weight of length is shown{whose}{spaced_ci(own, 2)}."
     return f"{who} weighs length {number(own.value, 2, signed=True)}{spaced_ci(own, 2)}."

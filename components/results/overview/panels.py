@@ -57,18 +57,11 @@ def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
     rows = []
     for one in list_flips_of_pairs(bias):
         rater = (one.judge, one.prompt)
-        repeats = noise.get(rater)
+        flips, repeats = flip_share_from_consistency(same[rater]), noise.get(rater)
+        repeats = repeats if repeats is not None and repeats.value is not None else None
         chosen = {"view": "Summary", "judge": one.judge}
-        chosen |= {"prompt": one.prompt} if several else {}
-        rows.append(
-            JudgeRow(
-                one,
-                flip_share_from_consistency(same[rater]),
-                repeats if repeats is not None and repeats.value is not None else None,
-                agreement.get(rater),
-                json.dumps(chosen, ensure_ascii=False),
-            )
-        )
+        card = json.dumps(chosen | ({"prompt": one.prompt} if several else {}), ensure_ascii=False)
+        rows.append(JudgeRow(one, flips, repeats, agreement.get(rater), card))
     return sorted(rows, key=lambda row: row.flips.value or 0.0)
 
 

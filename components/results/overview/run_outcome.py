@@ -51,13 +51,8 @@ def _flips_html(bias: Bias) -> Markup:
         return EMPTY
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     subtitle = f"{count(flips)} of {count(pairs, 'comparison')} flip"
-    told = join(
-        fill('<p class="eh-small">{}</p>', text)
-        for text in (
-            repetition_text(bias),
-            f"{_flip_direction_sentence(rows)}{_flip_precision_sentence(bias)}",
-        )
-    )
+    rest = f"{_flip_direction_sentence(rows)}{_flip_precision_sentence(bias)}"
+    told = join(fill('<p class="eh-small">{}</p>', text) for text in (repetition_text(bias), rest))
     return panel_html("Which way verdicts flip", subtitle, flip_direction_chart(bias) + told)
 
 
@@ -97,11 +92,8 @@ def _flip_direction_sentence(rows: list[FlipLean]) -> str:
 
 def _flip_precision_sentence(bias: Bias) -> str:
     half = _flip_half_width(bias)
-    if half is None:
-        return ""
-    return (
-        f"95\u202f% interval of the share of flips, as measured: ± {points(number(100 * half, 1))}."
-    )
+    told = "95\u202f% interval of the share of flips, as measured"
+    return "" if half is None else f"{told}: ± {points(number(100 * half, 1))}."
 
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
@@ -110,10 +102,8 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     prompt: back to the study of this prompt."""
     if found := find_prompt_to_improve(filtered.store, filtered.name):
         told = "the replies are there: edit and try the rules, or see what each candidate changes"
-        opens = {
-            "data-go": json.dumps(_improved_prompt_address(filtered, found)),
-            "data-to": remedies_tab.IMPROVED,
-        }
+        address = json.dumps(_improved_prompt_address(filtered, found))
+        opens = {"data-go": address, "data-to": remedies_tab.IMPROVED}
         return [NextStep(f"Back to {found.study}", told, "Improve the prompt", opens)]
     flips = sum(row.flips for row in list_flips_of_pairs(bias))
     steps = []
@@ -164,6 +154,5 @@ def _unusable_html(
     `may_run`: whether the reader may run the study."""
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=True, may_run=may_run)
     title, why = unusable_replies.EXPLANATION_TITLE, unusable_replies.NO_MEASURE_TEXT
-    return panel_html(title, why, unusable_replies.explanation_html(filtered)) + _next_steps_panel(
-        steps
-    )
+    panel = panel_html(title, why, unusable_replies.explanation_html(filtered))
+    return panel + _next_steps_panel(steps)

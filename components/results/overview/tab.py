@@ -53,9 +53,8 @@ HOW_JUDGES: Final = (
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of the study: that of Position; if it has single answers only, of Agreement."""
-    if not has_comparisons(filtered):
-        return bias_tab.single_answers_view(filtered).finding(filtered)
-    return bias_tab.finding(filtered)
+    alone = not has_comparisons(filtered)
+    return (bias_tab.single_answers_view(filtered) if alone else bias_tab).finding(filtered)
 
 
 def chosen_rater(filtered: FilteredStudy) -> str | None:
@@ -126,11 +125,9 @@ def draw_ranking_line(filtered: FilteredStudy) -> Any:
 def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
     """Draw the line on the longer of two equally right answers; None without such pairs."""
     told = padding_sentence(filtered) if has_comparisons(filtered) else ""
-    if not told:
-        return None
-    return panels.OVERVIEW.action(
-        "Does padding win?", told, {"data-view": nudges_tab.NAME}, "Nudges", "eh-claim"
-    )
+    opens = {"data-view": nudges_tab.NAME}
+    line = panels.OVERVIEW.action("Does padding win?", told, opens, "Nudges", "eh-claim")
+    return line if told else None
 
 
 def has_known_winners(filtered: FilteredStudy) -> bool:

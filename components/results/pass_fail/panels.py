@@ -94,10 +94,8 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     gap = (rates.observed_pass_rate.value or 0.0) - true.value
     lead = f"The true pass rate is **{rate}**, the observed one {observed}"
     if not is_pass_rate_wrong(results):
-        value = rates.observed_pass_rate.value or 0.0
-        outside = (
-            true.low is not None and true.high is not None and not (true.low <= value <= true.high)
-        )
+        value, bounded = rates.observed_pass_rate.value or 0.0, None not in (true.low, true.high)
+        outside = bounded and not (true.low or 0.0) <= value <= (true.high or 0.0)
         adjusted = f", adjusted for {count(len(results.results))} judges and prompts"
         return title, f"{lead}: no significant difference{adjusted if outside else ''}."
     high = "high" if gap > 0 else "low"
@@ -228,8 +226,7 @@ def _shift_table(results: PassFailResults) -> Markup:
     computed."""
     if results.shift is None or results.rater is None:
         return EMPTY
-    judge, prompt = results.rater
-    whole: dict[str, Any] = {"judge": judge, "prompt": prompt}
+    whole: dict[str, Any] = dict(zip(("judge", "prompt"), results.rater, strict=True))
     groups = [
         (name, column, one)
         for column, parts in results.shift_parts.items()
@@ -265,9 +262,8 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
         f"{count(shift.items, 'item')}, n {count(shift.n)}",
         CLICK_HINT,
     ]
-    coloured = shift.items >= MIN_COLOURED_ITEMS
     colour = SHIFT_SCALE.css_class(0.0 if same else shift.value)
-    css = colour if coloured else "few"
+    css = colour if shift.items >= MIN_COLOURED_ITEMS else "few"
     return html.shift(css, select, lines, value, bounds + same)
 
 
@@ -296,14 +292,10 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     if top.empty:
         return wrap(fill('<p class="eh-small eh-mute">{}</p>', f"There is no {noun}."))
     shown = filtered.store.questions(filtered.name, {str(item) for item in top["item"]})
-    lines = [
-        (
-            str(item),
-            " ".join((shown.get(str(item)) or str(item)).split())[:MAX_QUESTION],
-            str(category or ""),
-        )
-        for item, category in zip(top["item"], top["category"], strict=True)
-    ]
+    lines = []
+    for item, category in zip(top["item"].astype(str), top["category"], strict=True):
+        question = " ".join((shown.get(item) or item).split())[:MAX_QUESTION]
+        lines.append((item, question, str(category or "")))
     total = len(found[kind].drop_duplicates(["item", "first"]))
     title = f"{count(total, 'answer')} with a {noun}"
     select = {"judge": rater[0], "prompt": rater[1], "checked": kind}

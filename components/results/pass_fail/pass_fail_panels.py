@@ -44,14 +44,12 @@ def kpis(filtered: FilteredStudy) -> Markup:
 def draw_confusion_areas(filtered: FilteredStudy) -> Drawn:
     results = load_pass_fail(filtered)
     if results.shown is None:
-        none = empty_state(
-            "No pass/fail verdicts", "Choose a study whose judges pass or fail single answers."
-        )
+        why = "Choose a study whose judges pass or fail single answers."
+        none = empty_state("No pass/fail verdicts", why)
         return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown.rates.confusion.total, "verdict")
-    heading = panel_heading(
-        AREAS_TITLE, f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"
-    )
+    subtitle = f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"
+    heading = panel_heading(AREAS_TITLE, subtitle)
     return Drawn({"areas": panels.confusion_areas(results)}, heading)
 
 

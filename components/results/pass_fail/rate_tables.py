@@ -99,13 +99,11 @@ def rates_table(results: PassFailResults) -> Markup:
              "rate is not corrected", rates.youden, SCORE, 0.0),
         )
     ]  # fmt: skip
-    table = _estimates_with_plots_table(
-        "Rate", f"Value, 95{NARROW_SPACE}% CI", rows, "Rates of the judge"
-    )
-    warning = (
-        notice_html("warn", as_sentence(REVERSAL_NOTE)) if found.may_reverse_ranking else EMPTY
-    )
-    return wrap(table, _reliability_table(results)) + warning
+    head = f"Value, 95{NARROW_SPACE}% CI"
+    table = _estimates_with_plots_table("Rate", head, rows, "Rates of the judge")
+    made = wrap(table, _reliability_table(results))
+    warning = notice_html("warn", as_sentence(REVERSAL_NOTE))
+    return made + warning if found.may_reverse_ranking else made
 
 
 def _reliability_table(results: PassFailResults) -> Markup:
@@ -119,10 +117,9 @@ def _reliability_table(results: PassFailResults) -> Markup:
         ValueRow(f"probability {share(one.value, 0)}", (one.label, PERCENT, one.value))
         for one in points
     ]
+    heads = ("Judge's probability of a pass", "Good answers, %")
     label = "% of answers labelled good, by the judge's probability of a pass"
-    return _estimates_with_plots_table(
-        "Judge's probability of a pass", "Good answers, %", rows, label, named=False
-    )
+    return _estimates_with_plots_table(*heads, rows, label, named=False)
 
 
 def _estimates_with_plots_table(

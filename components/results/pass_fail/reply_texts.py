@@ -56,10 +56,8 @@ def reply_texts_table(filtered: FilteredStudy) -> Markup | None:
         ValueRow(f"{judge} · {prompt}", one, {"judge": judge, "prompt": prompt})
         for (judge, prompt), one in found.items()
     ]
-    table = page_table(
-        "Judge · prompt", _measure_columns(shown), rows, "Texts of replies", named=False
-    )
-    return wrap(table)
+    columns, label = _measure_columns(shown), "Texts of replies"
+    return wrap(page_table("Judge · prompt", columns, rows, label, named=False))
 
 
 def reply_texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:

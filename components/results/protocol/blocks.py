@@ -39,6 +39,9 @@ def make_any_section_test(*names: str) -> Callable[[FilteredStudy], bool]:
     return lambda filtered: bool(set(names) & set(load_sections(filtered)))
 
 
+shows_levels = make_any_section_test(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)
+
+
 def draw_rules(filtered: FilteredStudy) -> Markup:
     wanted = load_sections(filtered)
     if not wanted:
@@ -48,19 +51,6 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
             "first verdicts.",
         )
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
-
-
-def draw_elo_leaderboard(filtered: FilteredStudy) -> Markup:
-    kind = visit_panels.common_image_kind(filtered)
-    return visit_panels.show_elo_leaderboard(load_leaderboard(filtered), kind)
-
-
-def draw_head_to_head_cost(filtered: FilteredStudy) -> Markup:
-    return visit_replies.show_cost(load_spending(filtered))
-
-
-def draw_extraction(filtered: FilteredStudy) -> Markup:
-    return visit_replies.show_extraction(filtered, visit_replies.reply_counts(filtered))
 
 
 def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
@@ -86,7 +76,7 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Draw
     """Draw Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
     "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a
     study with neither five-level verdicts nor factuality scores."""
-    if not make_any_section_test(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
+    if not shows_levels(filtered):
         return None
     baseline = creation_panels.study_baseline(filtered)
     against = f"against {baseline}" if baseline else "against all opponents"
@@ -102,24 +92,12 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Draw
     return Drawn({"levels": table}, panel_heading(title, subtitle))
 
 
-def draw_distance_from_people(filtered: FilteredStudy, beside: str | None) -> Markup:
-    """Draw the agreement of judges with people's scores; `beside`: name of a study whose judges are
-    added (see `load_distance_from_people`)."""
-    return creation_panels.show_distance_from_people(load_distance_from_people(filtered, beside))
-
-
 def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
     """Draw one of Creation-MMBench's published tables, `table`, for a study with its preset or
     without a preset; empty for other presets."""
     if filtered.study.preset not in ("", "creation-mmbench"):
         return EMPTY
     return paper_tables_html.show_published_creation(table)
-
-
-def draw_game_conflicts(filtered: FilteredStudy) -> Markup:
-    conflicts = game_panels.game_conflicts(filtered)
-    summary = game_panels.game_conflicts_line_html(conflicts)
-    return summary + game_panels.show_conflicts(conflicts)
 
 
 def draw_benchmark_correlations(
@@ -130,11 +108,8 @@ def draw_benchmark_correlations(
     None); `correlation`: a key of `redundancy_panel.CORRELATION_SCALES`."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
-    bodies = {
-        "redundancy": redundancy_panel.show_correlations(filtered, scores, correlation),
-        "scatter": redundancy_panel.show_scatter(filtered, scores),
-    }
-    return Drawn(bodies)
+    table = redundancy_panel.show_correlations(filtered, scores, correlation)
+    return Drawn({"redundancy": table, "scatter": redundancy_panel.show_scatter(filtered, scores)})
 
 
 # -- comparison with another study ---------------------------------------------------------------
@@ -145,14 +120,13 @@ def comparable_studies(filtered: FilteredStudy) -> list[str]:
     shown beside. They differ from it in what judges see (images or descriptions), or in the
     unrelated option, an answer to another item: absent, added, or in place of an answer. Those with
     an added option come last."""
-    mine = filtered.study
+    mine, lines = filtered.study, filtered.store.studies()
+    others = [one.name for one in lines if one.name != filtered.name and one.judged]
     found = []
-    for line in filtered.store.studies():
-        if line.name == filtered.name or not line.judged:
-            continue
-        other = filtered.store.study(line.name)
+    for name in others:
+        other = filtered.store.study(name)
         if _is_comparable(mine, other):
-            found.append((other.unrelated == "add" or mine.unrelated == "add", line.name))
+            found.append((other.unrelated == "add" or mine.unrelated == "add", name))
     return [name for _, name in sorted(found)]
 
 
@@ -169,9 +143,8 @@ def load_choices_of_other_study(
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)
-    return unrelated_option.ComparisonStudy(
-        name, other.study.unrelated, grade_panel.load_choice_rows(other)
-    )
+    rows = grade_panel.load_choice_rows(other)
+    return unrelated_option.ComparisonStudy(name, other.study.unrelated, rows)
 
 
 def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
@@ -192,13 +165,12 @@ def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> Alig
 def main_protocol(filtered: FilteredStudy) -> str:
     """The protocol of the headline and the key figures, as the name of a panel; "" without any."""
     wanted = load_sections(filtered)
-    if wanted and wanted[0] == sections.GRADE_SECTION:
-        return sections.GRADE_SECTION
-    if {sections.LEVELS_SECTION, sections.FACTUALITY_SECTION} & set(wanted):
+    first = wanted[0] if wanted else ""
+    if first != sections.GRADE_SECTION and shows_levels(filtered):
         return sections.LEVELS_SECTION
-    if wanted and wanted[0] == sections.VISIT_SECTION:
-        return sections.VISIT_SECTION
-    return sections.WINS_SECTION if wanted else ""
+    if first in ("", sections.GRADE_SECTION, sections.VISIT_SECTION):
+        return first
+    return sections.WINS_SECTION
 
 
 def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -232,8 +204,7 @@ def show_kpis(filtered: FilteredStudy) -> Markup:
         kpis = visit_replies.visit_kpis(load_leaderboard(filtered), load_spending(filtered), read)
     elif protocol:
         kpis = game_panels.game_kpis(filtered)
-    if kpis:
-        kpis.append(
-            unusable_replies_kpi(filtered.unusable_count, len(filtered.measured_judge_rows))
-        )
-    return kpi_strip(kpis[:5]) if kpis else EMPTY
+    if not kpis:
+        return EMPTY
+    unusable = unusable_replies_kpi(filtered.unusable_count, len(filtered.measured_judge_rows))
+    return kpi_strip([*kpis, unusable][:5])

@@ -116,17 +116,11 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
     heads: list[tables.Head] = ["Model", ("VFS", tip), "VFS of the baseline", "Unusable replies"]
     lines = []
     for row in found:
-        select = {"contestant": row.model}
-        own = f"VFS of {row.model}"
-        other = "visual factuality score (VFS) of the baseline in comparisons with "
-        lines.append(
-            [
-                tables.name_cell(row.model, select),
-                tables.value_cell(row.vfs, tables.SCORE, who=own, select=select),
-                tables.value_cell(row.baseline_vfs, tables.SCORE, who=f"{other}{row.model}"),
-                count(row.vfs_fail),
-            ]
-        )
+        select, own = {"contestant": row.model}, f"VFS of {row.model}"
+        other = f"visual factuality score (VFS) of the baseline in comparisons with {row.model}"
+        vfs = tables.value_cell(row.vfs, tables.SCORE, who=own, select=select)
+        baseline = tables.value_cell(row.baseline_vfs, tables.SCORE, who=other)
+        lines.append([tables.name_cell(row.model, select), vfs, baseline, count(row.vfs_fail)])
     return tables.value_table(heads, lines, label="Visual factuality")
 
 
@@ -222,9 +216,10 @@ def show_distance_from_people(found: alignment.AlignmentTable | None) -> Markup:
             "The mean absolute error, and the share of scores within one level of people, need "
             "five-level votes, in the data or from the Vote tab.",
         )
-    overall = [row for row in found.rows if row.model == alignment.OVERALL]
-    baselines = [*found.people, *found.always_tie]
-    baselines = [row for row in baselines if row.model == alignment.OVERALL]
+    overall, baselines = (
+        [row for row in rows if row.model == alignment.OVERALL]
+        for rows in (found.rows, [*found.people, *found.always_tie])
+    )
     axis = fit_share_axis([row.consistency for row in [*overall, *baselines]], bounds=(0, 1))
     tip = "mean absolute error: mean of |judge's score − people's mean score|"
     tips = (
@@ -234,9 +229,8 @@ def show_distance_from_people(found: alignment.AlignmentTable | None) -> Markup:
     pairs = list(dict.fromkeys((row.judge, row.sees) for row in overall))
     lines = [_judge_row(judge, sees, overall, axis) for judge, sees in pairs]
     lines += [_people_or_always_tie_row(row, axis) for row in baselines]
-    table = tables.value_table(
-        distance_from_people_heads(axis, tips), lines, label="Alignment with people"
-    )
+    heads = distance_from_people_heads(axis, tips)
+    table = tables.value_table(heads, lines, label="Alignment with people")
     return table + _paired_differences_table(found)
 
 
@@ -262,17 +256,12 @@ def _judge_row(
 def _people_or_always_tie_row(row: alignment.AlignmentRow, axis: Axis) -> list[str]:
     """Table row for people (each person against the mean of the others), or for a judge that always
     answers "tie"; the cells on both orders are empty."""
-    shown, note, sees = {
-        alignment.ALWAYS_TIE: ("Always tie", "a judge that says “equal” on every item", "–"),
-        alignment.PEOPLE: ("People: each person compared with the others", "pooled", "the images"),
-    }.get(
-        row.judge,
-        (
-            row.judge.removeprefix(HUMAN_PREFIX),
-            "this person compared with the mean of the others",
-            "the images",
-        ),
-    )
+    shown, sees = row.judge.removeprefix(HUMAN_PREFIX), "the images"
+    note = "this person compared with the mean of the others"
+    if row.judge == alignment.PEOPLE:
+        shown, note = "People: each person compared with the others", "pooled"
+    elif row.judge == alignment.ALWAYS_TIE:
+        shown, note, sees = "Always tie", "a judge that says “equal” on every item", "–"
     return [
         tables.name_cell(shown, None, note),
         sees,
@@ -332,14 +321,11 @@ def _paired_differences_table(found: alignment.AlignmentTable) -> Markup:
     for one in found.contrasts:
         seen = _condition_words(next(raters)[1]) if one.left == "dual" and several else ""
         who = f"{one.judge}: {one.left} − {one.right}"
-        lines.append(
-            [
-                tables.name_cell(one.judge, {"judge": one.judge}, seen),
-                f"{_condition_words(one.left)} − {_condition_words(one.right)}",
-                tables.value_cell(one.mae, _SIGNED_STYLE, who=who),
-                tables.value_cell(one.consistency, _SIGNED_POINTS_STYLE, who=who),
-            ]
-        )
+        name = tables.name_cell(one.judge, {"judge": one.judge}, seen)
+        sides = f"{_condition_words(one.left)} − {_condition_words(one.right)}"
+        mae = tables.value_cell(one.mae, _SIGNED_STYLE, who=who)
+        within = tables.value_cell(one.consistency, _SIGNED_POINTS_STYLE, who=who)
+        lines.append([name, sides, mae, within])
     label = "Effect of judging in both orders, and of seeing the images"
     return tables.value_table(heads, lines, label=label)
 
@@ -359,17 +345,15 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         score = number(best.vfs.value, 2)
         title = f"{best.model} has the highest visual factuality: {score} of 10."
         return title, "The score is averaged over both orders of an item, then over items."
-    best = known[0]
-    against = study_baseline(filtered) or "the others"
+    best, against = known[0], study_baseline(filtered) or "the others"
     side = "does not differ significantly from"
     side = "is significantly ahead of" if (best.reward.low or 0) > 0 else side
     side = "is significantly behind" if (best.reward.high or 0) < 0 else side
     lead = (
         f"The Reward of {best.model} is {number(best.reward.value, 1, signed=True)} "
         f"{tables.POINTS.bounds(best.reward)}: its mean verdict against {against}, from −100 "
-        "(always much worse) to 100 (always much better). It wins "
-        f"{share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; unusable "
-        "replies are left out."
+        f"(always much worse) to 100 (always much better). It wins {share(best.win_rate.value, 0)} "
+        "of its verdicts. Both orders are pooled; unusable replies are left out."
     )
     highest = f"Of {count(len(known), 'model')}, {best.model} has the highest Reward"
     return f"{highest}; this model {side} {against}.", lead

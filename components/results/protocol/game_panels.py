@@ -63,23 +63,15 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     if not rates:
         return empty_state("No usable verdicts on pairs yet.", "Win rates need pairs of answers.")
     counts = win_loss_record(rows, *filtered.rule)
-    axis = Axis(chance=0.5)
-    heads: list[tables.Head] = [
-        "Model",
-        "Adjusted win rate, %",
-        axis,
-        "Wins",
-        "Losses",
-        "Ties",
-        "Matches",
-    ]
+    axis, parts = Axis(chance=0.5), ("wins", "losses", "ties", "matches")
     lines = []
     for model, rate in rates.items():
         select, who = {"contestant": model}, f"adjusted win rate of {model}"
         cells = tables.plotted_cells(rate, axis, tables.PERCENT, who, select)
-        parts = ("wins", "losses", "ties", "matches")
         own = [tables.count_cell(counts[model][part]) for part in parts]
         lines.append([tables.name_cell(model, select), *cells, *own])
+    names = map(str.capitalize, parts)
+    heads: list[tables.Head] = ["Model", "Adjusted win rate, %", axis, *names]
     return tables.value_table(heads, lines, label="Adjusted win rates")
 
 
@@ -175,6 +167,11 @@ def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
         tables.count_cell(conflicts.one_tie, "a win in one game, a tie in the other", flips),
         tables.count_cell(conflicts.dropped_pairs, "no verdict in a game", failures),
     ]
+
+
+def draw_game_conflicts(filtered: FilteredStudy) -> Markup:
+    found = game_conflicts(filtered)
+    return game_conflicts_line_html(found) + show_conflicts(found)
 
 
 def game_conflicts_line_html(found: Sequence[GameConflicts]) -> Markup:
@@ -290,12 +287,9 @@ def _weighted_ratings_table(filtered: FilteredStudy) -> Markup:
     """HTML table of two ratings per model: "much better" as one win, or as three (Arena-Hard);
     empty without ratings."""
     rows = judge_rows_or_votes(filtered, "five-level")
+    every = (connected_leaderboards(rows), connected_leaderboards(rows, weighting="arena-hard"))
     plain, weighted = (
-        {n: e for board in boards for n, e in board.ratings.items()}
-        for boards in (
-            connected_leaderboards(rows),
-            connected_leaderboards(rows, weighting="arena-hard"),
-        )
+        {n: e for board in boards for n, e in board.ratings.items()} for boards in every
     )
     if not plain:
         return EMPTY
@@ -349,12 +343,9 @@ def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
         "Adjusted win rate: (wins + half the ties) / all pairs, with the two orders of a pair "
         "combined."
     )
-    if pairs:
-        lead = (
-            f"{count(unequal)} of {count(pairs)} pairs have different results in their two orders "
-            f"(games). {lead}"
-        )
-    return f"{best[0]} has the highest adjusted win rate: {share(best[1].value)}.", lead
+    part = f"{count(unequal)} of {count(pairs)} pairs"
+    told = f"{part} have different results in their two orders (games). " if pairs else ""
+    return f"{best[0]} has the highest adjusted win rate: {share(best[1].value)}.", told + lead
 
 
 def game_kpis(filtered: FilteredStudy) -> list[Kpi]:

@@ -168,14 +168,9 @@ def _heatmap_by_unrelated_option(
     items = count(max((cell.grade.items for cell in cells), default=0), "item")
     shown = "with the" if unrelated == UNRELATED_PRESENT else "without an"
     title = f"N = {', '.join(map(str, sizes))}, {items}, {shown} unrelated option"
-    drawn = heatmap.matrix_html(
-        rank_judges(cells, measure),
-        prompt_columns(cells),
-        found,
-        scale,
-        keys=("judge", "prompt"),
-        aside=chance_note(measure, sizes),
-    )
+    judges, columns, keys = rank_judges(cells, measure), prompt_columns(cells), ("judge", "prompt")
+    aside = chance_note(measure, sizes)
+    drawn = heatmap.matrix_html(judges, columns, found, scale, keys=keys, aside=aside)
     mixed = Markup(
         '<p class="eh-small eh-under">This score mixes items with different numbers of options N. '
         "The table below shows each N separately.</p>"
@@ -222,22 +217,17 @@ def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell
         if not left_out:
             continue
         total += left_out
-        theirs, who = (
-            grade_score.estimate_grade_score_measures(mine, "gradelab"),
-            f"{cell.judge}, {cell.prompt}",
-        )
+        theirs = grade_score.estimate_grade_score_measures(mine, "gradelab")
+        who = f"{cell.judge}, {cell.prompt}"
         mark = ", unrelated" if cell.unrelated == UNRELATED_PRESENT else ""
         select = {"judge": cell.judge, "prompt": cell.prompt}
         grades = [(cell.grade, who)]
         grades += [(theirs[k], f"{who}, authors’ code") for k in ("grade", "entropy", "choice")]
         failures = {**select, "status": "failures"}
-        lines.append(
-            [
-                tables.name_cell(cell.judge, select, short_prompt_name(cell.prompt) + mark),
-                tables.count_cell(left_out, "a reply without a verdict", failures),
-                *(tables.value_cell(e, tables.SCORE, who=w, select=select) for e, w in grades),
-            ]
-        )
+        name = tables.name_cell(cell.judge, select, short_prompt_name(cell.prompt) + mark)
+        skipped = tables.count_cell(left_out, "a reply without a verdict", failures)
+        values = [tables.value_cell(e, tables.SCORE, who=w, select=select) for e, w in grades]
+        lines.append([name, skipped, *values])
     if not lines:
         return EMPTY
     heads: list[tables.Head] = [
@@ -252,10 +242,8 @@ def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell
         "Grade Score's authors scores the usable replies of these items; an item without a usable "
         "reply gets 0."
     )
-    label = (
-        "Grade Score of each judge with unusable replies: by the rule of this app, and by the "
-        "authors' code"
-    )
+    who = "Grade Score of each judge with unusable replies"
+    label = f"{who}: by the rule of this app, and by the authors' code"
     return tables.value_table(heads, lines, label=label) + paragraph(text)
 
 
@@ -281,15 +269,12 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     leader = f"{best.judge} with {short_prompt_name(best.prompt)}"
     grade = f"{number(best.grade.value, 2)}{_accuracy_clause(best)}"
     lead = f"{leader} has the highest grade, {grade}. {chance_sentence('Grade', best.options)}"
+    title = (
+        f"{len(significant)} of {len(known)} combinations of judge and prompt have a Grade Score"
+    )
     if len(known) == 1:
-        word = "is" if significant else "is not"
-        title = f"the Grade Score of {leader} {word} significantly above chance."
-    else:
-        title = (
-            f"{len(significant)} of {len(known)} combinations of judge and prompt have a Grade "
-            "Score significantly above chance."
-        )
-    return f"With rotated options, {title}", lead
+        title = f"the Grade Score of {leader} is{'' if significant else ' not'}"
+    return f"With rotated options, {title} significantly above chance.", lead
 
 
 def _accuracy_clause(best: GradeCell) -> str:
@@ -318,9 +303,8 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     bounds = _interval_or_note(best.grade, tables.SCORE)
     who = f"{best.judge}, {short_prompt_name(best.prompt)} {bounds}"
     above = f"{_interval_or_note(corrected, tables.SCORE)}, chance 0"
-    accuracy = (
-        f"{_interval_or_note(right, tables.ROUND_PERCENT)}, chance {_format_chance_accuracy(best)}"
-    )
+    accuracy = _interval_or_note(right, tables.ROUND_PERCENT)
+    accuracy += f", chance {_format_chance_accuracy(best)}"
     if right.value is None:
         accuracy = right.note or "people have not ranked these answers"
     return [

@@ -118,11 +118,8 @@ class GradeCaveat:
 
 
 def count_grade_caveats() -> GradeCaveat:
-    tables = published_grades()
-    found = doubtful_grades()
-    pairs = [
-        (cell, tables[model, prompt, 1]) for (model, prompt, k), cell in tables.items() if not k
-    ]
+    tables, found = published_grades(), doubtful_grades()
+    pairs = [(cell, tables[m, p, 1]) for (m, p, added), cell in tables.items() if not added]
     columns: dict[tuple[str, int], list[tuple[float, str]]] = {}
     for (model, prompt, added), cell in tables.items():
         columns.setdefault((prompt, added), []).append((cell.grade, model))
@@ -180,14 +177,12 @@ def _parse_levels_row(row: Mapping[str, str]) -> PublishedLevels:
     spread = sum(n * (LEVEL_POINTS[level] - mean) ** 2 for level, n in counts.items()) / readable
     half = float(student_t_quantile(items)) * math.sqrt(spread / items)
     end = "interval; the two orders of an item are one observation"
-    reward_found = Estimate(
-        mean, mean - half, mean + half, readable, items, "reward", method=f"t {end}"
-    )
+    bounds = (mean - half, mean + half)
+    score = Estimate(mean, *bounds, readable, items, "reward", method=f"t {end}")
     printed = (float(row["vfs"]), float(row["reward"]), float(row["win_rate"]))
-    estimates = (reward_found, _wilson_share(wins, readable, items, f"Wilson {end}"))
-    return PublishedLevels(
-        row["model"], row["group"], counts, int(row["fail"]), *printed, *estimates
-    )
+    estimates = (score, _wilson_share(wins, readable, items, f"Wilson {end}"))
+    own = (row["model"], row["group"], counts, int(row["fail"]))
+    return PublishedLevels(*own, *printed, *estimates)
 
 
 def _wilson_share(value: float, n: int, items: int, method: str) -> Estimate:
@@ -205,24 +200,15 @@ def reproduction_error() -> tuple[float, float]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedDescription:
-    """One row of Creation-MMBench's Table 6: scores of a model that is given image descriptions."""
-
-    model: str
-    description: str
-    vfs: float
-    reward: float
-
-
 @cache
-def read_creation_descriptions() -> tuple[PublishedDescription, ...]:
-    return tuple(
-        PublishedDescription(
-            row["model"], row["description"], float(row["vfs"]), float(row["reward"])
-        )
-        for row in _read_csv("creation_mmbench_table6.csv")
-    )
+def read_creation_descriptions() -> dict[str, dict[str, tuple[float, float]]]:
+    """Creation-MMBench's Table 6: model that is given descriptions of images -> kind of the
+    description -> VFS and Reward."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for row in _read_csv("creation_mmbench_table6.csv"):
+        scores = (float(row["vfs"]), float(row["reward"]))
+        found.setdefault(row["model"], {})[row["description"]] = scores
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,9 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
         if unrelated != added:
             continue
         model, shown = model_name_without_date(name), short_prompt_name(prompt)
-        lines = [
-            f"{model}, {shown}, published",
-            f"grade {number(cell.grade, 4)}, entropy {number(cell.entropy, 4)}, "
-            f"choice {number(cell.choice, 4)}",
-        ]
+        names = ("grade", "entropy", "choice")
+        printed = ", ".join(f"{name} {number(getattr(cell, name), 4)}" for name in names)
+        lines = [f"{model}, {shown}, published", printed]
         if cell.doubt_level:
             most = "largest Grade Score possible with this entropy and choice score: "
             lines.append(f"{most}{number(cell.max_grade, 4)}")
@@ -83,21 +81,17 @@ def doubt_notice() -> Markup:
 
 def _doubtful_list() -> Markup:
     """HTML list of the published grades above their highest possible value."""
-    rows = [
-        [
-            escape(model_name_without_date(model)),
-            escape(short_prompt_name(prompt)),
-            "with" if added else "without",
-            fill("<b>{}</b>", number(cell.grade, 4)),
-            number(cell.max_grade, 4),
-            number(cell.grade - cell.max_grade, 4, signed=True),
-        ]
-        for (model, prompt, added), cell in paper_tables.doubtful_grades()
-    ]
+    rows = []
+    for (model, prompt, added), cell in paper_tables.doubtful_grades():
+        names = (model_name_without_date(model), short_prompt_name(prompt))
+        grade, gap = number(cell.grade, 4), number(cell.grade - cell.max_grade, 4, signed=True)
+        values = (fill("<b>{}</b>", grade), number(cell.max_grade, 4), gap)
+        rows.append([*map(escape, names), "with" if added else "without", *values])
     texts = [tables.ColumnHead(text, numeric=False) for text in ("Prompt", "Unrelated option")]
     numbers = ("Printed grade", "Largest possible grade", "Printed minus possible")
+    heads: list[tables.Head] = ["Model", *texts, *numbers]
     label = "Published grades above the largest possible value"
-    body = tables.value_table(["Model", *texts, *numbers], rows, label=label)
+    body = tables.value_table(heads, rows, label=label)
     title = f"Show the {len(rows)} Grade Scores above their largest possible value"
     return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 
@@ -130,10 +124,7 @@ def _published_levels_table() -> Markup:
 
 
 def _published_descriptions_table() -> Markup:
-    found: dict[str, dict[str, tuple[float, float]]] = {}
-    for row in paper_tables.read_creation_descriptions():
-        found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
-    heads = ["Model given descriptions"]
+    found, heads = paper_tables.read_creation_descriptions(), ["Model given descriptions"]
     for measure in ("VFS", "Reward"):
         heads += [
             f"{measure}, generic description",
@@ -167,10 +158,13 @@ def _published_alignment_table() -> Markup:
     for row in overall:
         by_judge.setdefault((row.judge, row.sees), {})[row.dual] = row
     axis = fit_share_axis([row.consistency for row in overall], bounds=(0, 1))
-    ranked = sorted(
-        by_judge.items(), key=lambda pair: (pair[0][1] == "people", _alignment_sort_key(pair[1]))
-    )
-    lines = [_published_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
+
+    def place(rater: tuple[str, str]) -> tuple[bool, float]:
+        last = by_judge[rater].get(True) or by_judge[rater][False]
+        return rater[1] == "people", -(last.consistency.value or 0.0)
+
+    ranked = sorted(by_judge, key=place)
+    lines = [_published_alignment_row(*rater, by_judge[rater], axis) for rater in ranked]
     reason = "this value needs the votes of each person, which the paper does not print"
     tie = Markup('<span class="eh-mute">Always tie</span>')
     why = fill('<span class="eh-small eh-mute">{}</span>', reason)
@@ -179,18 +173,11 @@ def _published_alignment_table() -> Markup:
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Consistency: % of scores "
         "within one level of people. Intervals: Wilson over items. The paper states that judges "
-        "always agree better with people if they see the "
-        f"images. In Table 7, {worse} of {cells} values of MAE and Consistency are no better with "
-        "images than with descriptions."
+        f"always agree better with people if they see the images. In Table 7, {worse} of {cells} "
+        "values of MAE and Consistency are no better with images than with descriptions."
     )
-    return tables.value_table(distance_from_people_heads(axis), lines, label="Table 7") + paragraph(
-        note
-    )
-
-
-def _alignment_sort_key(runs: dict[bool, PublishedAlignment]) -> float:
-    last = runs.get(True) or runs[False]
-    return -(last.consistency.value or 0.0)
+    table = tables.value_table(distance_from_people_heads(axis), lines, label="Table 7")
+    return table + paragraph(note)
 
 
 def _published_alignment_row(

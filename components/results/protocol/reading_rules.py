@@ -119,11 +119,11 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
             line.append(cell or tables.count_cell(0))
         lines.append(line)
     head = "Judge (cells: replies whose verdict depends on the parsing rule)"
-    table = tables.value_table(
+    heads, label = (
         [head, *map(short_prompt_name, prompts)],
-        lines,
-        label="Verdicts that depend on the parsing rule",
+        "Verdicts that depend on the parsing rule",
     )
+    table = tables.value_table(heads, lines, label=label)
     return paragraph(reading_sentence(found, mine, other), "eh-small") + table
 
 

@@ -51,9 +51,8 @@ def read_benchmark_scores(path: Path) -> dict[str, dict[str, float]]:
     try:
         table = pd.read_csv(path, dtype=str, skipinitialspace=True, encoding="utf-8-sig")
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise InvalidScores(
-            f"{path.name} is not a CSV file in UTF-8: {str(error).partition(chr(10))[0]}"
-        ) from None
+        why = str(error).partition("\n")[0]
+        raise InvalidScores(f"{path.name} is not a CSV file in UTF-8: {why}") from None
     try:
         lower = table.rename(columns=lambda name: str(name).strip().lower())
         return benchmarks.benchmark_scores(lower)
@@ -102,8 +101,7 @@ def show_correlations(
             "No other benchmarks yet.",
             "Upload a CSV with the columns `model`, `benchmark` and `score`; the models must have "
             "the names they have in this study. A high correlation means that the study and the "
-            "benchmark rank the models "
-            "alike.",
+            "benchmark rank the models alike.",
         )
     found = correlate_with_benchmarks(filtered, scores)
     if found is None:
@@ -136,9 +134,8 @@ def _unmatched_models_html(found: benchmarks.BenchmarkCorrelations) -> Markup:
         return notice_html("warn", "No model name matches.", text)
     of = f"{count(len(common))} of {count(len(own), 'model')} of this study"
     end = f"; missing: {missing}." if missing else "."
-    return fill(
-        '<p class="eh-small">{}</p>', bold_and_code_html(f"{of} are in the uploaded table{end}")
-    )
+    told = bold_and_code_html(f"{of} are in the uploaded table{end}")
+    return fill('<p class="eh-small">{}</p>', told)
 
 
 def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:

@@ -15,6 +15,7 @@ from components.results.protocol import (
     redundancy_panel,
     sections,
     visit_panels,
+    visit_replies,
 )
 from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
@@ -70,10 +71,9 @@ HOW_COMPUTED: Final = {
         "Per item, over its N rotations: entropy of the chosen positions, divided by log2 N; "
         "choice = share of the most chosen option; grade G = harmonic mean of the two. Then the "
         "mean over items; interval: Student's t, items as clusters. Chance grade: the mean over "
-        "all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − chance(N)) "
-        "/ Σ(1 − chance(N))`. Items with a tie or an unusable reply in a rotation are left "
-        "out. If there are any, a table below gives the result of the code of "
-        "Grade Score's authors."
+        "all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − chance(N)) / "
+        "Σ(1 − chance(N))`. Items with a tie or an unusable reply in a rotation are left out. If "
+        "there are any, a table below gives the result of the code of Grade Score's authors."
     ),
     "unrelated": (
         "N is the number of options. Only at equal N (`unrelated: replace`) does the "
@@ -157,13 +157,13 @@ RULES: Final = _protocol_panel(
 )
 COST: Final = _protocol_panel(
     "cost",
-    blocks.draw_head_to_head_cost,
+    lambda filtered: visit_replies.show_cost(blocks.load_spending(filtered)),
     "Cost of a head-to-head",
     "recorded cost of judging one pair of answers in both orders",
 )
 EXTRACTION: Final = _protocol_panel(
     "extraction",
-    blocks.draw_extraction,
+    visit_replies.show_extraction,
     "Parsing of the replies",
     "replies whose verdict was found by the parsing rule, by the extraction judge, or not at all",
     "counts.by_status.*",
@@ -173,7 +173,9 @@ VISIT: Final = _panels_of_section(
     sections.VISIT_SECTION,
     _protocol_panel(
         "board",
-        blocks.draw_elo_leaderboard,
+        lambda filtered: visit_panels.show_elo_leaderboard(
+            blocks.load_leaderboard(filtered), visit_panels.common_image_kind(filtered)
+        ),
         "VisIT-Bench: Elo leaderboard",
         f"online Elo ratings, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
         "protocol.leaderboard.*.elo",
@@ -268,7 +270,9 @@ PEOPLE: Final = _panels_of_section(
     sections.ALIGNMENT_SECTION,
     _protocol_panel(
         "alignment",
-        blocks.draw_distance_from_people,
+        lambda filtered, beside: creation_panels.show_distance_from_people(
+            blocks.load_distance_from_people(filtered, beside)
+        ),
         "Five levels: agreement with people",
         "MAE: mean absolute error on levels −2 to 2; “Consistency” in the paper: % of "
         f"scores within one level of people; {CI_TEXT}",
@@ -296,7 +300,7 @@ GAMES: Final = _panels_of_section(
     ),
     _protocol_panel(
         "conflicts",
-        blocks.draw_game_conflicts,
+        game_panels.draw_game_conflicts,
         "Conflicts between the two games (orders) of a pair",
         "number of pairs judged in both orders, by result",
         "position.*.*.flips.first_twice",

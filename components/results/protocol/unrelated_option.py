@@ -45,12 +45,10 @@ def show_unrelated(
     if not cells:
         why = "Grades need rotated options."
         return empty_state("No item was shown with its options rotated.", why)
-    compared = (
-        _compare_with_other_study(filtered, cells, beside)
-        if beside
-        else _no_comparison_reason(filtered)
-    )
-    return _unrelated_shares_table(cells) + compared
+    shares = _unrelated_shares_table(cells)
+    if beside is None:
+        return shares + _no_comparison_reason(filtered)
+    return shares + _compare_with_other_study(filtered, cells, beside)
 
 
 def _unrelated_shares_table(cells: Sequence[GradeCell]) -> Markup:
@@ -96,20 +94,17 @@ def _compare_with_other_study(
         return empty_state(f"{beside.name} has no rotations.", "Choose another study.")
     scale, where = scales.GRADE_SCALE, f"in {beside.name}"
     columns = [(c.name, c.note) for c in grade_panel.prompt_columns(theirs)]
-    still = {
-        (c.judge, c.prompt): StaticCell.from_estimate(
-            c.grade, scale, f"{c.judge}, {c.prompt}", where
-        )
-        for c in theirs
-    }
+    still = {}
+    for c in theirs:
+        lines = (f"{c.judge}, {c.prompt}", where)
+        still[c.judge, c.prompt] = StaticCell.from_estimate(c.grade, scale, *lines)
     sizes = grade_panel.list_option_numbers(theirs)
     title = f"{beside.name}: unrelated {beside.unrelated}, N = {', '.join(map(str, sizes))}"
     ranked = grade_panel.rank_judges(theirs)
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
     chance = fill("<span>{}</span>", grade_panel.chance_note("Grade", sizes))
-    return wrap(drawn, scale_html(scale, chance)) + _paired_differences_html(
-        filtered, cells, theirs, beside
-    )
+    differences = _paired_differences_html(filtered, cells, theirs, beside)
+    return wrap(drawn, scale_html(scale, chance)) + differences
 
 
 def _paired_differences_html(
@@ -130,11 +125,8 @@ def _paired_differences_html(
             f"{chances}. **Their grades are not comparable.**"
         )
     found = unrelated_grade_contrasts(grade_panel.load_choice_rows(filtered), beside.frame)
-    if not found:
-        return paragraph(
-            "Both studies treat the unrelated option alike, so its effect cannot be measured."
-        )
-    return _effect_table(found)
+    alike = "Both studies treat the unrelated option alike, so its effect cannot be measured."
+    return _effect_table(found) if found else paragraph(alike)
 
 
 def _effect_table(found: Sequence[Contrast]) -> Markup:
@@ -152,10 +144,8 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
     for judge in dict.fromkeys(judge for judge, _ in by_cell):
         cells = [_effect_cell(by_cell.get((judge, prompt))) for prompt in prompts]
         lines.append([tables.name_cell(judge, {"judge": judge}), *cells])
-    label = (
-        "Grade Score if one of N options answers another item, minus Grade Score if all N options "
-        "answer this item"
-    )
+    one, every = "one of N options answers another item", "all N options answer this item"
+    label = f"Grade Score if {one}, minus Grade Score if {every}"
     return tables.value_table(heads, lines, label=label)
 
 
@@ -163,10 +153,8 @@ def unrelated_grade_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Co
     """Grade with − grade without the unrelated option, for each judge and prompt that has both;
     empty if none has."""
     marked = grade_table.mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
-    known = {
-        tuple(map(str, key))
-        for key in marked.groupby(["judge", "prompt", "unrelated"], observed=True).size().index
-    }
+    by = ["judge", "prompt", "unrelated"]
+    known = {tuple(map(str, key)) for key in marked.groupby(by, observed=True).size().index}
     pairs = [
         ((judge, prompt, UNRELATED_PRESENT), (judge, prompt, UNRELATED_ABSENT))
         for judge, prompt, state in sorted(known)
@@ -175,7 +163,7 @@ def unrelated_grade_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Co
     if not pairs:
         return []
     rng = np.random.default_rng(SEED)
-    return paired_contrasts(marked, ["judge", "prompt", "unrelated"], [grade_measure()], rng, pairs)
+    return paired_contrasts(marked, by, [grade_measure()], rng, pairs)
 
 
 def _effect_cell(contrast: Contrast | None) -> Markup:

@@ -45,33 +45,25 @@ class HeadToHeadSpending:
     tokens_out: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class CallCosts:
-    """Prompt tokens, completion tokens and dollars of each call with recorded tokens or cost."""
-
-    seq: np.ndarray
-    """Sequence numbers of the calls, sorted."""
-    table: np.ndarray
-    """One row per call: prompt tokens, completion tokens, dollars."""
-
-    def costs_by_sequence(self, seqs: np.ndarray) -> np.ndarray:
-        """Tokens and dollars, one row per sequence number in `seqs`; nan if not recorded."""
-        found = np.full((len(seqs), 3), math.nan)
-        if len(self.seq):
-            position = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
-            known = self.seq[position] == seqs
-            found[known] = self.table[position[known]]
-        return found
-
-
-def read_call_costs(filtered: FilteredStudy) -> CallCosts:
-    """Recorded tokens and costs of the calls of the study, by sequence number."""
+def _read_call_costs(filtered: FilteredStudy) -> np.ndarray:
+    """Sequence number, prompt tokens, completion tokens and dollars of each call of the study with
+    recorded tokens or cost, sorted by sequence number."""
     table = call_cost_table(filtered.store, filtered.name)
-    order = np.argsort(table[:, 0])
-    return CallCosts(table[order, 0].astype(np.int64), table[order, 1:])
+    return table[np.argsort(table[:, 0])]
 
 
-_memoised_call_costs = memoise_by_study(read_call_costs)
+_memoised_call_costs = memoise_by_study(_read_call_costs)
+
+
+def _costs_by_sequence(table: np.ndarray, seqs: np.ndarray) -> np.ndarray:
+    """Tokens and dollars, one row per sequence number in `seqs`; nan if not recorded. `table`: as
+    `_read_call_costs` returns it."""
+    found, known = np.full((len(seqs), 3), math.nan), table[:, 0].astype(np.int64)
+    if len(known):
+        position = np.minimum(np.searchsorted(known, seqs), len(known) - 1)
+        recorded = known[position] == seqs
+        found[recorded] = table[position[recorded], 1:]
+    return found
 
 
 def _pair_rows_without_repeats(filtered: FilteredStudy) -> pd.DataFrame:
@@ -89,13 +81,13 @@ def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
         return []
     whole = FilteredStudy(filtered.store, filtered.name)
     is_small = len(whole.unfiltered_frame) < MIN_CACHED_ROWS
-    costs = _memoised_call_costs(whole) if is_small else read_call_costs(whole)
+    costs = _memoised_call_costs(whole) if is_small else _read_call_costs(whole)
     extra = extraction_costs(filtered.store, filtered.name)
     every = rows_by_rater(_pair_rows_without_repeats(whole))
     calls = {(judge, prompt): len(part) for judge, prompt, part in every}
     found = []
     for judge, prompt, part in rows_by_rater(rows):
-        paid = costs.costs_by_sequence(part["seq"].to_numpy())
+        paid = _costs_by_sequence(costs, part["seq"].to_numpy())
         _, heads = row_selection.group_codes(part, row_selection.COMPARISON_KEY)
         selected = len(part) / calls[judge, prompt]  # part of the calls that pass the filters
         reading = selected * extra.get((judge, prompt), 0.0)
@@ -181,7 +173,8 @@ def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     return found
 
 
-def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Markup:
+def show_extraction(filtered: FilteredStudy) -> Markup:
+    found = reply_counts(filtered)
     if not found:
         return empty_state("No pairs were judged.", "There are no replies to parse.")
     treatment = "ties" if filtered.rule[1] == "tie" else "left out"
@@ -227,6 +220,7 @@ def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -
         for part in ("without_verdict", "extracted", "failed")
     )
     judge = filtered.study.extraction
+    start = "No extraction judge is set. "
     if judge:
         start = f"The extraction judge {judge.name} found **{count(extracted)}** verdicts. "
     elif extracted:
@@ -234,8 +228,6 @@ def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -
             f"**{count(extracted)}** verdicts were extracted from replies that no parsing rule "
             "could read. "
         )
-    else:
-        start = "No extraction judge is set. "
     verb = "is" if failed == 1 else "are"
     end = f" {count(failed, 'call')} failed and {verb} left out." if failed else ""
     answered = count(sum(one.replies for one in found) - failed)
@@ -274,6 +266,5 @@ def visit_kpis(
         )
         price = f"${each:.4f}" if each else "free"
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each else cheap.judge))
-    extracted = count(sum(one.extracted for one in found))
-    note = "found by the extraction judge"
+    extracted, note = count(sum(one.extracted for one in found)), "found by the extraction judge"
     return [*kpis, Kpi("Verdicts by extraction", extracted, note=note)]

@@ -12,6 +12,7 @@ from components.html.format import count
 from components.html.markup import EMPTY, Markup, tag
 from components.html.panel import paragraph
 from components.html.tables.table import Table, TableCell, TableRow
+from components.results.view.paper_table import rank_cell
 from metrics.win_rates.first_place import (
     EVERY,
     MAX_MODELS,
@@ -39,10 +40,9 @@ HOW_CHOICES: Final = (
     "the baseline counts as ½. Each column changes one choice: one order alone, flips counted as "
     "ties, ties left out, one prompt, or one opponent alone. The range is the best and the worst "
     "place over all combinations of these choices. It is no interval: it says how much the ranking "
-    "depends on the analysis.\n\n"
-    "Halves: 50 random halves of the items, in which the leading model alone must be first. "
-    "Deciding verdicts: the fewest whose change puts another model above the leading one. A cycle "
-    "is a triple of models of which each beats the next more often than not."
+    "depends on the analysis.\n\nHalves: 50 random halves of the items, in which the leading model "
+    "alone must be first. Deciding verdicts: the fewest whose change puts another model above the "
+    "leading one. A cycle is a triple of models of which each beats the next more often than not."
 )
 
 
@@ -68,7 +68,7 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
                 TableCell(name, "nm"),
                 str(facts["place"]),
                 *(_place_cell(one, name, facts["place"], analyses[0]) for one in shown),
-                _format_place_range(facts["best"], facts["worst"]),
+                rank_cell(facts["best"], facts["worst"]),
             ]
         )
         for name, facts in place_ranges(analyses).items()
@@ -139,10 +139,6 @@ def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) ->
     moved = min(4 + 4 * abs(place - usual), 20)
     mark = tag("b", str(place), class_=f"eh-moved b{moved}")
     return TableCell(mark, kind, f"{name}: place {place}; with all verdicts {usual}", head)
-
-
-def _format_place_range(best: int, worst: int) -> str:
-    return str(best) if best == worst else f"{best}–{worst}"
 
 
 def first_place_and_cycles_text(filtered: FilteredStudy) -> Markup:

@@ -98,11 +98,8 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
     MAX_EVIDENCE_ROWS judgements."""
     if ranking.main_leaderboard is None or len(rows) > MAX_EVIDENCE_ROWS:
         return EMPTY
-    found = neighbour_evidence(rows, ranking.main_leaderboard.names, MAX_EVIDENCE)
-    if not found:
-        return EMPTY
     parts = []
-    for one in found:
+    for one in neighbour_evidence(rows, ranking.main_leaderboard.names, MAX_EVIDENCE):
         over = f"over {count(MAX_E_VALUE)}"
         e_value = number(one.e_value, 1) if one.e_value < MAX_E_VALUE else over
         won = f"{one.above} wins {count(one.won)} of {count(one.votes, 'item')}"
@@ -112,7 +109,7 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped "
         f"once the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )
-    return panel.wrap(macros(TEMPLATE).evidence(text))
+    return panel.wrap(macros(TEMPLATE).evidence(text)) if parts else EMPTY
 
 
 def order_comparison_html(ranking: Ranking) -> Markup:
@@ -171,14 +168,8 @@ def elo_figure(ranking: Ranking) -> Figure | None:
         at = {name: curve.names.index(name) for name in names}
         band = {n: (curve.low[:, at[n]].tolist(), curve.high[:, at[n]].tolist()) for n in names}
     curves = {name: curve.ratings_of(name).tolist() for name in names}
-    return elo_curve_figure(
-        curve.battles.tolist(),
-        curves,
-        band=band,
-        limits=elo_limit_by_model(ranking),
-        height=230,
-        replay=True,
-    )
+    battles, limits = curve.battles.tolist(), elo_limit_by_model(ranking)
+    return elo_curve_figure(battles, curves, band=band, limits=limits, height=230, replay=True)
 
 
 def elo_limit_by_model(ranking: Ranking) -> dict[str, float]:

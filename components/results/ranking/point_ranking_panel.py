@@ -111,12 +111,10 @@ def _model_ranking_table(rater: Rater, ranking: PointRanking) -> Markup:
     values = [_value_ranked_by(ranking, one) for one in ranking.models]
     if passes:
         axis = fit_share_axis(values, bounds=(0, 1))
-        heads = ["True pass rate, %", "Observed pass rate, %"]
-        heads.append("Behind the first, points")
+        heads = ["True pass rate, %", "Observed pass rate, %", "Behind the first, points"]
     else:
         axis = fit_axis(values, tick_steps_from(0.1), lambda tick: number(tick, 1))
-        heads = ["Mean score"]
-        heads.append("Behind the first on the same items, scale points")
+        heads = ["Mean score", "Behind the first on the same items, scale points"]
     rows = []
     for one, used in zip(ranking.models, values, strict=True):
         select = {"judge": rater[0], "prompt": rater[1], "contestant": one.name}

@@ -47,15 +47,12 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     there = [name for name in two.names if name in one.names]
     if len(here) < 2:
         return RankingStability("Not known", "fewer than two models were judged in both orders.")
-    changed = [
-        (above, below)
-        for above, below in combinations(here, 2)
-        if there.index(above) > there.index(below)
+    changed = [(a, b) for a, b in combinations(here, 2) if there.index(a) > there.index(b)]
+    significant = [
+        (one.is_significantly_better(a, b), two.is_significantly_better(b, a)) for a, b in changed
     ]
     reversed_pairs = [
-        (above, below)
-        for above, below in changed
-        if one.is_significantly_better(above, below) and two.is_significantly_better(below, above)
+        pair for pair, orders in zip(changed, significant, strict=True) if all(orders)
     ]
     if reversed_pairs:
         return RankingStability("No", _reversal_text(reversed_pairs))
@@ -69,23 +66,13 @@ def compare_orders(ranking: Ranking) -> RankingStability:
         settled = any(both.is_significantly_better(*pair) for pair in pairwise(order))
         told = f"both orders give the same ranking{_adjacent_ties_clause(both, here)}."
         return RankingStability("Yes" if settled else "Not known", told)
-    significant = any(
-        one.is_significantly_better(above, below) or two.is_significantly_better(below, above)
-        for above, below in changed
-    )
-    return _stability_of_changed_places(here, there, changed, significant)
+    return _stability_of_changed_places(here, there, changed, any(map(any, significant)))
 
 
 def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
-    above, below = pairs[0]
-    more = len(pairs) - 1
-    others = (
-        f" The same holds for {more} more pairs of models."
-        if more > 1
-        else " The same holds for one more pair of models."
-        if more
-        else ""
-    )
+    (above, below), more = pairs[0], len(pairs) - 1
+    many = "one more pair" if more == 1 else f"{more} more pairs"
+    others = f" The same holds for {many} of models." if more else ""
     return (
         f"{above} is significantly above {below} in one order and significantly below {below} in "
         f"the other.{others}"

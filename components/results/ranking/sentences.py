@@ -36,14 +36,12 @@ def options_finding(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     known = [(name, rate) for name, rate in rates.items() if rate.value is not None]
     if len(known) < 2:
         return "No ranking here.", "No comparison has a usable verdict."
-    (first, best), (second, next_best) = known[:2]
+    (first, best), (second, other) = known[:2]
     why = "Ratings need pairwise comparisons, so models are compared by their win rates."
-    if best.value == next_best.value:
+    if best.value == other.value:
         return f"{first} and {second} are chosen equally often, {_rate_text(best)}.", why
-    return (
-        f"{first} is chosen most often, {_rate_text(best)}; {second} {_rate_text(next_best)}.",
-        why,
-    )
+    title = f"{first} is chosen most often, {_rate_text(best)}; {second} {_rate_text(other)}."
+    return title, why
 
 
 def _rate_text(rate: Estimate) -> str:

@@ -31,22 +31,20 @@ NAME: Final = "Ranking"
 
 HOW_RANKING: Final = (
     "Each usable verdict of each order is one battle, unless the study combines both orders. `P(a "
-    "beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
-    "1000; intervals by the sandwich estimator, clustered by item. To compare two models, use "
-    "the interval of their difference, not the overlap of two bars. A rank is the range of "
-    "places that the intervals of differences between models allow.\n\n"
-    "Further battles needed to separate two models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap "
-    "is the difference of their ratings, n the number of battles so far of one or both models, h "
-    "the half-width of the gap's interval. After these battles the interval excludes 0 with "
-    f"80{NARROW_SPACE}% "
-    "probability (power). They are battles on further items, at as many battles an item as now."
+    "beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average 1000; "
+    "intervals by the sandwich estimator, clustered by item. To compare two models, use the "
+    "interval of their difference, not the overlap of two bars. A rank is the range of places that "
+    "the intervals of differences between models allow.\n\nFurther battles needed to separate two "
+    "models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap is the difference of their ratings, n the "
+    "number of battles so far of one or both models, h the half-width of the gap's interval. After "
+    f"these battles the interval excludes 0 with 80{NARROW_SPACE}% probability (power). They are "
+    "battles on further items, at as many battles an item as now."
 )
 HOW_ORDERS: Final = (
-    "The first order is the one that the plan lists first for a pair of models; in "
-    "the second order the answers are swapped. Each leaderboard has the "
-    "Bradley–Terry ratings from the verdicts of one order alone; every verdict is "
-    "one battle. Where the two leaderboards differ, the order affects the ranking; "
-    "using both orders cancels most of this effect.\n\n" + HOLD_RULE
+    "The first order is the one that the plan lists first for a pair of models; in the second "
+    "order the answers are swapped. Each leaderboard has the Bradley–Terry ratings from the "
+    "verdicts of one order alone; every verdict is one battle. Where the two leaderboards differ, "
+    "the order affects the ranking; using both orders cancels most of this effect.\n\n" + HOLD_RULE
 )
 
 
@@ -68,18 +66,12 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
     rates = win_rate(pairs)  # on the ranked battles only, as on the page
     rows = []
     for board in connected_leaderboards(pairs):
-        for place, name in enumerate(board.names):
+        for name, matches in zip(board.names, board.matches, strict=True):
             rank, rating = board.ranks[name], board.ratings[name]
-            rows.append(
-                (
-                    paper_table.rank_cell(rank.low, rank.high),
-                    name,
-                    number(rating.value),
-                    paper_table.bounds_cell(rating, 1, 0),
-                    *paper_table.percent_cells(rates[name]),
-                    count(int(board.matches[place])),
-                )
-            )
+            place = (paper_table.rank_cell(rank.low, rank.high), name)
+            rated = (number(rating.value), paper_table.bounds_cell(rating, 1, 0))
+            rate = paper_table.percent_cells(rates[name])
+            rows.append((*place, *rated, *rate, count(int(matches))))
     caption = (
         f"Ranking on {filtered.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
         "over items, and win rates (ties count half). A rank is the range of places that the "
@@ -109,10 +101,8 @@ def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
     """Draw the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
     None if neither is known."""
     ranking = load_ranking(filtered)
-    told = panels.evidence_html(filtered.measured_judge_rows, ranking) + panels.convergence_badge(
-        ranking
-    )
-    return told or None
+    evidence = panels.evidence_html(filtered.measured_judge_rows, ranking)
+    return evidence + panels.convergence_badge(ranking) or None
 
 
 def draw_elo_curves(filtered: FilteredStudy) -> Any:
@@ -141,7 +131,7 @@ def leaderboard_heading(ranking: Ranking, rule: str = "") -> Markup:
     items = ranking.main_leaderboard.items
     subtitle = f"Bradley–Terry, Elo scale, ties half; 95{NARROW_SPACE}% CI over "
     keys: list[tuple[LegendMark, str]] = []
-    if ranking.main_leaderboard and panels.people_ratings(ranking.main_leaderboard, ranking):
+    if panels.people_ratings(ranking.main_leaderboard, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
     fought = set(ranking.main_leaderboard.matches)

@@ -66,12 +66,11 @@ def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) ->
     sideways to the nearest place where its circle and interval cover no other mark, or to the
     widest gap if there is no such place."""
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
-    found = []
-    for mark, stays in zip(marks, kept, strict=True):
-        place = mark if stays else _find_free_place(mark, taken, canvas.width - RADIUS)
+    found = list(marks)
+    for place, (mark, stays) in enumerate(zip(marks, kept, strict=True)):
         if not stays:
-            taken.append(place)
-        found.append(place)
+            found[place] = _find_free_place(mark, taken, canvas.width - RADIUS)
+            taken.append(found[place])
     return found
 
 
@@ -81,9 +80,9 @@ def _find_free_place(mark: Point, taken: Sequence[Point], limit: float) -> Point
     left = [x - STEP * step for step in range(1, int((x - LEFT - RADIUS) / STEP) + 1)]
     near = sorted((right or [x]) + left, key=lambda place: abs(place - x))
     places = [(place, y) for place in near]
-    for place in places:
-        if not any(_do_marks_overlap(place, other) for other in taken):
-            return place
+    free = (one for one in places if not any(_do_marks_overlap(one, other) for other in taken))
+    if (found := next(free, None)) is not None:
+        return found
     return max(places, key=lambda place: min(math.dist(place, other) for other in taken))
 
 
@@ -216,11 +215,9 @@ def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_Rule
         if line.complete and not line.rule.votes:
             yield _RuleMark(str(place), line, results.cost(line, by_dollars), line in best)
     for place, one in enumerate(results.pilot_lines, start=1):
-        cost = (
-            dollars_per_thousand_comparisons(one.line, one.inputs)
-            if by_dollars
-            else one.line.rule.calls_per_comparison
-        )
+        cost: float | None = one.line.rule.calls_per_comparison
+        if by_dollars:
+            cost = dollars_per_thousand_comparisons(one.line, one.inputs)
         if cost is not None:
             yield _RuleMark(f"P{place}", one.line, cost, pilot=one.kind)
 

@@ -79,21 +79,18 @@ class RemedyResults:
         `rule_estimates` has on all comparisons. Not cached, because verdicts of a pilot may arrive
         later."""
         known = {line.rule.id for line in self.rule_estimates if line.complete}
-        start = f"{self.filtered.name}{PILOT_MARK}"
-        found = []
+        start, found = f"{self.filtered.name}{PILOT_MARK}", []
         for name in pilot_names(self.filtered.store, self.filtered.name):
             tables, inputs = _pilot_tables(FilteredStudy(self.filtered.store, name))
-            kind = name.removeprefix(start)
-            for one in tables.get(self.judge, []):
-                if one.rule.id not in known:
-                    found.append(PilotLine(kind, one, inputs))
+            lines = [one for one in tables.get(self.judge, []) if one.rule.id not in known]
+            found += [PilotLine(name.removeprefix(start), one, inputs) for one in lines]
         return found
 
     @cached_property
     def advice(self) -> Recommendation | None:
-        return (
-            self.study.advice(self.rater, self.rule_estimates) if self.rater is not None else None
-        )
+        if self.rater is None:
+            return None
+        return self.study.advice(self.rater, self.rule_estimates)
 
     @cached_property
     def next_better_costlier_rule(self) -> PriceGain | None:
@@ -157,10 +154,7 @@ class RemedyResults:
     def missing_rules(self) -> dict[str, str]:
         """Title of a rule, or of a group of rules, that cannot be computed from the stored replies
         -> reason."""
-        grid, known = (
-            self.study.grid,
-            {line.rule.id.partition("(")[0] for line in self.rule_estimates},
-        )
+        known = {line.rule.id.partition("(")[0] for line in self.rule_estimates}
         found: dict[str, str] = {}
         if "graded" not in known:
             found["Rules that need graded replies, such as “One call, calibrated”"] = (
@@ -171,7 +165,7 @@ class RemedyResults:
         if "ask-people" not in known:
             found["Both orders, plus votes of people on some of the comparisons"] = (
                 "no votes of people are stored; collect them on the Vote tab"
-                if grid.votes is None
+                if self.study.grid.votes is None
                 else "too few comparisons have votes; collect more on the Vote tab"
             )
         if len(self.one_call_estimates) < 2:
@@ -194,9 +188,8 @@ class RemedyResults:
     @property
     def _called_raters(self) -> list[tuple[str, str]]:
         """Each (judge, prompt) whose calls a rule in `rule_estimates` needs."""
-        return list(
-            dict.fromkeys(rater for line in self.rule_estimates for rater in line.rule.calls)
-        )
+        every = (rater for line in self.rule_estimates for rater in line.rule.calls)
+        return list(dict.fromkeys(every))
 
     @property
     def unpriced_judges(self) -> list[str]:
@@ -234,10 +227,9 @@ class RemedyResults:
         every other rule that costs the same or less, in dollars (`by_dollars`) or calls. Rules on
         fewer comparisons and rules with people's votes are left out."""
         lines = [line for line in self.rule_estimates if line.complete and not line.rule.votes]
+        lines.sort(key=lambda one: (self.cost(one, by_dollars), -_agreement_value(one)))
         best: list[RuleEstimate] = []
-        for line in sorted(
-            lines, key=lambda one: (self.cost(one, by_dollars), -_agreement_value(one))
-        ):
+        for line in lines:
             if not best or _agreement_value(line) > _agreement_value(best[-1]):
                 best.append(line)
         return best
@@ -245,11 +237,9 @@ class RemedyResults:
     def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
         """Price of a rule: with `by_dollars`, dollars per 1,000 comparisons (0 if unknown), else
         calls per comparison."""
-        return (
-            (self.rule_dollars_per_thousand(line) or 0.0)
-            if by_dollars
-            else line.rule.calls_per_comparison
-        )
+        if not by_dollars:
+            return line.rule.calls_per_comparison
+        return self.rule_dollars_per_thousand(line) or 0.0
 
 
 def dollars_per_thousand_comparisons(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
@@ -271,11 +261,9 @@ def load_remedies(filtered: FilteredStudy) -> RemedyResults:
     """Compute the remedies of a filtered study for one judge and prompt: the one whose single calls
     have the highest agreement, if it passes the filters on judge and prompt, else the first that
     does, else none. The other judges still count as partners in juries."""
-    shown = filtered.filter
-    study, inputs = load_remedy_study(filtered)
-    return RemedyResults(
-        filtered, study, inputs, _choose_shown_rater(study, shown.judge, shown.prompt)
-    )
+    (study, inputs), shown = load_remedy_study(filtered), filtered.filter
+    rater = _choose_shown_rater(study, shown.judge, shown.prompt)
+    return RemedyResults(filtered, study, inputs, rater)
 
 
 def _choose_shown_rater(study: RemedyStudy, judge: str, prompt: str) -> int | None:
@@ -302,18 +290,10 @@ def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], 
     inputs = read_remedy_inputs(pilot.store, pilot.name)
     study = build_remedy_study(pilot.whole_frame_by_person, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.raters) if study.grid.size else {}
-    used = "".join(pilot.study.prompts[:1])
-    raters = {
-        judge: _first_not_none(study.rater_index(judge, used), study.rater_index(judge))
-        for judge in judges
-    }
-    tables = {
-        judge: study.estimate_rules_of_rater(rater)
-        for judge, rater in raters.items()
-        if rater is not None
-    }
+    used, tables = "".join(pilot.study.prompts[:1]), {}
+    for judge in judges:
+        rater = study.rater_index(judge, used)
+        rater = study.rater_index(judge) if rater is None else rater
+        if rater is not None:
+            tables[judge] = study.estimate_rules_of_rater(rater)
     return tables, inputs
-
-
-def _first_not_none(*raters: int | None) -> int | None:
-    return next((rater for rater in raters if rater is not None), None)

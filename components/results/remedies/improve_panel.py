@@ -43,16 +43,15 @@ MAX_LINKS: Final = 8
 """Maximum number of disputed labels that have a link."""
 HOW: Final = (
     "Labelled items are split once, by seed, into learn and hold-out; the parts are stored with "
-    "the study and never reshuffled. Candidates are today's prompt with one more block, made "
-    "from learn items only. Agreement: of a comparison, the mean credit of its calls (right 1, "
-    "tie ½, wrong 0); of a single answer, a verdict equal to the label, or a "
-    "score at most one step from it. Differences are paired by item and adjusted for all "
-    "candidates (max-t) and for the number of looks at the hold-out (Bonferroni). A candidate that "
-    "gains and significantly adds flips, position, length, unusable replies, distance of scores "
-    "from the labels, or an effect of twins is not recommended. Length: the share of verdicts for "
-    "the longer answer minus the share of known answers that are the longer one; for single "
-    "answers, the mean verdict on those longer than the median minus that on the others, at equal "
-    "labels."
+    "the study and never reshuffled. Candidates are today's prompt with one more block, made from "
+    "learn items only. Agreement: of a comparison, the mean credit of its calls (right 1, tie ½, "
+    "wrong 0); of a single answer, a verdict equal to the label, or a score at most one step from "
+    "it. Differences are paired by item and adjusted for all candidates (max-t) and for the number "
+    "of looks at the hold-out (Bonferroni). A candidate that gains and significantly adds flips, "
+    "position, length, unusable replies, distance of scores from the labels, or an effect of twins "
+    "is not recommended. Length: the share of verdicts for the longer answer minus the share of "
+    "known answers that are the longer one; for single answers, the mean verdict on those longer "
+    "than the median minus that on the others, at equal labels."
 )
 
 
@@ -99,23 +98,16 @@ class ImproveCard:
         return self.labels.kind == PAIRS
 
     @property
-    def case_count(self) -> int:
-        return len(self.labels.cases)
-
-    @property
     def case_noun(self) -> str:
         return "comparison" if self.compares_pairs else "answer"
 
     @property
     def label_noun(self) -> str:
         """Name of what each labelled case has, such as "a known better answer" or "a label"."""
+        by_people = self.labels.has_labels_by_people
         if self.compares_pairs:
-            return (
-                "a majority of people"
-                if self.labels.has_labels_by_people
-                else "a known better answer"
-            )
-        return "a verdict of people" if self.labels.has_labels_by_people else "a label"
+            return "a majority of people" if by_people else "a known better answer"
+        return "a verdict of people" if by_people else "a label"
 
     @property
     def agreement_definition(self) -> str:
@@ -136,38 +128,11 @@ class ImproveCard:
         ]
 
     @property
-    def learn_items(self) -> int:
-        """Number of learn items."""
-        return len(self.split.learn)
-
-    @property
-    def hold_out_items(self) -> int:
-        """Number of hold-out items."""
-        return len(self.split.hold_out)
-
-    @property
-    def seed(self) -> int:
-        return self.split.seed
-
-    @property
-    def look_count(self) -> int:
-        """Number of looks: how often candidates were tried on the hold-out."""
-        return len(self.split.looks)
-
-    @property
     def look_count_text(self) -> str:
-        """The number of looks in words: "once", "twice", "3 times"."""
-        return {1: "once", 2: "twice"}.get(self.look_count, f"{self.look_count} times")
-
-    @property
-    def missing_hold_out_items(self) -> int:
-        """Number of labelled items that the hold-out lacks for a recommendation."""
-        return self.split.missing_hold_out
-
-    @property
-    def has_result(self) -> bool:
-        """Whether candidates for this judge and prompt were tried, so that there is a result."""
-        return self.advice is not None
+        """The number of looks (how often candidates were tried on the hold-out) in words: "once",
+        "twice", "3 times"."""
+        looks = len(self.split.looks)
+        return {1: "once", 2: "twice"}.get(looks, f"{looks} times")
 
 
 def load_labels_and_split(
@@ -306,13 +271,10 @@ def _candidate_columns(table: CandidateTable) -> list[TypedColumn]:
     agreement = AGREEMENT
     if table.kind == SCORES:
         agreement = replace(AGREEMENT, head="Within one step of the label, %")
-    columns = [
-        TypedColumn("", lambda line: line.agreement, axis=Axis()),
-        agreement,
-        measure_column("candidate_difference", "difference", "Difference"),
-    ]
-    columns += [_effect_column(one.key) for one in effects_with_column(table)]
-    return columns
+    plot = TypedColumn("", lambda line: line.agreement, axis=Axis())
+    difference = measure_column("candidate_difference", "difference", "Difference")
+    effects = [_effect_column(one.key) for one in effects_with_column(table)]
+    return [plot, agreement, difference, *effects]
 
 
 def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
@@ -328,21 +290,22 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
             return ValueRow(line.prompt, line, note="today")
         return ValueRow(f"+ {line.prompt.rpartition('+')[2]}", line)
 
-    more = [
-        TypedColumn(
-            "Calls", lambda line: result.call_count(line.prompt), tip="calls on the hold-out"
-        ),
-        TypedColumn("Tokens", tokens, tip="mean tokens of a call, prompt and reply"),
-    ]
-    if result.twins:
-        tip = "largest effect beyond its floor, 95 % CI adjusted for all families and prompts"
-        more.append(
-            TypedColumn("Twins", lambda line: format_twin_effect(line.prompt, result), tip=tip)
-        )
+    def calls(line: CandidateLine) -> int:
+        return result.call_count(line.prompt)
+
+    def twins(line: CandidateLine) -> str:
+        return format_twin_effect(line.prompt, result)
 
     def status(line: CandidateLine) -> str:
         return "" if line.status == "today" else format_status(line, table)
 
+    more = [
+        TypedColumn("Calls", calls, tip="calls on the hold-out"),
+        TypedColumn("Tokens", tokens, tip="mean tokens of a call, prompt and reply"),
+    ]
+    if result.twins:
+        tip = "largest effect beyond its floor, 95 % CI adjusted for all families and prompts"
+        more.append(TypedColumn("Twins", twins, tip=tip))
     columns = (*_candidate_columns(table), *more, TypedColumn("", status))
     return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
@@ -353,7 +316,6 @@ def draw_improve_card(filtered: FilteredStudy) -> Markup | None:
     found = build_improve_card(filtered)
     if found is None:
         return None
-    card, table = found
-    template = macros(TEMPLATE)
-    drawn: Markup = template.improve(card)
+    (card, table), template = found, macros(TEMPLATE)
+    drawn = template.improve(card)
     return drawn if card.advice is None else template.result(card, table) + drawn

@@ -60,9 +60,8 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
     if advice is None:
         return _missing_data_finding(results)
     if advice.chosen is not None:
-        return advice.sentence, _usual_rule_text(
-            results
-        ) if advice.chosen.rule.id != "agree" else ""
+        usual = advice.chosen.rule.id == "agree"
+        return advice.sentence, "" if usual else _usual_rule_text(results)
     reason = (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
         if advice.coin
@@ -74,10 +73,8 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
         paid = count(int(1000 * DEFAULT_BUDGET / price))
         once = f"With one call each, ${DEFAULT_BUDGET:g} pays for {paid} comparisons."
     parts = (f"For {results.judge}, {reason}.{power}", _usual_rule_text(results), once)
-    return (
-        f"No remedy was shown to help the judge {results.judge}.",
-        " ".join(filter(None, parts)),
-    )
+    title = f"No remedy was shown to help the judge {results.judge}."
+    return title, " ".join(filter(None, parts))
 
 
 NO_PAIRS_FINDING: Final = (
@@ -107,10 +104,8 @@ def _usual_rule_text(results: RemedyResults) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
     call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
     excludes zero."""
-    change = next(
-        (line.adjusted for line in results.rule_estimates if line.rule.id == "agree"), None
-    )
-    if change is None:
+    usual = (line.adjusted for line in results.rule_estimates if line.rule.id == "agree")
+    if (change := next(usual, None)) is None:
         return ""
     found = "shows no difference"
     if recommendation.is_above_zero(change):
@@ -162,11 +157,8 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     remedy = parse_remedy(used)
     id, judges = (remedy.id, remedy.judges) if remedy else (used, ())
     words = rule_names.rule_words_of_id(id, judges)
-    offers = [
-        Offer(one.rule, one.gain)
-        for one in (advice.chosen, results.next_better_costlier_rule)
-        if one is not None
-    ]
+    found = (advice.chosen, results.next_better_costlier_rule)
+    offers = [Offer(one.rule, one.gain) for one in found if one is not None]
     owned = results.filtered.store.owns(results.filtered.name)
     single = results.rule_estimates[0].agreement
     return html.recommendation(offers, single, owned, used, words.title)
@@ -202,15 +194,10 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
     in_dollars = plan.currency == "dollars"
     money = budget if in_dollars else CALLS
     chosen = results.advice.chosen if results.advice else None
-    answer = best_rule_sentence(
-        plan, money, results.all_comparisons, chosen.rule if chosen else None
-    )
-    return html.budget(
-        in_dollars,
-        answer,
-        list(_list_budget_steps(plan, money)),
-        _unpriced_judges_notes(results, plan),
-    )
+    rule = chosen.rule if chosen else None
+    answer = best_rule_sentence(plan, money, results.all_comparisons, rule)
+    steps, notes = list(_list_budget_steps(plan, money)), _unpriced_judges_notes(results, plan)
+    return html.budget(in_dollars, answer, steps, notes)
 
 
 def _list_budget_steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str, str]]:
@@ -243,11 +230,9 @@ def best_rule_sentence(
     affordable = [step for step in plan.steps if step.affordable_comparisons(budget) >= needed]
     step = affordable[-1] if affordable else plan.steps[0]
     rule, size = rule_names.rule_instruction(step.rule), count(needed, "comparison")
-    price = (
-        recommended.calls_per_comparison * needed
-        if recommended and plan.currency == "calls"
-        else 0.0
-    )
+    price = 0.0
+    if recommended and plan.currency == "calls":
+        price = recommended.calls_per_comparison * needed
     rest = f" The recommended rule needs {format_amount(price)}." if price > budget else ""
     if not affordable:
         pays = count(int(step.affordable_comparisons(budget)))
@@ -325,14 +310,9 @@ def rules_table(results: RemedyResults) -> Markup:
     their number; rules with people's votes; rules on fewer comparisons; rules of pilots; rules that
     cannot be computed, with the reason."""
     groups: dict[str, list[RuleRow]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
-    best = results.frontier(by_dollars=False)
-    chosen = results.advice.chosen if results.advice else None
-    key = rule_key(chosen.rule) if chosen else None
-    for place, line in enumerate(results.rule_estimates, start=1):
-        part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
-        picked = rule_key(line.rule) == key
-        row = RuleRow(str(place), line, results.inputs, best=line in best, picked=picked)
-        groups[part].append(row)
+    for row in _own_rule_rows(results):
+        people = PEOPLE_PART if row.line.rule.votes else ""
+        groups[people if row.line.complete else FEWER_PART].append(row)
     groups[PILOT_PART] = [
         RuleRow(f"P{place}", one.line, one.inputs, one.kind)
         for place, one in enumerate(results.pilot_lines, start=1)
@@ -344,22 +324,24 @@ def rules_table(results: RemedyResults) -> Markup:
     return html.rules(results, groups, axis, axis_ticks(axis))
 
 
+def _own_rule_rows(results: RemedyResults) -> list[RuleRow]:
+    """Rows of the rules that this study measured, numbered."""
+    best = results.frontier(by_dollars=False)
+    chosen = results.advice.chosen if results.advice else None
+    key = rule_key(chosen.rule) if chosen else None
+    return [
+        RuleRow(str(n), one, results.inputs, best=one in best, picked=rule_key(one.rule) == key)
+        for n, one in enumerate(results.rule_estimates, start=1)
+    ]
+
+
 def best_rules_table(results: RemedyResults) -> Markup:
     """HTML table of one call, the rules with the highest agreement at their price, the recommended
     rule and the usual one (both orders must agree), numbered as in the table of all rules; the
     first MAX_BEST_RULES of them."""
-    best = results.frontier(by_dollars=False)
-    chosen = results.advice.chosen if results.advice else None
-    key = rule_key(chosen.rule) if chosen else None
-    rows = [
-        RuleRow(
-            str(place), line, results.inputs, best=line in best, picked=rule_key(line.rule) == key
-        )
-        for place, line in enumerate(results.rule_estimates, start=1)
-    ]
     kept = [
         row
-        for row in rows
+        for row in _own_rule_rows(results)
         if row.line.complete
         and not row.line.rule.votes
         and (row.best or row.picked or row.line.rule.id in ("single", "agree"))

@@ -49,17 +49,16 @@ KEYS: Final = fill(
 
 
 HOW_RULES: Final = (
-    "Credit of a comparison: right 1, undecided ½, wrong 0, so an undecided comparison counts "
-    "as a random choice. The credit of “one call” is the mean over the two orders. The "
-    "comparisons used are those with a known better answer (else, with a majority of people) and "
-    "usable replies of every judge in both orders. Intervals by item.\n\n"
-    "Differences are paired by item and adjusted for all rules of the table (max-t). The gain in "
-    "the headline is measured in another way: on a random half of the items, the best rule at each "
-    "price is chosen; its gain is measured on the other half. Then the halves change roles; all "
-    "this is repeated 20 times. The gain is that of choosing a rule in this way; the rule named is "
-    "the one that is best on all items.\n\n"
-    "Ranking corrections (position term, length held equal, prediction-powered) change the "
-    "ranking, but not individual verdicts: see Ranking."
+    "Credit of a comparison: right 1, undecided ½, wrong 0, so an undecided comparison counts as a "
+    "random choice. The credit of “one call” is the mean over the two orders. The comparisons used "
+    "are those with a known better answer (else, with a majority of people) and usable replies of "
+    "every judge in both orders. Intervals by item.\n\nDifferences are paired by item and adjusted "
+    "for all rules of the table (max-t). The gain in the headline is measured in another way: on a "
+    "random half of the items, the best rule at each price is chosen; its gain is measured on the "
+    "other half. Then the halves change roles; all this is repeated 20 times. The gain is that of "
+    "choosing a rule in this way; the rule named is the one that is best on all items.\n\nRanking "
+    "corrections (position term, length held equal, prediction-powered) change the ranking, but "
+    "not individual verdicts: see Ranking."
 )
 
 
@@ -230,11 +229,10 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
         if line.complete and not line.rule.votes:
             rows.append(row)
     caption = (
-        f"Remedies for {results.judge} on {filtered.name}: agreement with "
-        f"{results.winner_source} in % (undecided counts half) on the same "
-        f"{count(results.comparisons, 'comparison')}. The "
+        f"Remedies for {results.judge} on {filtered.name}: agreement with {results.winner_source} "
+        f"in % (undecided counts half) on the same {count(results.comparisons, 'comparison')}. The "
         "difference to one call is in points; its intervals hold for all rules together. The last "
-        f"columns are % decided and % right when decided. "
+        "columns are % decided and % right when decided. "
         f"{paper_table.describe_items_and_filters(filtered)}"
     )
     head = (

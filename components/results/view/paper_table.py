@@ -5,7 +5,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS
-from components.html.format import count, number
+from components.html.format import count, interval, number
 from studies.domain import Estimate
 
 EMPTY_CELL: Final = "–"
@@ -40,15 +40,8 @@ def percent_cells(estimate: Estimate) -> tuple[str, str]:
     return number(100 * estimate.value, 1), bounds_cell(estimate, 100, 1)
 
 
-def decimal_cell(estimate: Estimate) -> str:
-    return EMPTY_CELL if estimate.value is None else number(estimate.value, 2)
-
-
 def bounds_cell(estimate: Estimate, scale: float, decimals: int) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    low, high = (number(scale * bound, decimals) for bound in (estimate.low, estimate.high))
-    return f"[{low}, {high}]"
+    return interval(estimate, decimals, scale=scale)
 
 
 def rank_cell(low: int, high: int) -> str:

@@ -71,9 +71,8 @@ def find_if_all_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
 def load_unusable_shares(filtered: FilteredStudy) -> dict[Rater, Estimate]:
     """(judge, prompt) -> share of its replies that are unusable."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
-    return {
-        (str(judge), str(prompt)): UNUSABLE.estimator.of(rows) for (judge, prompt), rows in groups
-    }
+    of = UNUSABLE.estimator.of
+    return {(str(judge), str(prompt)): of(rows) for (judge, prompt), rows in groups}
 
 
 def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:

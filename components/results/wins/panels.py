@@ -120,8 +120,7 @@ def _missing_verdicts_notice(
     other = win_rates.win_rate(rows, combine, "exclude" if ties else "tie").get(best)
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
-    ends = {number(100 * end, 1) for end in span or ()}
-    if ends == {now}:
+    if {number(100 * end, 1) for end in span or ()} == {now}:
         text += f"They do not change the win rate of {best}."
         span = other = None
     if other is not None and other.value is not None:
@@ -131,15 +130,12 @@ def _missing_verdicts_notice(
             f"{now}{NARROW_SPACE}%. "
         )
     if span is not None:
-        low, high = (share(end) for end in span)
-        text += (
-            f"If {best} lost all missing verdicts, its win rate would be {low}; if it won all, "
-            f"{high}."
-        )
-    title = "Missing verdicts are excluded."
-    title = "Missing verdicts count as ties in these win rates." if ties else title
+        low, high = map(share, span)
+        all_lost = f"If {best} lost all missing verdicts, its win rate would be {low}"
+        text += f"{all_lost}; if it won all, {high}."
+    title = "count as ties in these win rates" if ties else "are excluded"
     opens = Action(f"Open {count(missing)}", {"status": "failures"})
-    return notice_html("warn", title, text, opens)
+    return notice_html("warn", f"Missing verdicts {title}.", text, opens)
 
 
 # -- by category, judge, prompt ------------------------------------------------------------------
@@ -173,26 +169,20 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
             "No pair has both a judge's verdict and a person's vote.",
             "The difference between judges and people needs votes and verdicts on the same pairs.",
         )
-    names = list(study_win_rates(filtered)) or row_selection.contestants(
-        filtered.measured_judge_rows
-    )
-    return _contestant_matrix_html(
-        filtered.measured_judge_rows, names, "category", "Category", found, GAP_SCALE
-    )
+    machine = filtered.measured_judge_rows
+    names = list(study_win_rates(filtered)) or row_selection.contestants(machine)
+    return _contestant_matrix_html(machine, names, "category", "Category", found, GAP_SCALE)
 
 
 def _win_rate_matrix_html(rows: pd.DataFrame, column: str, by: str) -> Markup:
     whole = {who: rate for who, rate in win_rates.win_rate(rows).items() if rate.n}
     if not whole:
         return NOTHING_YET_HTML
-    cells: dict[tuple[str, str], Estimate | None] = {
-        (n, ALL_CATEGORIES): e for n, e in whole.items()
-    }
+    cells = {(name, ALL_CATEGORIES): rate for name, rate in whole.items()}
     for (group,), rates in win_rates.win_rates_by_cell(rows, [column]).items():
         cells |= {(who, str(group)): e for who, e in rates.items() if group and e.n}
-    return _contestant_matrix_html(
-        rows, list(whole), column, by, cells, wins_scale(chance_win_rate(rows))
-    )
+    scale = wins_scale(chance_win_rate(rows))
+    return _contestant_matrix_html(rows, list(whole), column, by, cells, scale)
 
 
 def wins_scale(even: float) -> scales.ColourScale:
@@ -277,8 +267,7 @@ def show_ties(filtered: FilteredStudy) -> Markup:
     rates = load_bias(filtered).by_rater("tie_rate")
     if not any(rate.value for rate in rates.values()):
         return EMPTY
-    axis = Axis()
-    lines = []
+    axis, lines = Axis(), []
     for (judge, prompt), rate in sorted(rates.items()):
         if rate.value is None:
             continue  # a format with scores only

@@ -23,9 +23,8 @@ HOW_WINS: Final = (
     "bounds, without sampling error)."
 )
 HOW_MATRIX: Final = (
-    "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: "
-    "judges − people on the same pairs of answers to the same items; t interval, items as "
-    "clusters."
+    "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: judges − "
+    "people on the same pairs of answers to the same items; t interval, items as clusters."
 )
 
 

@@ -65,10 +65,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
         score_distribution.score_distributions(rows),
         option_order_effects(rows),
         criteria_order_effects(rows),
-        {
-            rater: score_agreement(o.score, o.label, o.item, o.scale)
-            for rater, o in labelled.items()
-        },
+        {at: score_agreement(o.score, o.label, o.item, o.scale) for at, o in labelled.items()},
         {
             rater: score_agreement(one.expected, one.label, one.item, one.scale)
             for rater, one in labelled.items()

@@ -72,10 +72,8 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
     if noise is not None and noise.value is not None:
         texts.append(f"{share(noise.value, 0)} of scores change when repeated in the same order")
     if agreement is not None and agreement.bias.value is not None:
-        texts.append(
-            f"the mean of score − label is {number(agreement.bias.value, 2, signed=True)} scale "
-            "points"
-        )
+        bias = number(agreement.bias.value, 2, signed=True)
+        texts.append(f"the mean of score − label is {bias} scale points")
     return title, f"{'; '.join(texts)}."
 
 
@@ -151,17 +149,11 @@ def arrangement_matrix(results: ScoreResults) -> Markup:
     }
     left = len(found.arrangements) - len(shown)
     note = f"{count(left, 'arrangement')} not shown" if left > 0 else ""
+    names, keys = [one.name for one in shown], ("arrangement", "score")
     return matrix_html(
-        [one.name for one in shown],
-        columns,
-        cells,
-        SHARE_SCALE,
-        keys=("arrangement", "score"),
-        select=select,
-        more=more,
-        label_width=220,
+        names, columns, cells, SHARE_SCALE, keys=keys, select=select, more=more, label_width=220,
         aside=note,
-    )
+    )  # fmt: skip
 
 
 def expected_levels_table(results: ScoreResults) -> Markup:
@@ -252,9 +244,8 @@ def listed_option_table(order: OptionOrder) -> Markup:
 
 
 def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
-    axis = fit_axis(
-        shifts.values(), tick_steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,)
-    )
+    steps = tick_steps_from(0.1)
+    axis = fit_axis(shifts.values(), steps, lambda tick: number(tick, 1), holds=(0.0,))
     text = (
         "Mean score in this order minus mean score in the other orders, scale points, "
         f"95{NARROW_SPACE}% CI"

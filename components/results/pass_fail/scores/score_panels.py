@@ -36,13 +36,8 @@ def draw_matrix(filtered: FilteredStudy) -> Drawn:
     who = " · ".join(results.rater or ())
     arranged = count(len(results.shown.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
-    return Drawn(
-        {
-            "score_matrix": panels.arrangement_matrix(results)
-            + panels.expected_levels_table(results)
-        },
-        panel_heading(MATRIX_TITLE, subtitle),
-    )
+    made = panels.arrangement_matrix(results) + panels.expected_levels_table(results)
+    return Drawn({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
 
 
 def draw_order_effects(filtered: FilteredStudy) -> Markup:

@@ -36,8 +36,7 @@ NO_LABELS: Final = (
 NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 CIRCULAR_TIP: Final = (
     "Circular: of three answers to one item, a wins against b, b against c, and c against a.\nBy "
-    "chance: % of circular triples if the winners of each pair of models are shuffled between "
-    "items"
+    "chance: % of circular triples if the winners of each pair of models are shuffled between items"
 )
 AGREEMENT_ROWS: Final = (
     ("mae", "mean |score − label|, scale points", SCORE),

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -21,7 +19,6 @@ from components.results.overview.run_outcome import next_steps
 from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.improve_panel import (
     TEMPLATE,
-    ImproveCard,
     build_improve_card,
     draw_improve_card,
 )
@@ -32,6 +29,7 @@ from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
 from judges.rendering.prompt import load_prompt
 from metrics.summary.alignment.alignment_section import read_alignment_inputs
+from metrics.summary.alignment.prompt_advice import advice_for_few_labels
 from studies.people.label_split import stored_split
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
@@ -172,6 +170,11 @@ def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> Non
     assert "1 answer with votes" in drawn
 
 
-def test_the_hold_out_was_looked_at_once_there_is_advice():
-    looked: Any = ImproveCard.has_result.fget
-    assert looked(SimpleNamespace(advice=object())) and not looked(SimpleNamespace(advice=None))
+def test_trying_candidates_is_the_main_action_until_there_is_advice(lenient_store: Store) -> None:
+    found = build_improve_card(FilteredStudy(lenient_store, "small"))
+    assert found is not None
+    untried = replace(found[0], owned=True, blocked="", advice=None)
+    tried = replace(untried, advice=advice_for_few_labels(0))
+    drawn, again = (str(macros(TEMPLATE).improve(one)) for one in (untried, tried))
+    assert "Try candidates" in drawn and "eh-btn primary" in drawn
+    assert "Try candidates" in again and "primary" not in again
