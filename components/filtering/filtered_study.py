@@ -1,7 +1,5 @@
 """A study with the judgements that pass the filters: the input of every results view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property

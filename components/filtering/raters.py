@@ -1,7 +1,5 @@
 """The raters of a study: every combination of judge and prompt, and the people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -5,8 +5,6 @@ Numbers are computed from the tables in assets/published and from the recorded d
 of a paper's text are constants.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

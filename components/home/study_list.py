@@ -1,7 +1,5 @@
 """The list of stored studies on the Home tab: their state, actions on them, and example studies."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterable, Sequence

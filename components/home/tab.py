@@ -1,7 +1,5 @@
 """The Home tab: what Evenhand is, the recorded demo, own data, stored studies and examples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

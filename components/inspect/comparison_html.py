@@ -1,7 +1,5 @@
 """HTML of one opened comparison: finding, question, answers, replies, prompt and details."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime

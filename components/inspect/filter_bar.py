@@ -1,7 +1,5 @@
 """HTML of the filter bar in the Inspect tab: filter buttons with counts, menus, search field."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """HTML helpers for the opened comparison: untrusted text, expandable parts, sections, images."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """HTML of the Inspect tab's list of comparisons, its detail panel, and messages for empty lists."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Final

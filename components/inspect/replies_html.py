@@ -1,7 +1,5 @@
 """HTML of the judge's replies to each order, with the verdict in a box of its position's colour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from components.html.format import count, number, share

@@ -1,7 +1,5 @@
 """Texts of the help, shown by assets/page.js: keyboard keys of the page, and steps of the tour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 

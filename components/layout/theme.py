@@ -1,7 +1,5 @@
 """The Gradio theme, made from the variables in assets/style.css, and the HTML head of the page."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 from urllib.parse import quote
 

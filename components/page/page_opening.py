@@ -1,7 +1,5 @@
 """Work done when a browser requests the page, before the page sends its first event."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ cannot be called. A voter's page (`blind` in its address) receives the ballot an
 reveals which model wrote an answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

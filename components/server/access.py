@@ -4,8 +4,6 @@ Every difference between the two modes is a field of `Access`; `current_access()
 in use. `python -m components access` prints the table in docs/security.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final

@@ -7,8 +7,6 @@ then contains the site. Gradio itself checks neither, and permits cross-origin r
 except localhost. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

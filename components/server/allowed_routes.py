@@ -5,8 +5,6 @@ to the disk, recordings start ffmpeg, a proxy fetches pages, monitoring reads st
 list also refuses routes that a later Gradio release adds. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 

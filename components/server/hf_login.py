@@ -6,8 +6,6 @@ neither logged nor sent to the provider. After a failed login it returns to the 
 It stores only the account's name, no access token. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import logging
 import unicodedata
 from collections.abc import Mapping, MutableMapping

@@ -5,8 +5,6 @@ inputs of every handler, and checks access before the handler runs, so that the 
 A test checks that no handler is left out.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import inspect

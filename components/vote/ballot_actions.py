@@ -6,8 +6,6 @@ state is kept between requests: a reload, a second window or another device cont
 store.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time

@@ -1,7 +1,5 @@
 """The organiser's side of the Vote tab: voting rules, their effect on estimates, voters so far."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Mapping

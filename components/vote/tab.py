@@ -1,7 +1,5 @@
 """The Vote tab: the blind ballot for voters, and the voting rules for the organiser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Read several files as one table: a list of files, a pattern, or a folder of files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final

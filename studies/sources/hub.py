@@ -6,8 +6,6 @@ suffix of a table file is a file of the repository, which is read whole. No code
 run, and only the user's own token is sent.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Selection of the items that a study uses (its slice): filters, strata and a seeded sample."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Declaration of a source format: a reader with its name, its description and its detection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ Gradio reads a whole body before any check, and accepts a thousand files of the 
 upload. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import OrderedDict

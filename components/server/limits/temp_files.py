@@ -4,8 +4,6 @@ Gradio deletes only files that it has registered, after a day. It registers neit
 uploads nor exports, and does not limit the total size, so visitors could fill the disk.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -5,8 +5,6 @@ A row is a question with one column per answer (`responses.<name>`), one contest
 nested (`answer1.name`, `answers[].text`).
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Formats of battles: tables with two models, the winner, and often both answers in each row."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """Formats of benchmarks of models with recorded judgements: MT-Bench, Arena-Hard and Vicuna's
 reviews."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping
 from itertools import islice

@@ -5,8 +5,6 @@ Both columns contain pass/fail words or numbers on one scale. An unknown word is
 asks for its meaning, because a wrong guess would reverse every verdict.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

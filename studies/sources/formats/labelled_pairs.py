@@ -1,8 +1,6 @@
 """Formats of test sets of pairs with a label, and judges' results on them: PandaLM, Auto-J, LLMBar
 and JudgeBench."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping

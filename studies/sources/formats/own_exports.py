@@ -1,7 +1,5 @@
 """Formats of Evenhand's own files: items, and the exports of `python -m studies export`."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

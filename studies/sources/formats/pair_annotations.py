@@ -1,7 +1,5 @@
 """Formats of recorded comparisons of two answers: AlpacaEval, LLM Comparator and PRD."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

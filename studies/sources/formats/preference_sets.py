@@ -1,7 +1,5 @@
 """Formats of prompts whose answers are ranked or chosen: OpenAssistant, preference sets, THEMIS."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Formats of evaluation tools' logs and exports, with scores of single answers: promptfoo,
 DeepEval, Langfuse, Phoenix and LangSmith."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

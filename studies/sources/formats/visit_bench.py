@@ -1,7 +1,5 @@
 """Format VisIT-Bench: questions about images with dense captions, and one answer file per model."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping
