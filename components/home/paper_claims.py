@@ -14,22 +14,19 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filters import judge_rows_or_people_rows
+from components.html import markup, templates
 from components.html.format import count, number, share
-from components.html.markup import Markup
 from components.html.pieces import panel_html, wrap
-from components.html.templates import macros
 from components.results.protocol import paper_tables
-from components.results.protocol.paper_tables import PublishedAlignment
 from components.study.plan import demo_studies
 from metrics.estimation.intervals import wilson_bounds
-from metrics.position.order_tables import build_order_tables, pool_order_tables
-from metrics.position.position_measures import consistency
+from metrics.position import order_tables, position_measures
 from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.remedies.decision_rules import decide_if_both_orders_agree, single_call_in_random_order
 from metrics.remedies.order_grid import build_order_grid
 from studies.store.store import Store
 
-html: Final = macros("home/home.html")
+html: Final = templates.macros("home/home.html")
 SMALL_JUDGE: Final = "SmolLM2-135M"
 LARGER_JUDGE: Final = "Qwen 1.5B"
 """SMALL_JUDGE and LARGER_JUDGE are the judges of the two recorded demo studies."""
@@ -74,8 +71,8 @@ class OneAndBothOrderRates:
 def one_and_both_order_rates(frame: pd.DataFrame) -> OneAndBothOrderRates:
     """Compute the OneAndBothOrderRates of a frame, with all its model judges and prompts pooled."""
     frame = judge_rows_or_people_rows(frame)
-    tables = build_order_tables(frame, ("judge", "prompt"))
-    table = pool_order_tables(tables, tables)
+    tables = order_tables.build_order_tables(frame, ("judge", "prompt"))
+    table = order_tables.pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
     known = grid.select(grid.known_winner != 0)
     rules = [
@@ -180,7 +177,7 @@ def _flip_share_in_demo(store: Store, prompt: str) -> float | None:
 
     def compute() -> float | None:
         frame = store.frame(study)
-        same = consistency(frame[frame["prompt"] == prompt]).value
+        same = position_measures.consistency(frame[frame["prompt"] == prompt]).value
         return None if same is None else 1 - same
 
     return store.memoised(study, ("changed by prompt", prompt), compute)
@@ -271,7 +268,7 @@ def _seeing_images_claim() -> PaperClaim:
     )
 
 
-AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
+AlignmentPair = tuple[paper_tables.PublishedAlignment, paper_tables.PublishedAlignment]
 
 
 def _published_pairs_differing_in(by: str) -> list[AlignmentPair]:
@@ -294,7 +291,7 @@ def _published_pairs_differing_in(by: str) -> list[AlignmentPair]:
     ]
 
 
-def _consistency_or_nan(row: PublishedAlignment) -> float:
+def _consistency_or_nan(row: paper_tables.PublishedAlignment) -> float:
     return row.consistency.value if row.consistency.value is not None else math.nan
 
 
@@ -307,7 +304,7 @@ def count_overlapping_intervals(pairs: Sequence[AlignmentPair]) -> int:
     )
 
 
-def claims_html(store: Store) -> Markup:
+def claims_html(store: Store) -> markup.Markup:
     """HTML panel of the papers' claims as cards: question, the paper's numbers, Evenhand's, doubts,
     and a button."""
     cards = paper_claims(store)

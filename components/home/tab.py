@@ -26,9 +26,7 @@ from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
 from components.study.form_layout_tab import QUIET, UPLOAD_SUFFIXES, StudyTab
 from components.study.form_updates_tab import form_outputs
-from components.study.jobs import REPORTED_ERRORS
-from components.study.plan import demo_studies
-from components.study.plan.example_files import example_text
+from components.study.plan import demo_studies, example_files
 from components.study.tab import MARK_ENDED, MARK_STARTING, open_study, save_and_show_new_study
 from judges.engine.engine import Engine
 from judges.planning.plan import plan_for_current_visitor, save_plan
@@ -190,7 +188,7 @@ def _bind_file_upload(
     def read_chosen_files(paths: list[str]) -> list[Any]:
         try:
             seen = store_and_read_uploads([Path(path) for path in paths], store.folder)
-        except REPORTED_ERRORS as error:
+        except jobs.REPORTED_ERRORS as error:
             return show_upload_error(error)
         return [seen, uploads_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
 
@@ -210,7 +208,7 @@ def _bind_file_upload(
             return [*made, gr.Tabs(selected="study"), *done]
         try:
             name = jobs.import_recorded_verdicts(seen.text, store, judge)
-        except REPORTED_ERRORS as error:
+        except jobs.REPORTED_ERRORS as error:
             return [*keep, *show_upload_error(error)]
         names = gr.Dropdown(choices=_list_study_names(store), value=name)
         return [*[gr.skip()] * len(form), names, gr.Tabs(selected="results"), *done]
@@ -247,7 +245,7 @@ def _bind_studies(
             return perform_list_action(
                 asked if isinstance(asked, Mapping) else {}, text, state, tested
             )
-        except REPORTED_ERRORS as error:
+        except jobs.REPORTED_ERRORS as error:
             told = notice_html("bad", "Not changed.", str(error))
             return [*keep, gr.skip(), gr.skip(), list_studies_html(), told]
 
@@ -261,7 +259,7 @@ def _bind_studies(
             return [*keep, names, gr.skip(), list_studies_html(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
         if do == "example":
-            return open_in_form(example_text(name), state, tested)
+            return open_in_form(example_files.example_text(name), state, tested)
         if name not in _list_study_names(store):
             return [*keep, gr.skip(), gr.skip(), list_studies_html(), EMPTY]
         if do == "open":

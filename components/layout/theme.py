@@ -7,11 +7,8 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from components.html.markup import ASSETS, Markup, fill, read_program_file
-from components.layout.help_texts import help_script
-from components.layout.loading_screen import LoadingScreen, Preview
-from components.server.compression import CompressionMiddleware
-from components.server.hf_login import LoginMiddleware
-from components.server.page_cache import PageCache
+from components.layout import help_texts, loading_screen
+from components.server import compression, hf_login, page_cache
 
 # Every Gradio colour is a CSS variable of style.css, so that one class switches to dark mode.
 _COLOURS: Final = {
@@ -158,13 +155,13 @@ def head_html() -> Markup:
         "<style>{}</style>{}<script>{}</script>",
         icon,
         stylesheet(),
-        help_script(),
+        help_texts.help_script(),
         read_program_file(ASSETS / "page.js"),
     )
 
 
 def appearance_launch_arguments(
-    *, home: bool = True, preview: Preview = lambda _: None
+    *, home: bool = True, preview: loading_screen.Preview = lambda _: None
 ) -> dict[str, Any]:
     """Arguments of launch() for the theme, the HTML head, the loading screen and the compression of
     responses; `home`: whether the page has a Home tab; `preview`: content of the loading screen."""
@@ -176,10 +173,10 @@ def appearance_launch_arguments(
         "ssr_mode": False,
         "app_kwargs": {
             "middleware": [
-                Middleware(CompressionMiddleware),
-                Middleware(LoginMiddleware),
-                Middleware(LoadingScreen, home=home, preview=preview),
-                Middleware(PageCache),
+                Middleware(compression.CompressionMiddleware),
+                Middleware(hf_login.LoginMiddleware),
+                Middleware(loading_screen.LoadingScreen, home=home, preview=preview),
+                Middleware(page_cache.PageCache),
             ]
         },
     }

@@ -13,7 +13,6 @@ from judges.engine.public_engine import RunLimits
 from studies import settings
 from studies.files import read_limits
 from studies.files.read_limits import MEGABYTE, ReadLimits
-from studies.settings import is_public
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ PUBLIC: Final = Access(
 def current_access() -> Access:
     """The access mode set by EVENHAND_PUBLIC (without it, public if SPACE_ID is set), with the
     limits that other environment variables set."""
-    if not is_public():
+    if not settings.is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
     votes = settings.VOTES.read()
     stored = settings.VISITORS_MB.read() * MEGABYTE or PUBLIC.visitor_bytes

@@ -17,8 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from studies import settings
-from studies.domain import HUMAN_PREFIX
+from studies import domain, settings
 
 _LOG: Final = logging.getLogger(__name__)
 ACCOUNT_PREFIX: Final = "hf:"
@@ -61,7 +60,7 @@ def can_log_in() -> bool:
 def has_account_prefix(voter: str) -> bool:
     """Whether a voter's name starts with the prefix of logged-in accounts, or with characters that
     look like it."""
-    name = unicodedata.normalize("NFKC", voter.removeprefix(HUMAN_PREFIX))
+    name = unicodedata.normalize("NFKC", voter.removeprefix(domain.HUMAN_PREFIX))
     return "".join(name.split()).casefold().startswith(ACCOUNT_PREFIX)
 
 

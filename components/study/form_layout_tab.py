@@ -5,9 +5,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.markup import Markup
-from components.html.pieces import finding_html
-from components.html.templates import macros
+from components.html import markup, pieces, templates
 from components.layout.widgets import ClickableHTML
 from components.study.collect import collect_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
@@ -22,7 +20,7 @@ _FORM_SCRIPT: Final = (
     "evenhand.clicks(element, trigger, watch); evenhand.form(element, trigger, watch);"
     " /* triggers 'select' */"
 )
-_HTML: Final = macros("study/form_layout.html")
+_HTML: Final = templates.macros("study/form_layout.html")
 _BROWSER_VALUE_SCRIPT: Final = "evenhand.wire({name!r}, props, trigger); /* triggers 'select' */"
 
 
@@ -110,7 +108,7 @@ def _form_html(elem_id: str, value: str = "", *, panel: bool = False) -> gr.HTML
 def _browser_value_component(name: str) -> gr.HTML:
     """An invisible component that sends a value of the page to the server."""
     return gr.HTML(
-        "", html_template=Markup("<i hidden></i>"), apply_default_css=False,
+        "", html_template=markup.Markup("<i hidden></i>"), apply_default_css=False,
         js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name), elem_classes=["eh-html", "eh-wire"],
     )  # fmt: skip
 
@@ -118,7 +116,7 @@ def _browser_value_component(name: str) -> gr.HTML:
 def _build_head(tab: StudyTab) -> None:
     with gr.Row(elem_classes="eh-title-row"):
         tab.title = ClickableHTML(
-            finding_html("Set up a study", "No call is made until you press Run."),
+            pieces.finding_html("Set up a study", "No call is made until you press Run."),
             elem_id="eh-study-title",
         )
         tab.new = gr.Button("New study", elem_classes="eh-unseen", elem_id="eh-new")

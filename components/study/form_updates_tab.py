@@ -7,14 +7,11 @@ from typing import Any
 
 import gradio as gr
 
+from components.html import markup, templates
 from components.html.format import count, dollars
-from components.html.markup import EMPTY
-from components.html.templates import macros
 from components.server.limits import temp_files
-from components.study import form_html
+from components.study import form_html, form_layout_tab, jobs
 from components.study.file.lenient_study import FormState
-from components.study.form_layout_tab import StudyTab
-from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import cost_preview
 from components.study.plan.cost_preview import ForecastByJudge, forecast_by_judge
 from components.study.plan.study_preview import StudyPreview, build_preview
@@ -25,7 +22,7 @@ from studies.spec.keys import STUDY
 from studies.store.store import Store
 
 
-def form_outputs(tab: StudyTab) -> list[Any]:
+def form_outputs(tab: form_layout_tab.StudyTab) -> list[Any]:
     """The Gradio outputs of `form_updates`, in the order of its return values."""
     return [
         tab.yaml,
@@ -75,7 +72,7 @@ def preview_and_forecast(text: str, store: Store) -> tuple[StudyPreview, Forecas
         return look, None
     try:
         return look, forecast_by_judge(plan_for_current_visitor(look.plan, store), store)
-    except REPORTED_ERRORS as error:
+    except jobs.REPORTED_ERRORS as error:
         return replace(look, plan=None, plan_error=str(error)), None
 
 
@@ -98,7 +95,7 @@ def plan_updates(
         reasons = [*found, *blockers.key_blockers(preview.lenient_study)]
         reasons.sort(key=lambda reason: reason.step)
         strip = run_strip.blocked_strip(reasons, blockers.fulfilled_requirements(preview))
-        return [steps, strip, *hidden, EMPTY, profile, saved, EMPTY]
+        return [steps, strip, *hidden, markup.EMPTY, profile, saved, markup.EMPTY]
     once_plan = plan_for_current_visitor(cost_preview.one_item_plan(preview.plan), store)
     once = forecast_by_judge(once_plan, store)
     words = cost_preview.run_button_text(numbers)
@@ -109,7 +106,7 @@ def plan_updates(
         run_strip.cost_strip(preview, preview.plan, numbers, _name_of_study_copy(preview, state)),
         gr.Button(words, visible=True, interactive=True),
         gr.Button(trial, visible=True, interactive=True),
-        macros("study/form_layout.html").run_bar(words),
+        templates.macros("study/form_layout.html").run_bar(words),
         profile,
         saved,
         power_panel.power_html(planned, preview.lenient_study, state),

@@ -14,8 +14,7 @@ from components.html.tables.table import Cells, Table, TableCell
 from components.server.hf_login import has_account_prefix
 from components.vote.ballot_form import MODES, load_ballot_form
 from studies.domain import HUMAN_PREFIX
-from studies.people.votable import count_by_selection
-from studies.people.vote_session import list_voters
+from studies.people import votable, vote_session
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.ballot_queries import (
     BALLOT_MODES,
@@ -101,7 +100,7 @@ def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
-    left = count_by_selection(store, study, mode, rules)
+    left = votable.count_by_selection(store, study, mode, rules)
     size = f"{count(left[choice], MODES[mode].noun)} of {count(left['random'])}."
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
@@ -117,7 +116,7 @@ def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
 
 def show_voters(store: Store, study: str) -> Markup:
     """HTML table of voters with their votes, and a summary of verifications."""
-    lines = list_voters(store, study)
+    lines = vote_session.list_voters(store, study)
     if not lines:
         body = Markup('<p class="eh-small eh-mute">No votes on this page yet.</p>')
     else:

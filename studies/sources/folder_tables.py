@@ -9,17 +9,14 @@ from studies.files.read_limits import current_limits
 from studies.files.table_formats.parquet import read_arrow
 from studies.files.tables import SourceTable, is_table_file, read_table
 from studies.settings import is_public
-from studies.sources.formats.benchmarks import matches_arena_hard
-from studies.sources.formats.labelled_pairs import matches_judgebench
-from studies.sources.formats.pair_annotations import matches_annotations
-from studies.sources.formats.preference_sets import matches_themis
+from studies.sources.formats import benchmarks, labelled_pairs, pair_annotations, preference_sets
 from studies.sources.source_format import table_files_in
 
 FOLDER_FORMATS: Final = {
-    "alpaca-eval": matches_annotations,
-    "arena-hard": matches_arena_hard,
-    "judgebench": matches_judgebench,
-    "themis": matches_themis,
+    "alpaca-eval": pair_annotations.matches_annotations,
+    "arena-hard": benchmarks.matches_arena_hard,
+    "judgebench": labelled_pairs.matches_judgebench,
+    "themis": preference_sets.matches_themis,
 }
 """Formats whose files in a folder are joined into one table -> function that recognises such a
 file. Of AlpacaEval's files only annotations are joined, which contain the outputs."""

@@ -25,8 +25,7 @@ from judges.money.costs import listed_price, listed_prices
 from judges.money.host_key import load_host_key
 from judges.security.key_consents import origin_of
 from metrics.remedies.rule_names import rule_words_of_id
-from studies.domain import REFERENCE
-from studies.settings import is_public
+from studies import domain, settings
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_RULES, parse_remedy
 from studies.spec.judge_spec import default_reading_method
 from studies.spec.keys import JUDGE, PRICE, PROTOCOL_KEYS, SIMULATION, STUDY, StudyKey
@@ -141,7 +140,7 @@ def protocol_form(
         pairing = study.text_value(*STUDY.pairing)
         made.append(study_setting_row(study, STUDY.pairing))
         if pairing != "all":
-            players = {"": "choose one", **models, REFERENCE: REFERENCE}
+            players = {"": "choose one", **models, domain.REFERENCE: domain.REFERENCE}
             made.append(study_setting_row(study, STUDY.baseline, options=players))
         if pairing == "new":
             made.append(study_setting_row(study, STUDY.new, options={"": "choose one", **models}))
@@ -284,7 +283,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         ]
         parts += [
             _space_key_row(judge, field)
-            if is_public()
+            if settings.is_public()
             else judge_setting_row(JUDGE.api_key_env, value=judge_key_variable(judge), mono=True),
             _price_row(judge, field),
             read,

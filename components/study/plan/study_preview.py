@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from components.study.file.lenient_study import LenientStudy, read_lenient_study
-from components.study.plan import public_checks
-from components.study.plan.idle_cache import RECORDS
+from components.study.plan import idle_cache, public_checks
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import Plan, make_plan
 from studies.domain import Item
@@ -91,7 +90,7 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
             _FAILURES.compute_once(source, (stamp, period), lambda: failed)
             raise
 
-    return RECORDS.compute_once(("records", *source), stamp, load)
+    return idle_cache.RECORDS.compute_once(("records", *source), stamp, load)
 
 
 _FAILURES: Final = StoreCache(MEGABYTE)

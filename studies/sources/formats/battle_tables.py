@@ -10,11 +10,10 @@ from studies.files.table_formats.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import SourceTable, text_of
 from studies.files.upload_names import name_without_ending
 from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
-from studies.sources import cells
+from studies.sources import cells, join
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, id_from_text
-from studies.sources.join import join_answers
 from studies.sources.source_format import OpenSource, reads
 
 # ---- Chatbot Arena and Evalica: `model_a` or `left` was shown first ---------------------------
@@ -189,7 +188,7 @@ def _read_answers(source: OpenSource) -> SourceBuilder:
     files = {name_without_ending(source.path): source.rows} | source.read_other_files()
     questions = list(dict.fromkeys(line.require_text("prompt") for line in source.cells()))
     keys = [(question.strip(),) for question in questions]
-    answers, builder.join = join_answers(keys, ("prompt",), files, lambda _, __: "response")
+    answers, builder.join = join.join_answers(keys, ("prompt",), files, lambda _, __: "response")
     for question, responses in zip(questions, answers, strict=True):
         id = id_from_text("prompt", question)
         builder.add_item(id, question, responses, where=source.rows.name)

@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
-from studies import domain
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.tables import SourceTable
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, id_from_text
@@ -120,7 +119,7 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
             continue
         earlier, place = known.setdefault((item, contestant, given_by), (label, where))
         if earlier != label:
-            raise SourceError(
+            raise errors.SourceError(
                 f"{where}: the label of {contestant!r} on item {item!r} differs from that in "
                 f"{place}; keep one of the two labels"
             )
@@ -170,10 +169,10 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
         found = {word: index for word, index in words.items() if word not in skipped}
         kinds[column] = _kind_of_words(found.keys())
         if kinds[column] == "unclear":
-            raise SourceError(_unclear_words_message(table, column, found))
+            raise errors.SourceError(_unclear_words_message(table, column, found))
     if set(kinds.values()) == {"words", "numbers"}:
         named, numbers = sorted(kinds, key=lambda column: kinds[column] == "numbers")
-        raise SourceError(
+        raise errors.SourceError(
             f"{table.name}: column {named!r} holds pass or fail, column {numbers!r} numbers. "
             "The lowest passing number is unknown: write pass or fail in both columns"
         )

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from studies.domain import QUESTION_META
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.tables import SourceTable, read_table, text_of
 from studies.files.upload_names import UPLOADS_FOLDER, name_without_ending
 from studies.sources.building.builder import SourceBuilder
@@ -66,7 +65,7 @@ def read_pandalm(source: OpenSource) -> SourceBuilder:
             dict(zip(names, texts, strict=True)),
             where=line.where,
             category=line.text("motivation_app", "category"),
-            meta={QUESTION_META: next(iter(items))},
+            meta={domain.QUESTION_META: next(iter(items))},
         )
         for name in sorted(people):
             pick = line.pick(name, _PANDA_WORDS)
@@ -133,14 +132,14 @@ def read_auto_j(source: OpenSource) -> SourceBuilder:
     if table is None:
         path, others = _auto_j_files(source.path)
         if path is None:
-            raise SourceError(
+            raise errors.SourceError(
                 f"{source.path.name}: no table with Auto-J's columns in this folder; name a file"
             )
         table = read_table(path)
         outputs |= {name_without_ending(one): read_table(one) for one in others}
     for name, output in outputs.items():
         if len(output.rows) != len(table.rows):
-            raise SourceError(
+            raise errors.SourceError(
                 f"{output.name}: {len(output.rows):,} outputs of {name} for {len(table.rows):,} "
                 "pairs; the files are joined line by line, so give one output for each pair"
             )
