@@ -30,7 +30,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
     if files have several."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
-    for path in _list_table_files_below(folder):
+    for path in _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name):
         table = read_table(path)
         name = next((name for name, matches in FOLDER_FORMATS.items() if matches(table)), "")
         if name and format in ("", name):
@@ -115,12 +115,6 @@ def list_table_files_checked(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders; SourceError if there are more
     than MAX_FILES."""
     return _check_file_count(table_files_in(folder), folder.name)
-
-
-def _list_table_files_below(folder: Path) -> list[Path]:
-    """List the table files of a folder and of its subfolders, two levels deep; SourceError if there
-    are more than MAX_FILES."""
-    return _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name)
 
 
 def _files_below(folder: Path) -> list[Path]:
