@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filters import judge_rows_or_people_rows
-from components.html import markup, templates
 from components.html.format import count, number, share
+from components.html.markup import Markup
 from components.html.pieces import panel_html, wrap
+from components.html.templates import macros
 from components.results.protocol import paper_tables
 from components.study.plan import demo_studies
 from metrics.estimation.intervals import wilson_bounds
@@ -26,7 +27,7 @@ from metrics.remedies.decision_rules import decide_if_both_orders_agree, single_
 from metrics.remedies.order_grid import build_order_grid
 from studies.store.store import Store
 
-html: Final = templates.macros("home/home.html")
+html: Final = macros("home/home.html")
 SMALL_JUDGE: Final = "SmolLM2-135M"
 LARGER_JUDGE: Final = "Qwen 1.5B"
 """SMALL_JUDGE and LARGER_JUDGE are the judges of the two recorded demo studies."""
@@ -304,7 +305,7 @@ def count_overlapping_intervals(pairs: Sequence[AlignmentPair]) -> int:
     )
 
 
-def claims_html(store: Store) -> markup.Markup:
+def claims_html(store: Store) -> Markup:
     """HTML panel of the papers' claims as cards: question, the paper's numbers, Evenhand's, doubts,
     and a button."""
     cards = paper_claims(store)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from components.html import markup, templates
 from components.html.format import count, number
+from components.html.markup import Markup
+from components.html.templates import macros
 from components.study import jobs
 from components.study.file.lenient_study import START_YAML, read_lenient_study
 from components.study.form.data_step.table_columns import source_table
@@ -19,7 +20,7 @@ from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
 from studies.errors import EvenhandError, SourceError
 from studies.sources.load import LoadedSource
 
-html: Final = templates.macros("home/home.html")
+html: Final = macros("home/home.html")
 VERDICTS, ANSWERS, PASS_FAIL, SCORES = "Verdicts", "Answers", "Pass or fail", "Scores"
 KINDS: Final = (VERDICTS, ANSWERS, PASS_FAIL, SCORES)
 UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
@@ -133,7 +134,7 @@ def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSou
     return f"{count(len(rows), 'verdict' if kind == PASS_FAIL else 'score')}, {judges}{told}"
 
 
-def uploads_html(seen: SeenData) -> markup.Markup:
+def uploads_html(seen: SeenData) -> Markup:
     """HTML of the files that were read: the four kinds, one of them marked, and the button with a
     line on its effect."""
     if seen.opens_results:

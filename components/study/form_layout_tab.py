@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html import markup, pieces, templates
+from components.html import pieces, templates
+from components.html.markup import Markup
 from components.layout.widgets import ClickableHTML
 from components.study.collect import collect_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
@@ -108,7 +109,7 @@ def _form_html(elem_id: str, value: str = "", *, panel: bool = False) -> gr.HTML
 def _browser_value_component(name: str) -> gr.HTML:
     """An invisible component that sends a value of the page to the server."""
     return gr.HTML(
-        "", html_template=markup.Markup("<i hidden></i>"), apply_default_css=False,
+        "", html_template=Markup("<i hidden></i>"), apply_default_css=False,
         js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name), elem_classes=["eh-html", "eh-wire"],
     )  # fmt: skip
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import gradio as gr
 
-from components.html import markup, templates
 from components.html.format import count, dollars
+from components.html.markup import EMPTY
+from components.html.templates import macros
 from components.server.limits import temp_files
 from components.study import form_html, form_layout_tab, jobs
 from components.study.file.lenient_study import FormState
@@ -95,7 +96,7 @@ def plan_updates(
         reasons = [*found, *blockers.key_blockers(preview.lenient_study)]
         reasons.sort(key=lambda reason: reason.step)
         strip = run_strip.blocked_strip(reasons, blockers.fulfilled_requirements(preview))
-        return [steps, strip, *hidden, markup.EMPTY, profile, saved, markup.EMPTY]
+        return [steps, strip, *hidden, EMPTY, profile, saved, EMPTY]
     once_plan = plan_for_current_visitor(cost_preview.one_item_plan(preview.plan), store)
     once = forecast_by_judge(once_plan, store)
     words = cost_preview.run_button_text(numbers)
@@ -106,7 +107,7 @@ def plan_updates(
         run_strip.cost_strip(preview, preview.plan, numbers, _name_of_study_copy(preview, state)),
         gr.Button(words, visible=True, interactive=True),
         gr.Button(trial, visible=True, interactive=True),
-        templates.macros("study/form_layout.html").run_bar(words),
+        macros("study/form_layout.html").run_bar(words),
         profile,
         saved,
         power_panel.power_html(planned, preview.lenient_study, state),

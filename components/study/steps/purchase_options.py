@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html import markup, templates
 from components.html.format import count, dollars, number, share, slot_name
+from components.html.markup import Markup
+from components.html.templates import macros
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.steps.planned_study import PlannedStudy
 from judges.planning.plan_checks import why_skipped
@@ -23,7 +24,7 @@ from metrics.win_rates.planned_width import (
 from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
-html: Final = templates.macros("study/steps/power.html")
+html: Final = macros("study/steps/power.html")
 _MIN_STEP: Final = 50
 """Minimum number of additional questions offered, unless the data have fewer."""
 NEEDS_PROBABILITIES: Final = "label-probability"
@@ -124,7 +125,7 @@ def _ordinal(n: int) -> str:
 # ---------------------------------------------------------------------------------- HTML
 
 
-def purchases_html(planned: PlannedStudy, study: LenientStudy) -> markup.Markup:
+def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     """HTML of the sources of variance, the advice, and the table of options."""
     options = purchase_options(planned, study)
     now = planned.width().half

@@ -3,8 +3,9 @@ recorded verdicts."""
 
 from typing import Final
 
-from components.html import markup, templates
 from components.html.format import count, file_size
+from components.html.markup import Markup
+from components.html.templates import macros
 from components.study.file.lenient_study import FormState, LenientStudy
 from components.study.form.data_step.table_columns import source_table
 from components.study.plan.study_preview import StudyPreview, read_data_spec
@@ -14,7 +15,7 @@ from studies.sources.catalogue import find_hub_set, hub_sets
 from studies.sources.load import BUILT_IN_SOURCES, source_path
 from studies.spec.keys import DATA
 
-html: Final = templates.macros("study/form/data_step/data_source.html")
+html: Final = macros("study/form/data_step/data_source.html")
 BUILTIN, FILE, UPLOAD, HUB, RECORDED = "built-in", "file", "upload", "hub", "recorded"
 SOURCE_KINDS: Final = (
     (BUILTIN, "Built-in"),
@@ -41,7 +42,7 @@ def current_source_kind(study: LenientStudy, state: FormState) -> str:
     return state.kind or source_kind(study.source)
 
 
-def source_card(preview: StudyPreview, state: FormState) -> markup.Markup:
+def source_card(preview: StudyPreview, state: FormState) -> Markup:
     """HTML of the data source with its size and a button to choose a file; in an expandable part,
     the controls to choose another kind of source."""
     study = preview.lenient_study

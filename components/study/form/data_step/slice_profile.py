@@ -3,19 +3,20 @@ injection suspects, before the run."""
 
 from typing import Final
 
-from components.html import markup, templates
 from components.html.format import NARROW_SPACE, count, number
+from components.html.markup import Markup
+from components.html.templates import macros
 from components.inspect.injection_marks import describe_suspect, untrusted_text_html
 from studies.texts.slice_statistics import LengthSummary, SliceProfile
 
-html: Final = templates.macros("study/form/data_step/slice_profile.html")
+html: Final = macros("study/form/data_step/slice_profile.html")
 MAX_PROFILE_ROWS: Final = 7
 SMALL_CATEGORY: Final = 2
 """Maximum items of a category that is too small to compare."""
 MAX_LISTED: Final = 20
 
 
-def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> markup.Markup:
+def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> Markup:
     """HTML of the profile `found`, of the slice or, with `whole`, of all loaded items.
     `slice_size` and `total`: numbers of items of the slice, and of all loaded items."""
     lines = ([found.instructions] if found.instructions else []) + list(found.answers)
