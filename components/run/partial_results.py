@@ -2,8 +2,9 @@
 pass rate of single answers."""
 
 from components.html.format import count, share, spaced_ci
-from components.html.markup import EMPTY, Markup, fill
+from components.html.markup import EMPTY, Markup
 from components.html.pieces import unwrapped_panel_heading, wrap
+from components.html.templates import macros
 from components.run.live_figures import LiveFigures
 from components.run.run_facts import RunFacts
 from studies.domain import Estimate
@@ -20,28 +21,10 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
         "the same numbers as on the Results tab; no finding is stated before the run ends",
         (),
     )
-    return wrap(
-        fill(
-            '<section class="eh-panel"><div class="eh-so-far">{}{}</div>{}</section>',
-            heading,
-            Markup(
-                '<button type="button" class="eh-btn" data-tab="results">Open partial results'
-                "</button>"
-            ),
-            _partial_notice_html(facts, picture),
-        )
-    )
-
-
-def _partial_notice_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML notice: calls done of those planned, and the result so far."""
-    return fill(
-        '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
-        f"Partial: {count(facts.done)} of {count(facts.planned)}.",
-        _pass_rate_sentence(*picture.of_answers)
-        if picture.judges_single_answers
-        else order_change_sentence(picture),
-    )
+    done = f"{count(facts.done)} of {count(facts.planned)}"
+    single = picture.judges_single_answers
+    so_far = _pass_rate_sentence(*picture.of_answers) if single else order_change_sentence(picture)
+    return wrap(macros("run/run.html").results_so_far(heading, done, so_far))
 
 
 def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
