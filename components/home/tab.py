@@ -282,12 +282,8 @@ def _bind_studies(
             return [*keep, names, gr.skip(), list_studies_html(), told]
         question = do if do in ("rename", "delete") else ""
         return [
-            *keep,
-            gr.skip(),
-            gr.skip(),
-            list_studies_html(question=question, asked=name),
-            EMPTY,
-        ]
+            *keep, gr.skip(), gr.skip(), list_studies_html(question=question, asked=name), EMPTY,
+        ]  # fmt: skip
 
     inputs = [study.yaml, study.state, study.tested]
     lists = [part.select for part in (tab.studies, tab.examples)]

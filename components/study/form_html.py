@@ -30,16 +30,12 @@ def render_form(
     `judges.judge_drawer`; `draft`: text in the prompt editor; `numbers`: forecast of the calls,
     None without a plan."""
     return [
-        render_title(preview),
-        render_notices(preview, state),
-        render_source(preview, state),
-        render_records(preview, state),
-        render_judges_and_prompts(preview, state, tested),
+        render_title(preview), render_notices(preview, state), render_source(preview, state),
+        render_records(preview, state), render_judges_and_prompts(preview, state, tested),
         more_settings.more_settings(preview, state),
         judges.judge_drawer(preview.lenient_study, state, tested, numbers),
-        render_prompt_title(preview, state),
-        render_prompt_body(preview, state, draft),
-    ]
+        render_prompt_title(preview, state), render_prompt_body(preview, state, draft),
+    ]  # fmt: skip
 
 
 def render_title(preview: StudyPreview) -> Markup:

@@ -26,14 +26,9 @@ from studies.store.store import Store
 def form_outputs(tab: form_layout_tab.StudyTab) -> list[Any]:
     """The Gradio outputs of `form_updates`, in the order of its return values."""
     return [
-        tab.yaml,
-        tab.state,
-        *tab.form_components,
-        tab.prompt_drawer,
-        tab.writing,
-        tab.draft,
+        tab.yaml, tab.state, *tab.form_components, tab.prompt_drawer, tab.writing, tab.draft,
         *tab.plan_components,
-    ]
+    ]  # fmt: skip
 
 
 def form_updates(
@@ -54,14 +49,11 @@ def form_updates(
     opened = editing and (was_editing, was.prompt) != (True, state.prompt)
     words = form_html.initial_draft(look, state) if opened or not draft else draft
     return [
-        text,
-        replace(state, shown=text),
+        text, replace(state, shown=text),
         *form_html.render_form(look, state, tested, words, numbers),
-        gr.Column(visible=state.panel == "prompts"),
-        gr.Column(visible=editing),
-        gr.Code(words) if opened else gr.skip(),
-        *plan_updates(look, state, store, numbers, tested),
-    ]
+        gr.Column(visible=state.panel == "prompts"), gr.Column(visible=editing),
+        gr.Code(words) if opened else gr.skip(), *plan_updates(look, state, store, numbers, tested),
+    ]  # fmt: skip
 
 
 def preview_and_forecast(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:

@@ -85,12 +85,9 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
     skipped = [gr.skip()] * len(_redrawn_parts(tab))
     tab.yaml.change(
-        redraw_after_typing,
-        [tab.yaml, tab.state, tab.tested],
-        _redrawn_parts(tab),
-        js=TYPED_TEXT,
+        redraw_after_typing, [tab.yaml, tab.state, tab.tested], _redrawn_parts(tab), js=TYPED_TEXT,
         **LATEST_ONLY,
-    )
+    )  # fmt: skip
 
 
 def _redrawn_parts(tab: StudyTab) -> list[Any]:
@@ -183,12 +180,9 @@ def open_study(store: Store, name: str, text: str, state: FormState, tested: Any
         stored = START_YAML
         notice = notice_html("bad", "This study cannot be edited.", str(error))
     fresh = FormState(
-        study=name,
-        opened=stored,
-        unsaved=unsaved,
-        last_change=state.last_change,
+        study=name, opened=stored, unsaved=unsaved, last_change=state.last_change,
         notice_html=notice,
-    )
+    )  # fmt: skip
     return form_updates_tab.form_updates(unsaved.pop(name, stored), fresh, tested, "", store)
 
 

@@ -31,13 +31,9 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Optional field -> names that its column may have; a pair of VERDICT_COLUMNS is required."""
 VERDICT_COLUMNS: Final = (
-    ("verdict", "label"),
-    ("verdict", "human_label"),
-    ("score", "human_score"),
-    ("rating", "human_rating"),
-    ("judge_score", "human_score"),
-    ("judge_rating", "human_rating"),
-)
+    ("verdict", "label"), ("verdict", "human_label"), ("score", "human_score"),
+    ("rating", "human_rating"), ("judge_score", "human_score"), ("judge_rating", "human_rating"),
+)  # fmt: skip
 """Names of the columns of verdicts and of labels."""
 _OF_TWO_ANSWERS: Final = re.compile(r"(response|answer|output|model|assistant)[_ ]?[ab12]")
 """Pattern of columns in tables of comparisons, whose verdicts 1 and 2 are no scores."""
