@@ -20,12 +20,9 @@ from studies.texts.slice_statistics import profile_slice
 
 
 def render_form(
-    preview: StudyPreview,
-    state: FormState,
-    tested: Mapping[str, JudgeCheck],
-    draft: str = "",
+    preview: StudyPreview, state: FormState, tested: Mapping[str, JudgeCheck], draft: str = "",
     numbers: cost_preview.ForecastByJudge | None = None,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     """HTML of all parts of the form, in the order of `StudyTab.form_components`. `tested`: see
     `judges.judge_drawer`; `draft`: text in the prompt editor; `numbers`: forecast of the calls,
     None without a plan."""

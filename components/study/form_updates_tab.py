@@ -32,13 +32,9 @@ def form_outputs(tab: form_layout_tab.StudyTab) -> list[Any]:
 
 
 def form_updates(
-    text: str,
-    state: FormState,
-    tested: Any,
-    draft: str,
-    store: Store,
+    text: str, state: FormState, tested: Any, draft: str, store: Store,
     before: FormState | None = None,
-) -> list[Any]:
+) -> list[Any]:  # fmt: skip
     """Values for `form_outputs`: study file, form and plan. `tested`: see `judges.judge_drawer`.
     `draft`, the text in the prompt editor, is replaced only if the editor was closed or had another
     prompt before (form state `before`)."""
@@ -70,12 +66,9 @@ def preview_and_forecast(text: str, store: Store) -> tuple[StudyPreview, Forecas
 
 
 def plan_updates(
-    preview: StudyPreview,
-    state: FormState,
-    store: Store,
-    numbers: ForecastByJudge | None,
+    preview: StudyPreview, state: FormState, store: Store, numbers: ForecastByJudge | None,
     tested: Mapping[str, Any],
-) -> list[Any]:
+) -> list[Any]:  # fmt: skip
     """Values for `plan_components`, in their order: steps, run strip, two buttons, run bar, slice
     profile, download and precision. If the study cannot be run, the strip has the reasons, and
     buttons, run bar and precision are hidden or empty. `tested`: see `judges.judge_drawer`."""

@@ -283,13 +283,9 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
 
 def start_study(
-    store: Store,
-    engine: Engine,
-    text: str,
-    typed: TypedKeys | None = None,
-    *,
+    store: Store, engine: Engine, text: str, typed: TypedKeys | None = None, *,
     one_item: bool = False,
-) -> str:
+) -> str:  # fmt: skip
     """Save the study of the study file `text` (with `one_item`, a trial on one item) and start its
     run, unless one is active; return the study's name. gr.Error if it cannot be run."""
     try:

@@ -142,12 +142,9 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     tab.card.select(
         handle_ballot_click, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
     ).then(
-        show_voters_unless_blind,
-        [top.study, tab.browser_state],
-        tab.people,
-        js=READ_BROWSER_STATE,
+        show_voters_unless_blind, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE,
         **QUIET,
-    )
+    )  # fmt: skip
     opening: dict[str, Any] = {
         "fn": draw_tab,
         "inputs": [top.study, tab.browser_state],

@@ -50,11 +50,9 @@ def read_arena(source: OpenSource) -> SourceBuilder:
 
 
 @reads(
-    "evalica",
-    "Evalica's battles",
-    "pairs, order known",
+    "evalica", "Evalica's battles", "pairs, order known",
     {"left, right, winner": "left, right and winner are Evalica's battles"},
-)
+)  # fmt: skip
 def read_evalica(source: OpenSource) -> SourceBuilder:
     """Read Evalica's battles: `left`, `right`, `winner`.
 
@@ -152,11 +150,9 @@ def _why_matches_autoarena(table: SourceTable) -> str:
 
 
 @reads(
-    "autoarena",
-    "AutoArena answers or head-to-heads",
-    "pairs, order unknown; items",
+    "autoarena", "AutoArena answers or head-to-heads", "pairs, order unknown; items",
     _why_matches_autoarena,
-)
+)  # fmt: skip
 def read_autoarena(source: OpenSource) -> SourceBuilder:
     """Read AutoArena's head-to-heads, or its answers, one file per model.
 

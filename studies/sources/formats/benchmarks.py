@@ -62,12 +62,9 @@ def _list_fastchat_files(folder: Path) -> list[Path]:
 
 
 @reads(
-    "mt-bench",
-    "MT-Bench files",
-    "pairs in both orders; single ratings; votes",
-    _why_matches_mt_bench,
-    _why_matches_mt_bench_folder,
-)
+    "mt-bench", "MT-Bench files", "pairs in both orders; single ratings; votes",
+    _why_matches_mt_bench, _why_matches_mt_bench_folder,
+)  # fmt: skip
 def read_mt_bench(source: OpenSource) -> SourceBuilder:
     """Read MT-Bench's questions, answers, pair and single judgements; also FastChat's folder.
 
@@ -340,12 +337,9 @@ def _vicuna_role(table: SourceTable) -> str:
 
 
 @reads(
-    "vicuna",
-    "Vicuna's reviews of two answers",
-    "pairs, order known, with both scores",
-    {"review_id, answer1_id, answer2_id": _REVIEWS},
-    _why_matches_vicuna_folder,
-)
+    "vicuna", "Vicuna's reviews of two answers", "pairs, order known, with both scores",
+    {"review_id, answer1_id, answer2_id": _REVIEWS}, _why_matches_vicuna_folder,
+)  # fmt: skip
 def read_vicuna(source: OpenSource) -> SourceBuilder:
     """Read Vicuna's reviews, joined with its files of answers and questions; also a folder.
 

@@ -60,11 +60,9 @@ def _why_matches_verdict_table(table: SourceTable) -> str:
 
 
 @reads(
-    "verdict-label",
-    "verdicts on single answers beside their labels: verdict, label",
-    "single verdicts with labels",
-    _why_matches_verdict_table,
-)
+    "verdict-label", "verdicts on single answers beside their labels: verdict, label",
+    "single verdicts with labels", _why_matches_verdict_table,
+)  # fmt: skip
 def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     """Read verdicts on single answers beside labels: `verdict`, `label` or `score`, `human_score`.
 

@@ -111,12 +111,9 @@ def _why_matches_auto_j_folder(folder: Path) -> str:
 
 
 @reads(
-    "auto-j",
-    "Auto-J's test set and judges' outputs",
-    "votes; pairs in both orders",
-    _AUTO_J_SIGNS,
+    "auto-j", "Auto-J's test set and judges' outputs", "votes; pairs in both orders", _AUTO_J_SIGNS,
     _why_matches_auto_j_folder,
-)
+)  # fmt: skip
 def read_auto_j(source: OpenSource) -> SourceBuilder:
     """Read Auto-J's pairs with the vote of one person (`label`), and files of judges' outputs.
 
@@ -197,12 +194,9 @@ def _find_llmbar_result_files(folder: Path) -> list[Path]:
 
 
 @reads(
-    "llmbar",
-    "LLMBar items and results",
-    "pairs in both orders with gold labels",
-    _LLMBAR_SIGNS,
+    "llmbar", "LLMBar items and results", "pairs in both orders with gold labels", _LLMBAR_SIGNS,
     _why_matches_llmbar_folder,
-)
+)  # fmt: skip
 def read_llmbar(source: OpenSource) -> SourceBuilder:
     """Read LLMBar's `dataset.json` and `result.json`; also a folder, such as
     `<set>/evaluators/<judge>/<prompt>/result.json`.
@@ -280,11 +274,9 @@ matches_judgebench: Final = make_column_matcher(
 
 
 @reads(
-    "judgebench",
-    "JudgeBench pairs and judgments",
-    "pairs in both orders with gold labels",
+    "judgebench", "JudgeBench pairs and judgments", "pairs in both orders with gold labels",
     matches_judgebench,
-)
+)  # fmt: skip
 def read_judgebench(source: OpenSource) -> SourceBuilder:
     """Read JudgeBench's pairs with a label and judgments; also a folder.
 

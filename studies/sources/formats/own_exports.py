@@ -34,11 +34,9 @@ VOTE_COLUMNS: Final = (
 
 
 @reads(
-    "evenhand",
-    "Evenhand's items",
-    "items",
+    "evenhand", "Evenhand's items", "items",
     {"id, instruction, responses": "id, instruction and responses are Evenhand's own items"},
-)
+)  # fmt: skip
 def read_items(source: OpenSource) -> SourceBuilder:
     """Read items: one object per line with `id`, `instruction`, `responses`.
 
@@ -49,11 +47,9 @@ def read_items(source: OpenSource) -> SourceBuilder:
 
 
 @reads(
-    "evenhand-judgements",
-    "Evenhand's judgements, as exported",
-    "every verdict, order and reply",
+    "evenhand-judgements", "Evenhand's judgements, as exported", "every verdict, order and reply",
     {"ask, status, reply": "ask, status and reply are Evenhand's own judgements"},
-)
+)  # fmt: skip
 def read_judgements(source: OpenSource) -> SourceBuilder:
     """Read Evenhand's export of judgements (`jsonl`, `parquet`).
 
@@ -198,11 +194,9 @@ def _why_matches_flat_table(table: SourceTable) -> str:
 
 
 @reads(
-    "evenhand-csv",
-    "Evenhand's flat table of judgements, as exported",
-    "verdicts with orders",
+    "evenhand-csv", "Evenhand's flat table of judgements, as exported", "verdicts with orders",
     _why_matches_flat_table,
-)
+)  # fmt: skip
 def read_flat_table(source: OpenSource) -> SourceBuilder:
     """Read Evenhand's flat table of judgements.
 
@@ -370,11 +364,9 @@ def _why_matches_shards(folder: Path) -> str:
 
 
 @reads(
-    "evenhand-shards",
-    "a folder of Parquet files with judgements, exported from Evenhand",
-    "every verdict, order and reply",
-    folder=_why_matches_shards,
-)
+    "evenhand-shards", "a folder of Parquet files with judgements, exported from Evenhand",
+    "every verdict, order and reply", folder=_why_matches_shards,
+)  # fmt: skip
 def read_shards(source: OpenSource) -> SourceBuilder:
     """Read a folder of Parquet files with judgements, exported from Evenhand.
 

@@ -71,12 +71,9 @@ def _rank_of(reply: Row, where: str) -> float | None:
 
 
 def _add_ranking(
-    builder: SourceBuilder,
-    id: str,
-    turns: Sequence[Row],
-    replies: Sequence[tuple[Row, float | None]],
-    where: str,
-) -> None:
+    builder: SourceBuilder, id: str, turns: Sequence[Row],
+    replies: Sequence[tuple[Row, float | None]], where: str,
+) -> None:  # fmt: skip
     """Add the item `id` whose contestants are named by rank (`rank-1` is the best answer). `turns`
     are the messages up to the question, `replies` the answers with their ranks. SourceError if an
     answer has no rank.
@@ -162,11 +159,9 @@ _CHOSEN: Final = "chosen and rejected are a preference set"
 
 
 @reads(
-    "preference",
-    "a preference set: prompt, chosen, rejected",
-    "items with known better answers",
+    "preference", "a preference set: prompt, chosen, rejected", "items with known better answers",
     {"chosen, rejected": _CHOSEN, "prompt, chosen, rejected_1": _CHOSEN},
-)
+)  # fmt: skip
 def read_preference(source: OpenSource) -> SourceBuilder:
     """Read a preference set: `prompt`, `chosen`, and one or more `rejected`.
 
@@ -252,11 +247,9 @@ matches_themis: Final = make_column_matcher(
 
 
 @reads(
-    "themis",
-    "THEMIS' choices among rotated answers",
-    "choices among N, every order known, with the right answer",
-    matches_themis,
-)
+    "themis", "THEMIS' choices among rotated answers",
+    "choices among N, every order known, with the right answer", matches_themis,
+)  # fmt: skip
 def read_themis(source: OpenSource) -> SourceBuilder:
     """Read THEMIS' records: a line of metadata with the `permutation`, then one `parsed_letter` for
     each item; also a folder.

@@ -363,11 +363,9 @@ def _why_matches_langsmith(table: SourceTable) -> str:
 
 
 @reads(
-    "langsmith",
-    "feedback exported from LangSmith",
-    "single ratings; pairs, order unknown",
+    "langsmith", "feedback exported from LangSmith", "single ratings; pairs, order unknown",
     _why_matches_langsmith,
-)
+)  # fmt: skip
 def read_langsmith(source: OpenSource) -> SourceBuilder:
     """Read LangSmith's feedback (`run_id`, `key`, `score`) or rows with `feedback.<key>`.
 

@@ -55,12 +55,9 @@ def _answer_files(folder: Path) -> dict[str, Path]:
 
 
 @reads(
-    "visit-bench",
-    "VisIT-Bench questions with one answer file per model",
-    "items",
-    _why_matches_visit_table,
-    _why_matches_visit_folder,
-)
+    "visit-bench", "VisIT-Bench questions with one answer file per model", "items",
+    _why_matches_visit_table, _why_matches_visit_folder,
+)  # fmt: skip
 def read_visit_bench(source: OpenSource) -> SourceBuilder:
     """Read VisIT-Bench's questions and one file per model; also a folder.
 
