@@ -6,6 +6,8 @@ for hosts the user allowed. In public mode each function also takes a token: a s
 caller, or the token of a shared link.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
