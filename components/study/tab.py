@@ -191,8 +191,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     outputs = [tab.tested, tab.yaml, tab.said, header.study, tabs]
 
     def open_results_of(name: str) -> list[Any]:
-        names = gr.Dropdown(choices=study_names(store), value=name)
-        return [names, gr.Tabs(selected="results")]
+        return [study_menu_update(store, name), gr.Tabs(selected="results")]
 
     def run_form_job(
         errand: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
@@ -269,13 +268,8 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
             return [gr.skip(), study_menu_update(store, name)]
         return [replace(state, study=name, opened=text), study_menu_update(store, name)]
 
-    def run_whole_study(text: str, keys: str, state: FormState) -> list[Any]:
-        return start_from_form(text, keys, state, one_item=False)
-
-    def run_one_item(text: str, keys: str, state: FormState) -> list[Any]:
-        return start_from_form(text, keys, state, one_item=True)
-
-    for button, start in ((tab.run, run_whole_study), (tab.attempt, run_one_item)):
+    for button, one_item in ((tab.run, False), (tab.attempt, True)):
+        start = partial(start_from_form, one_item=one_item)
         button.click(None, None, None, js=MARK_STARTING)
         event = button.click(start, [tab.yaml, tab.keys, tab.state], outputs, **QUIET)
         event.success(None, header.study, None, js=OPEN_RUN_TAB)

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -95,8 +95,7 @@ def _builder_of_judgements_and_items(
         )
     judgements = keep_first_per_ask(all_judgements)
     tables = source.read_other_files().values()
-    items = [item for table in tables for item in parse_items(table, texts_required=False)]
-    missing = _make_missing_items([j.ask.item for j in judgements], items)
+    items, missing = _read_items(tables, [j.ask.item for j in judgements])
     builder = SourceBuilder([*items, *missing], judgements)
     if missing and items:
         builder.notes.append(
@@ -117,10 +116,12 @@ def _builder_of_judgements_and_items(
     return builder
 
 
-def _make_missing_items(ids: Sequence[str], items: Sequence[Item]) -> list[Item]:
-    """Return an item without texts for each id that is not among `items`."""
+def _read_items(tables: Iterable[SourceTable], ids: Iterable[str]) -> tuple[list[Item], list[Item]]:
+    """Return the items in these tables, and an item without texts for each of `ids` that is not
+    among them."""
+    items = [item for table in tables for item in parse_items(table, texts_required=False)]
     known = {item.id for item in items}
-    return [Item(id, "", {}) for id in dict.fromkeys(ids) if id not in known]
+    return items, [Item(id, "", {}) for id in dict.fromkeys(ids) if id not in known]
 
 
 def keep_first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -305,9 +306,8 @@ def read_votes(source: OpenSource) -> SourceBuilder:
     """
     files = source.spec.files
     tables = [source.read_other_file(files[ITEMS_KEY])] if ITEMS_KEY in files else []
-    items = [item for table in tables for item in parse_items(table, texts_required=False)]
     votes = _parse_rows(source.rows, "vote", "", _parse_vote)
-    missing = _make_missing_items([vote.ask.item for vote in votes], items)
+    items, missing = _read_items(tables, [vote.ask.item for vote in votes])
     builder = SourceBuilder([*items, *missing], votes)
     if missing:
         builder.notes.append(
@@ -379,8 +379,7 @@ def read_shards(source: OpenSource) -> SourceBuilder:
     contents = summarise_shards(source.path)
     items_path = source.path / ITEMS_FILE
     tables = [read_table(items_path)] if items_path.is_file() else []
-    items = [item for table in tables for item in parse_items(table, texts_required=False)]
-    missing = _make_missing_items(list(contents.items), items)
+    items, missing = _read_items(tables, contents.items)
     builder = SourceBuilder([*items, *missing])
     builder.shards, builder.unknown_order = contents, contents.unknown_order
     if missing:
