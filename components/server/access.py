@@ -70,40 +70,19 @@ class Access:
         None)."""
         unlimited = 10**9
         return RunLimits(
-            self.asks or unlimited,
-            self.runs_each or unlimited,
-            self.runs or unlimited,
-            self.concurrency or unlimited,
-            self.paused or unlimited,
-            self.runs_per_address or unlimited,
-            self.embedded_asks or unlimited,
+            self.asks or unlimited, self.runs_each or unlimited, self.runs or unlimited,
+            self.concurrency or unlimited, self.paused or unlimited,
+            self.runs_per_address or unlimited, self.embedded_asks or unlimited,
             self.pause_minutes and 60.0 * self.pause_minutes,
-        )
+        )  # fmt: skip
 
 
 LOCAL: Final = Access(
-    public=False,
-    machine_files=True,
-    asks=None,
-    studies=None,
-    upload_bytes=None,
-    temp_bytes=None,
-    visitor_bytes=None,
-    caps=read_limits.LOCAL_LIMITS,
-    runs_each=None,
-    runs_per_address=None,
-    embedded_asks=None,
-    runs=None,
-    concurrency=None,
-    paused=None,
-    pause_minutes=None,
-    queue=None,
-    queue_limits=None,
-    sessions=200,
-    rows=500,
-    expiry_days=None,
-    open_votes=True,
-)
+    public=False, machine_files=True, asks=None, studies=None, upload_bytes=None, temp_bytes=None,
+    visitor_bytes=None, caps=read_limits.LOCAL_LIMITS, runs_each=None, runs_per_address=None,
+    embedded_asks=None, runs=None, concurrency=None, paused=None, pause_minutes=None, queue=None,
+    queue_limits=None, sessions=200, rows=500, expiry_days=None, open_votes=True,
+)  # fmt: skip
 PUBLIC: Final = Access(
     public=True,
     machine_files=False,
@@ -122,18 +101,14 @@ PUBLIC: Final = Access(
     pause_minutes=30.0,
     queue=400,
     queue_limits=QueueLimits(
-        waiting_per_session=32,
-        waiting_per_address=200,
-        running_per_session=4,
-        running_per_address=8,
-        unread_per_session=200,
-        unread_total=2_000,
+        waiting_per_session=32, waiting_per_address=200, running_per_session=4,
+        running_per_address=8, unread_per_session=200, unread_total=2_000,
     ),
     sessions=1_000,
     rows=500,
     expiry_days=7.0,
     open_votes=False,
-)
+)  # fmt: skip
 
 
 def current_access() -> Access:
