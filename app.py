@@ -170,31 +170,33 @@ def _exit_on_signal(*_: object) -> None:
     sys.exit(0)
 
 
+def _report_error(error: object) -> int:
+    """Print an error; return the exit code."""
+    print(f"error: {error}", file=sys.stderr)
+    return 2
+
+
 def main(arguments: list[str] | None = None) -> int:
     try:
         check_settings()
     except EvenhandError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _report_error(error)
     chosen, access = build_parser().parse_args(arguments), current_access()
     if not 0 <= chosen.port <= 65_535:
         build_parser().error(f"--port is {chosen.port}, not {PORT.expected}")
     limit_heap_retention()
     key_store.install_redaction(lossy=True)  # an error must reach the page, log or not
     if not port_is_free(chosen.host, chosen.port):
-        print(
-            f"error: port {chosen.port} on {chosen.host} is in use, perhaps by another Evenhand: "
-            f"open http://{chosen.host}:{chosen.port}, or choose another port with --port",
-            file=sys.stderr,
+        return _report_error(
+            f"port {chosen.port} on {chosen.host} is in use, perhaps by another Evenhand: "
+            f"open http://{chosen.host}:{chosen.port}, or choose another port with --port"
         )
-        return 2
     try:
         hosts = configured_hosts(chosen.host, public=access.public)
         store, frozen = open_store(chosen.store)
         page_store, engine = (store, None) if frozen else build_store_and_engine(store, access)
     except EvenhandError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _report_error(error)
     backup = None if frozen else hub_backup.snapshot_repo_and_token()
     backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
     days = None if frozen else access.expiry_days
@@ -210,11 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
     }
     if chosen.mcp:
         if find_spec("mcp") is None:
-            print(
-                "error: --mcp needs more packages: pip install -r requirements/mcp.txt",
-                file=sys.stderr,
-            )
-            return 2
+            return _report_error("--mcp needs more packages: pip install -r requirements/mcp.txt")
         settings["mcp_server"] = True
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
@@ -235,21 +233,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Evenhand: {address}\nStore:    {store.path}\nTo stop:  Ctrl-C", flush=True)
         blocks.block_thread()
     except GradioChanged as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _report_error(error)
     finally:
-        if expiry_thread:
-            expiry_thread.close()
-        if engine:
-            engine.close()
-        if backup_thread:
-            backup_thread.close()
-        if daily_thread:
-            daily_thread.close()
-        if quota:
-            quota.close()
-        page_store.close()
-        store.close()
+        opened = (expiry_thread, engine, backup_thread, daily_thread, quota, page_store, store)
+        for part in opened:
+            if part is not None:
+                part.close()
     return 0
 
 
