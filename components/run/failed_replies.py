@@ -6,17 +6,16 @@ from typing import Final
 import pandas as pd
 
 from components.filtering.filters import judge_rows_or_people_rows
-from components.html import panel
+from components.html import panel, templates
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, join
-from components.html.templates import macros
 from components.run.run_facts import RunFacts
 from metrics.position.position_measures import consistency
 from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
 from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
 from studies.store.store import Store
 
-html: Final = macros("run/run.html")
+html: Final = templates.macros("run/run.html")
 MAX_UNREADABLE_SHARE: Final = 0.05
 """Share of unusable replies above which a notice is shown."""
 

@@ -1,22 +1,20 @@
 """Results so far, on the Run tab during a run: how many comparisons change with the order, or the
 pass rate of single answers."""
 
+from components.html import pieces, templates
 from components.html.format import count, share, spaced_ci
 from components.html.markup import EMPTY, Markup
-from components.html.pieces import unwrapped_panel_heading, wrap
-from components.html.templates import macros
-from components.run.live_figures import LiveFigures
-from components.run.run_facts import RunFacts
+from components.run import live_figures, run_facts
 from studies.domain import Estimate
 
 
-def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
+def partial_results_html(facts: run_facts.RunFacts, picture: live_figures.LiveFigures) -> Markup:
     """HTML panel with the share of comparisons so far whose verdict changes with the order, or with
     the pass rate or mean score of single answers; empty while no run is active or no reply is
     stored."""
     if not facts.running or not facts.done:
         return EMPTY
-    heading = unwrapped_panel_heading(
+    heading = pieces.unwrapped_panel_heading(
         "Results so far",
         "the same numbers as on the Results tab; no finding is stated before the run ends",
         (),
@@ -24,7 +22,7 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
     done = f"{count(facts.done)} of {count(facts.planned)}"
     single = picture.judges_single_answers
     so_far = _pass_rate_sentence(*picture.of_answers) if single else order_change_sentence(picture)
-    return wrap(macros("run/run.html").results_so_far(heading, done, so_far))
+    return pieces.wrap(templates.macros("run/run.html").results_so_far(heading, done, so_far))
 
 
 def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
@@ -38,7 +36,7 @@ def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
     )
 
 
-def order_change_sentence(picture: LiveFigures) -> str:
+def order_change_sentence(picture: live_figures.LiveFigures) -> str:
     """Sentence on how many comparisons were judged in all orders, and how many of them change with
     the order."""
     changed = picture.changed

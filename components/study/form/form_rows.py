@@ -21,8 +21,7 @@ from components.study.file.judge_entries import (
     simulation_default,
 )
 from components.study.file.lenient_study import LenientStudy, percent_text
-from judges.money.costs import listed_price, listed_prices
-from judges.money.host_key import load_host_key
+from judges.money import costs, host_key
 from judges.security.key_consents import origin_of
 from metrics.remedies.rule_names import rule_words_of_id
 from studies import domain, settings
@@ -295,7 +294,7 @@ def address_rows(judge: Mapping[str, Any], field: str, name: str) -> list[Markup
     url, key, model = judge_address(judge), JUDGE.base_url, JUDGE.model
     other = provider_of(judge) == OTHER_ADDRESS
     example = "http://localhost:8000/v1" if other else key.rule.placeholder
-    priced = [] if other else [one for one in listed_prices() if listed_price(one, url)]
+    priced = [] if other else [one for one in costs.listed_prices() if costs.listed_price(one, url)]
     address = controls.text_input(f"{field}.{key}", url, mono=True, placeholder=example)
     box = controls.text_input(
         f"{field}.{model}",
@@ -322,7 +321,7 @@ def typed_key_row(field: str, name: str, url: str) -> Markup:
 def _space_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     """HTML row for using this Space's key, with its models and spending limits; empty if the Space
     has no key."""
-    host = load_host_key()
+    host = host_key.load_host_key()
     if host is None:
         return Markup()
     hint = (
@@ -337,7 +336,7 @@ def _space_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 def _price_row(judge: Mapping[str, Any], field: str) -> Markup:
     given = judge.get(JUDGE.price.name)
     price = given if isinstance(given, Mapping) else {}
-    known = listed_price(str(judge.get(JUDGE.model.name)), judge_address(judge))
+    known = costs.listed_price(str(judge.get(JUDGE.model.name)), judge_address(judge))
     boxes = [
         controls.decimal_input(
             f"{field}.{key}",

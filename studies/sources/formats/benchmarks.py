@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from studies.domain import QUESTION_META
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.tables import SourceTable, is_table_file, read_table, text_of
 from studies.sources import cells
 from studies.sources.building.builder import SourceBuilder
@@ -125,7 +124,7 @@ def _add_answers(answers: Answers, table: SourceTable) -> None:
 def _question_turns(line: RowCells) -> list[str]:
     turns = line.row.get("turns")
     if not isinstance(turns, list) or not turns:
-        raise SourceError(
+        raise errors.SourceError(
             f"question {line.row.get('question_id')}: field 'turns': expected a list; correct it"
         )
     return [content_text(turn) for turn in turns]
@@ -153,7 +152,7 @@ def _add_question(
 def _turn_meta(question: str, turn: int) -> dict[str, str]:
     """Return an item's meta: the turn, and the question id that all turns of a conversation share;
     intervals count them as one item."""
-    return {"turn": str(turn), QUESTION_META: _item_id(question, 1)}
+    return {"turn": str(turn), domain.QUESTION_META: _item_id(question, 1)}
 
 
 def _item_id(question: str, turn: int) -> str:
@@ -314,7 +313,7 @@ _REVIEWS: Final = "review_id, answer1_id and answer2_id are Vicuna's reviews"
 def _why_matches_vicuna_folder(folder: Path) -> str:
     roles = set()
     for path in _vicuna_files(folder):
-        with contextlib.suppress(SourceError):  # a damaged file is an error when it is read
+        with contextlib.suppress(errors.SourceError):  # a damaged file is an error when it is read
             roles.add(_vicuna_role(read_table(path)))
     found = {"review", "answer"} <= roles
     return "reviews with answer1_id beside files of answers with answer_id" if found else ""
@@ -353,7 +352,7 @@ def read_vicuna(source: OpenSource) -> SourceBuilder:
     )
     answers = {line.text("answer_id"): line for line in _vicuna_rows(files, "answer")}
     if not answers:
-        raise SourceError(
+        raise errors.SourceError(
             f"{source.path.name}: its reviews name answers by id, and the files with the answers "
             "are missing; name them in data.files, for example answers=answer.jsonl"
         )
