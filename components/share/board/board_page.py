@@ -2,9 +2,11 @@
 
 from typing import Any, Final
 
-from components.html import fonts, pieces, templates
+from components.html.fonts import page_fonts
 from components.html.format import count, join_names
 from components.html.markup import ASSETS, Markup, json_script, read_program_file
+from components.html.pieces import logo_html
+from components.html.templates import macros
 
 TEMPLATE: Final = "share/board/board.html"
 MAX_NAMED: Final = 2
@@ -22,8 +24,8 @@ def board_page(board: Json, manifest: str) -> Markup:
         "script": read_program_file(ASSETS / "board" / "board.js"),
     }
     data = json_script("board-data", board)
-    return templates.macros(TEMPLATE).page(
-        board, *board_headline(board), files, fonts.page_fonts(), data, manifest, pieces.logo_html(),
+    return macros(TEMPLATE).page(
+        board, *board_headline(board), files, page_fonts(), data, manifest, logo_html(),
         "python -m components board verify board/", all_equal_text(board),
     )  # fmt: skip
 
