@@ -148,9 +148,14 @@ def protective_launch_arguments(access: Access) -> dict[str, Any]:
 
 
 def page_launch_arguments(
-    access: Access, quota: TempFileQuota | None, hosts: Hosts, *, mcp: bool = False,
-    home: bool = True, preview: loading_screen.Preview = lambda _: None,
-) -> dict[str, Any]:  # fmt: skip
+    access: Access,
+    quota: TempFileQuota | None,
+    hosts: Hosts,
+    *,
+    mcp: bool = False,
+    home: bool = True,
+    preview: loading_screen.Preview = lambda _: None,
+) -> dict[str, Any]:
     """Return the arguments of launch() for the page's appearance and for checking the host, route
     and size of each request. `quota`: limit of the uploaded files together; `mcp`: whether the
     routes of MCP tools are open; `home`: whether the page has a Home tab; `preview`: content of the

@@ -78,10 +78,14 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
         raise SourceError(f"{files}: neither verdicts nor answers were found; check its columns")
     machines = {one.ask.judge for one in found.judgements if not _is_by_person(one)}
     return SeenData(
-        text, files, time.monotonic() - start, found.verdict_count or len(found.items), facts,
+        text,
+        files,
+        time.monotonic() - start,
+        found.verdict_count or len(found.items),
+        facts,
         _count_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
-    )  # fmt: skip
+    )
 
 
 def _is_by_person(judgement: Judgement) -> bool:

@@ -284,8 +284,12 @@ def _bind_studies(
             return [*keep, names, gr.skip(), list_studies_html(), told]
         question = do if do in ("rename", "delete") else ""
         return [
-            *keep, gr.skip(), gr.skip(), list_studies_html(question=question, asked=name), EMPTY,
-        ]  # fmt: skip
+            *keep,
+            gr.skip(),
+            gr.skip(),
+            list_studies_html(question=question, asked=name),
+            EMPTY,
+        ]
 
     inputs = [study.yaml, study.state, study.tested]
     lists = [part.select for part in (tab.studies, tab.examples)]

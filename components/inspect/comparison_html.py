@@ -37,11 +37,14 @@ def comparison_html(
     ends."""
     explanation = explain_comparison(opened)
     parts = (
-        notice_html(explanation.kind, explanation.title, explanation.text), suspect_notice(opened),
-        _question_section(opened), _answers_section(opened), replies_html(opened),
+        notice_html(explanation.kind, explanation.title, explanation.text),
+        suspect_notice(opened),
+        _question_section(opened),
+        _answers_section(opened),
+        replies_html(opened),
         *(_prompt_drawer(order, i, len(opened.orders)) for i, order in enumerate(opened.orders, 1)),
         _details_section(opened),
-    )  # fmt: skip
+    )
     key = opened.orders[0].reply.judgement.ask.key if opened.orders else ""
     position = f"{count(place + 1)} of {count(total)}"
     badges = join(status_badge(status) for status in _unusable_statuses_or_first(opened))

@@ -109,9 +109,13 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
     flipped[at] = ~sets["consistent"].to_numpy()
     lean[at] = sets["lean"].to_numpy()
     return ComparisonIndex(
-        frame, of_row, first_row_per_group(of_row, n), flipped, lean,
+        frame,
+        of_row,
+        first_row_per_group(of_row, n),
+        flipped,
+        lean,
         _noisy_repeats_mask(frame, of_row, n),
-    )  # fmt: skip
+    )
 
 
 def _renumber_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:

@@ -29,10 +29,14 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
     mark = verdict_chip(judgement.verdict.pick) if read and judgement.verdict else ""
     mark = mark if read else status_badge(judgement.status)
     parts = (
-        _outcome_html(judgement), _probability_bars(judgement), _reply_html(order.reply),
-        _call_note(judgement), _contradiction_note(judgement), _reasoning_drawer(order.reply),
+        _outcome_html(judgement),
+        _probability_bars(judgement),
+        _reply_html(order.reply),
+        _call_note(judgement),
+        _contradiction_note(judgement),
+        _reasoning_drawer(order.reply),
         _repeats_html(order.again),
-    )  # fmt: skip
+    )
     return html.order_card(place, _shown_order(judgement), mark, parts)
 
 

@@ -25,9 +25,13 @@ def build() -> Header:
     with gr.Row(elem_id="eh-bar"):
         ClickableHTML(brand_html(), elem_id="eh-brand")
         study = gr.Dropdown(
-            [], show_label=False, container=False, interactive=True, elem_id="eh-study",
+            [],
+            show_label=False,
+            container=False,
+            interactive=True,
+            elem_id="eh-study",
             label="Study",
-        )  # fmt: skip
+        )
         note = ClickableHTML(elem_id="eh-note")
         pill = ClickableHTML(elem_id="eh-pill")
         gr.Button("Light or dark", elem_id="eh-theme")

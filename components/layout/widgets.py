@@ -144,9 +144,15 @@ def HiddenText(label: str, value: str = "", **options: Any) -> gr.Textbox:
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:
     """A segmented control: a choice among a few names that are all visible."""
     return gr.Radio(
-        list(names), value=names[0], label=label, show_label=False, container=False,
-        interactive=True, elem_classes="eh-seg", **options,
-    )  # fmt: skip
+        list(names),
+        value=names[0],
+        label=label,
+        show_label=False,
+        container=False,
+        interactive=True,
+        elem_classes="eh-seg",
+        **options,
+    )
 
 
 def _css_classes(own: str, given: list[str] | str) -> list[str]:

@@ -177,9 +177,14 @@ def try_typed_keys(store: Store, name: str, typed: TypedKeys) -> str:
 
 
 def start_run(
-    store: Store, engine: Engine, name: str, typed: TypedKeys | None = None, *,
-    settings: RunSettings | None = None, budget: float | None = None,
-) -> Run:  # fmt: skip
+    store: Store,
+    engine: Engine,
+    name: str,
+    typed: TypedKeys | None = None,
+    *,
+    settings: RunSettings | None = None,
+    budget: float | None = None,
+) -> Run:
     """Start a run of the missing calls of a stored study, or return its active run; raise gr.Error
     if it cannot be run. `budget`: maximum dollars for the whole study, valid in this run only."""
 
@@ -202,9 +207,12 @@ def show_latest_run_pill(engine: Engine, name: str) -> Markup:
 
 
 def render(
-    store: Store, engine: Engine, live: live_figures.LiveStudies, name: str,
+    store: Store,
+    engine: Engine,
+    live: live_figures.LiveStudies,
+    name: str,
     which: str = status_html.REPLY_SCOPES[0],
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """All outputs of the tab for a study (without a name, none changes); `which` (a value of
     REPLY_SCOPES) says whether all latest replies are listed or only unusable ones. The outputs may
     activate the timer that redraws the tab, but never deactivate it: outputs made before a run

@@ -47,9 +47,13 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
 
 
 def failure_row(
-    status: Status, asks: int, example: Judgement | None, *, opens: bool = True,
+    status: Status,
+    asks: int,
+    example: Judgement | None,
+    *,
+    opens: bool = True,
     all_too: bool = True,
-) -> Markup:  # fmt: skip
+) -> Markup:
     """HTML of one status of unusable replies: badge with the number of calls (`asks`); judge,
     prompt, detail and end of the reply of an example. `opens`: add a link to the example in Inspect
     and, with `all_too`, a link to all replies of this status."""

@@ -192,10 +192,16 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
 
 def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
     return RunFacts(
-        name=run.plan.study.name, counts=snapshot.counts, snapshot=snapshot, running=True,
-        last=None, spent=snapshot.spent_before + snapshot.spent, budget=snapshot.budget,
-        maybe_paid_twice=snapshot.possibly_paid_twice, unpriced=snapshot.unpriced,
-    )  # fmt: skip
+        name=run.plan.study.name,
+        counts=snapshot.counts,
+        snapshot=snapshot,
+        running=True,
+        last=None,
+        spent=snapshot.spent_before + snapshot.spent,
+        budget=snapshot.budget,
+        maybe_paid_twice=snapshot.possibly_paid_twice,
+        unpriced=snapshot.unpriced,
+    )
 
 
 def _total_spending(store: Store, owners: list[str]) -> RunSpending:

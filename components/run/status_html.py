@@ -337,13 +337,17 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
     return last_replies_html(
         [
             ReplyRow(
-                j.status, j.verdict.pick if j.verdict and j.readable else None, j.ask.shown,
-                j.reply or j.detail, {"key": j.ask.key}, j.ask.judge if len(judges) > 1 else "",
+                j.status,
+                j.verdict.pick if j.verdict and j.readable else None,
+                j.ask.shown,
+                j.reply or j.detail,
+                {"key": j.ask.key},
+                j.ask.judge if len(judges) > 1 else "",
                 questions.get(j.ask.item, ""),
             )
             for j in latest
         ]
-    )  # fmt: skip
+    )
 
 
 LIVE_CHARTS: Final = (

@@ -145,9 +145,13 @@ def _chart_panel(title: str, subtitle: str, elem_id: str) -> gr.HTML:
 
 
 def bind(
-    tab: RunTab, header: Header, store: Store, engine: Engine, live: live_figures.LiveStudies,
+    tab: RunTab,
+    header: Header,
+    store: Store,
+    engine: Engine,
+    live: live_figures.LiveStudies,
     on_tab: gr.Tab | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Connect the events. The page stores only the name of the study and the id of the run."""
     look = actions_tab.RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
@@ -172,9 +176,13 @@ def bind(
 
 
 def _bind_past_runs(
-    tab: RunTab, header: Header, store: Store, look: actions_tab.RunActions, past: dict[str, Any],
+    tab: RunTab,
+    header: Header,
+    store: Store,
+    look: actions_tab.RunActions,
+    past: dict[str, Any],
     on_tab: gr.Tab | None,
-) -> None:  # fmt: skip
+) -> None:
     """Bind the events that redraw the list of past runs (`past`: the event settings that do this)
     when the tab is opened, a run changes its state, or another study or scope (this study, all
     studies) is chosen; and those that open the run that is clicked or named in the address."""

@@ -70,11 +70,15 @@ class Access:
         None)."""
         unlimited = 10**9
         return RunLimits(
-            self.asks or unlimited, self.runs_each or unlimited, self.runs or unlimited,
-            self.concurrency or unlimited, self.paused or unlimited,
-            self.runs_per_address or unlimited, self.embedded_asks or unlimited,
+            self.asks or unlimited,
+            self.runs_each or unlimited,
+            self.runs or unlimited,
+            self.concurrency or unlimited,
+            self.paused or unlimited,
+            self.runs_per_address or unlimited,
+            self.embedded_asks or unlimited,
             self.pause_minutes and 60.0 * self.pause_minutes,
-        )  # fmt: skip
+        )
 
 
 LOCAL: Final = Access(

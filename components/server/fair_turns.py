@@ -88,9 +88,12 @@ class FairTurns:
             ):
                 continue
             key = (
-                of_address, self._last_turn(client.address), of_session,
-                self._last_turn(client.session), index,
-            )  # fmt: skip
+                of_address,
+                self._last_turn(client.address),
+                of_session,
+                self._last_turn(client.session),
+                index,
+            )
             if best is None or key < best[0]:
                 best = key, index
         return None if best is None else best[1]

@@ -64,8 +64,12 @@ def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
     planned = filtered.store.count_calls_without_twins(filtered.name)
     checks = current_checks(filtered.store, filtered.name)
     return summarise_frame(
-        filtered.unfiltered_frame, planned=planned, combine=combine, unreadable=unreadable,
-        checks=checks, remedies=read_remedy_inputs(filtered.store, filtered.name),
+        filtered.unfiltered_frame,
+        planned=planned,
+        combine=combine,
+        unreadable=unreadable,
+        checks=checks,
+        remedies=read_remedy_inputs(filtered.store, filtered.name),
         twins=filtered.store.frame(filtered.name, "only"),
         styles=style_counts_of_study(filtered.store, filtered.name),
-    )  # fmt: skip
+    )

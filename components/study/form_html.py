@@ -20,19 +20,26 @@ from studies.texts.slice_statistics import profile_slice
 
 
 def render_form(
-    preview: StudyPreview, state: FormState, tested: Mapping[str, JudgeCheck], draft: str = "",
+    preview: StudyPreview,
+    state: FormState,
+    tested: Mapping[str, JudgeCheck],
+    draft: str = "",
     numbers: cost_preview.ForecastByJudge | None = None,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """HTML of all parts of the form, in the order of `StudyTab.form_components`. `tested`: see
     `judges.judge_drawer`; `draft`: text in the prompt editor; `numbers`: forecast of the calls,
     None without a plan."""
     return [
-        render_title(preview), render_notices(preview, state), render_source(preview, state),
-        render_records(preview, state), render_judges_and_prompts(preview, state, tested),
+        render_title(preview),
+        render_notices(preview, state),
+        render_source(preview, state),
+        render_records(preview, state),
+        render_judges_and_prompts(preview, state, tested),
         more_settings.more_settings(preview, state),
         judges.judge_drawer(preview.lenient_study, state, tested, numbers),
-        render_prompt_title(preview, state), render_prompt_body(preview, state, draft),
-    ]  # fmt: skip
+        render_prompt_title(preview, state),
+        render_prompt_body(preview, state, draft),
+    ]
 
 
 def render_title(preview: StudyPreview) -> Markup:

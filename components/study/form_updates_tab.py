@@ -26,15 +26,24 @@ from studies.store.store import Store
 def form_outputs(tab: form_layout_tab.StudyTab) -> list[Any]:
     """The Gradio outputs of `form_updates`, in the order of its return values."""
     return [
-        tab.yaml, tab.state, *tab.form_components, tab.prompt_drawer, tab.writing, tab.draft,
+        tab.yaml,
+        tab.state,
+        *tab.form_components,
+        tab.prompt_drawer,
+        tab.writing,
+        tab.draft,
         *tab.plan_components,
-    ]  # fmt: skip
+    ]
 
 
 def form_updates(
-    text: str, state: FormState, tested: Any, draft: str, store: Store,
+    text: str,
+    state: FormState,
+    tested: Any,
+    draft: str,
+    store: Store,
     before: FormState | None = None,
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """Values for `form_outputs`: study file, form and plan. `tested`: see `judges.judge_drawer`.
     `draft`, the text in the prompt editor, is replaced only if the editor was closed or had another
     prompt before (form state `before`)."""
@@ -45,11 +54,14 @@ def form_updates(
     opened = editing and (was_editing, was.prompt) != (True, state.prompt)
     words = form_html.initial_draft(look, state) if opened or not draft else draft
     return [
-        text, replace(state, shown=text),
+        text,
+        replace(state, shown=text),
         *form_html.render_form(look, state, tested, words, numbers),
-        gr.Column(visible=state.panel == "prompts"), gr.Column(visible=editing),
-        gr.Code(words) if opened else gr.skip(), *plan_updates(look, state, store, numbers, tested),
-    ]  # fmt: skip
+        gr.Column(visible=state.panel == "prompts"),
+        gr.Column(visible=editing),
+        gr.Code(words) if opened else gr.skip(),
+        *plan_updates(look, state, store, numbers, tested),
+    ]
 
 
 def preview_and_forecast(text: str, store: Store) -> tuple[StudyPreview, ForecastByJudge | None]:
@@ -66,9 +78,12 @@ def preview_and_forecast(text: str, store: Store) -> tuple[StudyPreview, Forecas
 
 
 def plan_updates(
-    preview: StudyPreview, state: FormState, store: Store, numbers: ForecastByJudge | None,
+    preview: StudyPreview,
+    state: FormState,
+    store: Store,
+    numbers: ForecastByJudge | None,
     tested: Mapping[str, Any],
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """Values for `plan_components`, in their order: steps, run strip, two buttons, run bar, slice
     profile, download and precision. If the study cannot be run, the strip has the reasons, and
     buttons, run bar and precision are hidden or empty. `tested`: see `judges.judge_drawer`."""

@@ -58,9 +58,13 @@ REPORTED_ERRORS = (EvenhandError, embedded.EmbeddedUnavailable, weights.WeightsM
 
 
 def test_judge(
-    text: str, folder: Path, name: str, typed: TypedKeys, consents: Consents,
+    text: str,
+    folder: Path,
+    name: str,
+    typed: TypedKeys,
+    consents: Consents,
     engine: Engine | None = None,
-) -> JudgeCheck:  # fmt: skip
+) -> JudgeCheck:
     """Test one judge with one call; the result has the reply, verdict and latency, or the error."""
     try:
         plan = study_preview.plan_from_text(text, folder)

@@ -85,9 +85,12 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
     skipped = [gr.skip()] * len(_redrawn_parts(tab))
     tab.yaml.change(
-        redraw_after_typing, [tab.yaml, tab.state, tab.tested], _redrawn_parts(tab), js=TYPED_TEXT,
+        redraw_after_typing,
+        [tab.yaml, tab.state, tab.tested],
+        _redrawn_parts(tab),
+        js=TYPED_TEXT,
         **LATEST_ONLY,
-    )  # fmt: skip
+    )
 
 
 def _redrawn_parts(tab: StudyTab) -> list[Any]:
@@ -180,9 +183,12 @@ def open_study(store: Store, name: str, text: str, state: FormState, tested: Any
         stored = START_YAML
         notice = notice_html("bad", "This study cannot be edited.", str(error))
     fresh = FormState(
-        study=name, opened=stored, unsaved=unsaved, last_change=state.last_change,
+        study=name,
+        opened=stored,
+        unsaved=unsaved,
+        last_change=state.last_change,
         notice_html=notice,
-    )  # fmt: skip
+    )
     return form_updates_tab.form_updates(unsaved.pop(name, stored), fresh, tested, "", store)
 
 
@@ -277,9 +283,13 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
 
 def start_study(
-    store: Store, engine: Engine, text: str, typed: TypedKeys | None = None, *,
+    store: Store,
+    engine: Engine,
+    text: str,
+    typed: TypedKeys | None = None,
+    *,
     one_item: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """Save the study of the study file `text` (with `one_item`, a trial on one item) and start its
     run, unless one is active; return the study's name. gr.Error if it cannot be run."""
     try:

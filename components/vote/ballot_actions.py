@@ -341,9 +341,14 @@ def _parse_verification(request: Mapping[str, Any]) -> AnswerCheck:
 
 
 def _show_ballot(
-    session: VoteSession, ballot: Ballot | None, notice: str = "", *, warned: bool = False,
-    fixed: bool = False, retried: bool = False,
-) -> Markup:  # fmt: skip
+    session: VoteSession,
+    ballot: Ballot | None,
+    notice: str = "",
+    *,
+    warned: bool = False,
+    fixed: bool = False,
+    retried: bool = False,
+) -> Markup:
     """HTML of a ballot; of the end screen if `ballot` is None or its item is missing; or why the
     study has nothing to vote on. `warned`: show the notice as a warning; `fixed`: the voter's name
     cannot be changed; `retried`: an action failed, so that the buttons must be unlocked."""
@@ -364,10 +369,19 @@ def _show_ballot(
         )
     return ballots.ballot_html(
         BallotState(
-            name, ballot, content, progress, earlier, session.rules.timed, fixed, notice, warned,
-            time.time() if retried or notice else 0.0, _ballot_hash(session.study, ballot),
+            name,
+            ballot,
+            content,
+            progress,
+            earlier,
+            session.rules.timed,
+            fixed,
+            notice,
+            warned,
+            time.time() if retried or notice else 0.0,
+            _ballot_hash(session.study, ballot),
         )
-    )  # fmt: skip
+    )
 
 
 def _ballot_form(session: VoteSession) -> BallotForm:

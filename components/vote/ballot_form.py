@@ -216,11 +216,16 @@ def build_ballot_content(
         criteria = form.criteria
     hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference
     return BallotContent(
-        item.instruction, item.meta.get("task", "") or item.category,
-        tuple(item.answer(name) for name in ballot.shown), images, _context_text(item), criteria,
-        "" if hidden else item.reference, form.scale if ballot.mode in ("score", "rubric") else (),
+        item.instruction,
+        item.meta.get("task", "") or item.category,
+        tuple(item.answer(name) for name in ballot.shown),
+        images,
+        _context_text(item),
+        criteria,
+        "" if hidden else item.reference,
+        form.scale if ballot.mode in ("score", "rubric") else (),
         form.rubric if ballot.mode == "rubric" else (),
-    )  # fmt: skip
+    )
 
 
 def _context_text(item: Item) -> str:

@@ -51,9 +51,12 @@ def build() -> VoteTab:
     if can_log_in():
         gr.LoginButton(visible=False)  # registers the login routes, which the ballot links to
     card = gr.HTML(
-        "", js_on_load=_BALLOT_SCRIPT, apply_default_css=False, elem_id="eh-ballot",
+        "",
+        js_on_load=_BALLOT_SCRIPT,
+        apply_default_css=False,
+        elem_id="eh-ballot",
         elem_classes=["eh-html", "eh-ballot"],
-    )  # fmt: skip
+    )
     with gr.Column(elem_classes="eh-panel eh-vote-desk", elem_id="eh-vote-desk") as organiser_panel:
         ClickableHTML(
             panel_heading("Voting rules", "these rules apply to all voters of this study")
@@ -61,9 +64,12 @@ def build() -> VoteTab:
         controls, save = _build_rules()
         valid = ClickableHTML(elem_id="eh-vote-valid")
         link = gr.HTML(
-            "", js_on_load=_LINK_SCRIPT, apply_default_css=False, elem_classes=["eh-html"],
+            "",
+            js_on_load=_LINK_SCRIPT,
+            apply_default_css=False,
+            elem_classes=["eh-html"],
             elem_id="eh-vote-link",
-        )  # fmt: skip
+        )
         people = ClickableHTML(elem_id="eh-vote-people")
     return VoteTab(card, here, organiser_panel, controls, save, valid, link, people)
 
@@ -78,9 +84,12 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
         )
         votes = gr.Number(3, label="Votes per comparison", minimum=1, precision=0, interactive=True)
         each = gr.Number(
-            0, label="Maximum number of votes per person (0: no limit)", minimum=0, precision=0,
+            0,
+            label="Maximum number of votes per person (0: no limit)",
+            minimum=0,
+            precision=0,
             interactive=True,
-        )  # fmt: skip
+        )
         repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %", interactive=True)
         whom = gr.Dropdown(
             list(organiser.VERIFY_TARGETS),
@@ -142,9 +151,12 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     tab.card.select(
         handle_ballot_click, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
     ).then(
-        show_voters_unless_blind, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE,
+        show_voters_unless_blind,
+        [top.study, tab.browser_state],
+        tab.people,
+        js=READ_BROWSER_STATE,
         **QUIET,
-    )  # fmt: skip
+    )
     opening: dict[str, Any] = {
         "fn": draw_tab,
         "inputs": [top.study, tab.browser_state],
@@ -177,10 +189,13 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
     rules = organiser.controls_from_rules(read_voting_rules(store.read_connection, study))
     values = [getattr(rules, name) for name in organiser.VotingControls.__slots__]
     return [
-        ballot, gr.Column(visible=True), *values,
+        ballot,
+        gr.Column(visible=True),
+        *values,
         organiser.sampling_validity_notice(store, study, rules.choose),
-        organiser.show_voter_link(store), organiser.show_voters(store, study),
-    ]  # fmt: skip
+        organiser.show_voter_link(store),
+        organiser.show_voters(store, study),
+    ]
 
 
 def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:

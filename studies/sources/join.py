@@ -98,9 +98,13 @@ def join_answers(
 
 
 def _join_file(
-    answers: list[dict[str, str]], positions: Mapping[JoinKey, list[int]], on: tuple[str, ...],
-    contestant: str, table: SourceTable, column: str,
-) -> FileJoin:  # fmt: skip
+    answers: list[dict[str, str]],
+    positions: Mapping[JoinKey, list[int]],
+    on: tuple[str, ...],
+    contestant: str,
+    table: SourceTable,
+    column: str,
+) -> FileJoin:
     """Add a contestant's answers in the `column` of a file to `answers`; return the counts.
     `positions`: join key -> indexes of its questions in `answers`; `on`: columns of the key."""
     found: dict[JoinKey, list[str]] = defaultdict(list)

@@ -170,9 +170,13 @@ def _read_several_files(spec: DataSpec, paths: list[Path], folder: Path) -> Load
 
 
 def detect_format_and_read(
-    spec: DataSpec, path: Path, folder: Path, table: SourceTable | None, revision: str = "",
+    spec: DataSpec,
+    path: Path,
+    folder: Path,
+    table: SourceTable | None,
+    revision: str = "",
     paths: tuple[Path, ...] = (),
-) -> LoadedSource:  # fmt: skip
+) -> LoadedSource:
     """Detect the format of a source and read its items and verdicts; SourceError if it has no items
     or cannot be read.
 

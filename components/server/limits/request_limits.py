@@ -73,9 +73,14 @@ class RequestLimits:
     the page, and the size of request bodies."""
 
     def __init__(
-        self, app: ASGIApp, max_upload_bytes: int = 0, quota: TempFileQuota | None = None,
-        mcp: bool = False, pace: BodyPace | None = None, page_rate: AddressRate | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        app: ASGIApp,
+        max_upload_bytes: int = 0,
+        quota: TempFileQuota | None = None,
+        mcp: bool = False,
+        pace: BodyPace | None = None,
+        page_rate: AddressRate | None = None,
+    ) -> None:
         """`max_upload_bytes`: maximum size of one upload request, all its files together."""
         self._pace, self._page_rate = pace or BodyPace(), page_rate or AddressRate()
         self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
@@ -107,9 +112,13 @@ class RequestLimits:
             await self._limit_body(MAX_EVENT_BYTES, None, scope, receive, send)
 
     async def _limit_body(
-        self, max_bytes: int | None, quota: TempFileQuota | None, scope: Scope, receive: Receive,
+        self,
+        max_bytes: int | None,
+        quota: TempFileQuota | None,
+        scope: Scope,
+        receive: Receive,
         send: Send,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Pass a request on to the app; if its body arrives too slowly, or exceeds `max_bytes` or
         the quota, answer it with an error status instead."""
         declared = Headers(scope=scope).get("content-length", "0")
@@ -132,9 +141,13 @@ class _LimitedBody:
     """The body of one request: bytes received so far, and the refusal if a limit is exceeded."""
 
     def __init__(
-        self, max_bytes: int | None, quota: TempFileQuota | None, pace: BodyPace, receive: Receive,
+        self,
+        max_bytes: int | None,
+        quota: TempFileQuota | None,
+        pace: BodyPace,
+        receive: Receive,
         send: Send,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._max_bytes, self._quota, self._pace = max_bytes, quota, pace
         self._receive, self._send = receive, send
         self._received_bytes = 0

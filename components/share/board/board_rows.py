@@ -290,11 +290,15 @@ def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right:
         pick = one.verdict.pick if one.verdict and one.readable else None
         rows.append(
             [
-                place + 1, one.ask.item, [code[name] for name in one.ask.shown],
-                -1 if pick == "tie" else pick, int(right[place]),
-                int((one.ask.item, frozenset(one.ask.shown)) in flips), int(one.ask.noise),
+                place + 1,
+                one.ask.item,
+                [code[name] for name in one.ask.shown],
+                -1 if pick == "tie" else pick,
+                int(right[place]),
+                int((one.ask.item, frozenset(one.ask.shown)) in flips),
+                int(one.ask.noise),
             ]
-        )  # fmt: skip
+        )
     return {"models": models, "rows": rows}
 
 

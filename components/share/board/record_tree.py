@@ -172,9 +172,13 @@ def _replace_salted_keys(
 
 
 def _make_study_records(
-    study: Study, items: tuple[Item, ...], judgements: Iterable[Judgement],
-    prompts: tuple[prompt_files.Prompt, ...], identities: Mapping[str, str], by: str,
-) -> StudyRecords:  # fmt: skip
+    study: Study,
+    items: tuple[Item, ...],
+    judgements: Iterable[Judgement],
+    prompts: tuple[prompt_files.Prompt, ...],
+    identities: Mapping[str, str],
+    by: str,
+) -> StudyRecords:
     if study.judge_sees == "images" and any(one.vision for one in study.judges):
         raise BoardError(
             f"{study.name}: its judges see images, which are not part of a board's records; its "

@@ -175,9 +175,15 @@ def save_caption(
         if not item:
             raise EvenhandError("No item is chosen. Choose the item that the caption describes.")
         saved = write_caption(
-            target.items, item, caption, target.source, folder, image=_image_number(image), by=by,
+            target.items,
+            item,
+            caption,
+            target.source,
+            folder,
+            image=_image_number(image),
+            by=by,
             data_folder=target.image_folder,
-        )  # fmt: skip
+        )
     except EvenhandError as error:
         return JobResult(text, notice_html("bad", "Nothing was saved.", str(error)))
     return JobResult(_with_data_version(text, saved.source), _saved_notice(saved, target.source))

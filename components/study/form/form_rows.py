@@ -46,9 +46,15 @@ _SLIDERS: Final = {STUDY.noise_floor, *SIMULATION} - {SIMULATION.slot_weights}
 
 
 def setting_row(
-    key: StudyKey, value: Any, *, field: str = "", options: Mapping[str, str] | None = None,
-    hint: str | None = None, preset: str | None = None, mono: bool = False,
-) -> Markup:  # fmt: skip
+    key: StudyKey,
+    value: Any,
+    *,
+    field: str = "",
+    options: Mapping[str, str] | None = None,
+    hint: str | None = None,
+    preset: str | None = None,
+    mono: bool = False,
+) -> Markup:
     """HTML row of a setting: label, control and hint. `field`: the judge to which the key belongs,
     "judge." with its index or "extraction"; empty for a key of the study. `options`: value -> text,
     instead of those of the key. `hint`: text below the control; None: that of the key. `preset`:

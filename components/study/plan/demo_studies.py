@@ -47,7 +47,13 @@ def live_demo_study(store: Store) -> Study:
     """The demo as a study on 20 items: models `precise` and `flawed`, both orders, 40 calls."""
     recorded = store.study(PAIRS_STUDY)
     return replace(
-        recorded, name=LIVE_STUDY, data=DataSpec(source="probe", count=20, seed=7),
-        contestants=("precise", "flawed"), prompts=recorded.prompts[:1], pairing="all", baseline="",
-        labels="plain", noise_floor=0.0,
-    )  # fmt: skip
+        recorded,
+        name=LIVE_STUDY,
+        data=DataSpec(source="probe", count=20, seed=7),
+        contestants=("precise", "flawed"),
+        prompts=recorded.prompts[:1],
+        pairing="all",
+        baseline="",
+        labels="plain",
+        noise_floor=0.0,
+    )

@@ -126,10 +126,15 @@ def cost_strip(
     reasons = _reasons_html(missing, fulfilled_requirements(preview)) if missing else ""
     return controls.form_part(
         html.cost_strip(
-            numbers, _format_new_calls(numbers), unpriced[:1], _list_cost_details(plan, numbers),
-            saved_as, reasons, plan_kpis(plan, numbers),
+            numbers,
+            _format_new_calls(numbers),
+            unpriced[:1],
+            _list_cost_details(plan, numbers),
+            saved_as,
+            reasons,
+            plan_kpis(plan, numbers),
         )
-    )  # fmt: skip
+    )
 
 
 def blocked_strip(blockers: Sequence[Blocker], met: Sequence[FulfilledRequirement]) -> Markup:

@@ -102,9 +102,14 @@ class SourceBuilder:
     # ---- items -------------------------------------------------------------------------------
 
     def add_item(
-        self, id: str, instruction: str, responses: Mapping[str, str] | None = None, *,
-        where: str = "", **facts: Any,
-    ) -> str:  # fmt: skip
+        self,
+        id: str,
+        instruction: str,
+        responses: Mapping[str, str] | None = None,
+        *,
+        where: str = "",
+        **facts: Any,
+    ) -> str:
         """Add an item, or add its answers to an earlier item with the same id, question and texts;
         return the item's id, which has a suffix (`q1~2`) if an earlier item has other texts.
 
@@ -192,11 +197,21 @@ class SourceBuilder:
         return same
 
     def add_verdict(
-        self, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick, *,
-        known: bool = True, status: domain.Status | None = None, margin: int | None = None,
-        scores: Sequence[float] = (), probabilities: Sequence[float] = (),
-        labels: tuple[str, ...] = (), **facts: Any,
-    ) -> None:  # fmt: skip
+        self,
+        item: str,
+        judge: str,
+        prompt: str,
+        shown: Sequence[str],
+        pick: Pick,
+        *,
+        known: bool = True,
+        status: domain.Status | None = None,
+        margin: int | None = None,
+        scores: Sequence[float] = (),
+        probabilities: Sequence[float] = (),
+        labels: tuple[str, ...] = (),
+        **facts: Any,
+    ) -> None:
         """Add a recorded judgement; without a pick and without scores it is an unusable reply, not
         a tie. `pick` is an index of `shown`, "tie" or None.
 
@@ -225,9 +240,16 @@ class SourceBuilder:
         self._judgements.append(Judgement(ask, status, verdict, rule=rule, **facts))
 
     def add_person_verdict(
-        self, item: str, name: str, shown: Sequence[str], pick: Pick, *, known: bool = True,
-        margin: int | None = None, **facts: Any,
-    ) -> None:  # fmt: skip
+        self,
+        item: str,
+        name: str,
+        shown: Sequence[str],
+        pick: Pick,
+        *,
+        known: bool = True,
+        margin: int | None = None,
+        **facts: Any,
+    ) -> None:
         """Add the vote of the person `name`, both as a preference of the item (unless `pick` is
         None) and as a judgement; `shown`, `pick`, `known`, `margin` and `facts` are as in
         `add_verdict`."""

@@ -186,9 +186,12 @@ def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, s
 
 
 def _read_question_rows(
-    builder: SourceBuilder, source: OpenSource, table: SourceTable, rows: Sequence[MappedCells],
+    builder: SourceBuilder,
+    source: OpenSource,
+    table: SourceTable,
+    rows: Sequence[MappedCells],
     fields: Mapping[str, str],
-) -> None:  # fmt: skip
+) -> None:
     if "instruction" not in fields:
         raise StudyError(
             "data.mapping: a table of questions needs a column mapped to 'instruction'; map "
@@ -356,9 +359,13 @@ def _model_names_from_swap(rows: Sequence[MappedCells]) -> Sides:
 
 
 def _add_comparison(
-    builder: SourceBuilder, line: MappedCells, item: str, names: Sides, scores: Sequence[float],
+    builder: SourceBuilder,
+    line: MappedCells,
+    item: str,
+    names: Sides,
+    scores: Sequence[float],
     known: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Add the verdict of a row that compares the answers `names`, in the order shown if `known`;
     `scores` are those of both answers, or empty."""
     winner, by = line.plain_text("winner").strip(), _judge_and_prompt(line)

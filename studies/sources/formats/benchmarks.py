@@ -143,10 +143,13 @@ def _add_question(
         if len(texts) >= turn
     }
     return builder.add_item(
-        _item_id(id, turn), cells.join_turns(questions, [])[0], given,
-        category=line.text("category"), reference=text_of(references[0]) if references else "",
+        _item_id(id, turn),
+        cells.join_turns(questions, [])[0],
+        given,
+        category=line.text("category"),
+        reference=text_of(references[0]) if references else "",
         meta=_turn_meta(id, turn),
-    )  # fmt: skip
+    )
 
 
 def _turn_meta(question: str, turn: int) -> dict[str, str]:

@@ -111,9 +111,12 @@ def _prediction_column(table: SourceTable, contestant: str) -> str:
 
 
 def _add_item(
-    builder: SourceBuilder, line: RowCells, answers: Mapping[str, str], images: Mapping[str, Any],
+    builder: SourceBuilder,
+    line: RowCells,
+    answers: Mapping[str, str],
+    images: Mapping[str, Any],
     text_only: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Add the item of a row; `answers`: contestant -> text, `images`: `index` of a row -> its cell
     `image`. With `text_only`, a description replaces the images; SourceError if the row has
     none."""

@@ -60,10 +60,13 @@ def read_pandalm(source: OpenSource) -> SourceBuilder:
         id = next((id for id, pairs in items.items() if pair not in pairs), own)
         items.setdefault(id, set()).add(pair)
         item = builder.add_item(
-            id, question, dict(zip(names, texts, strict=True)), where=line.where,
+            id,
+            question,
+            dict(zip(names, texts, strict=True)),
+            where=line.where,
             category=line.text("motivation_app", "category"),
             meta={domain.QUESTION_META: next(iter(items))},
-        )  # fmt: skip
+        )
         for name in sorted(people):
             pick = line.pick(name, _PANDA_WORDS)
             builder.add_person_verdict(item, name, names, pick, known=False)
@@ -288,9 +291,13 @@ def read_judgebench(source: OpenSource) -> SourceBuilder:
     for line in source.cells():
         id, question = line.require_two_texts("pair_id", "question")
         item = builder.add_item(
-            id, question, {name: line.text(name) for name in _RESPONSES}, where=line.where,
-            category=line.text("source"), meta={"response_model": line.text("response_model")},
-        )  # fmt: skip
+            id,
+            question,
+            {name: line.text(name) for name in _RESPONSES},
+            where=line.where,
+            category=line.text("source"),
+            meta={"response_model": line.text("response_model")},
+        )
         builder.add_better_answer(item, _RESPONSES, line.pick("label", _DECISIONS))
         games = line.row.get("judgments") or []
         for game, shown in zip(games, (_RESPONSES, _RESPONSES[::-1]), strict=False):

@@ -160,9 +160,12 @@ def _add_example(
     id = line.text("item", "id") or line.cells_of_object("custom_fields").text("item", "id")
     tags = line.row.get("tags")
     item = builder.add_item(
-        id or id_from_text("example", question), question, dict(zip(names, texts, strict=True)),
-        where=line.where, category=text_of(tags[0]) if tags else "",
-    )  # fmt: skip
+        id or id_from_text("example", question),
+        question,
+        dict(zip(names, texts, strict=True)),
+        where=line.where,
+        category=text_of(tags[0]) if tags else "",
+    )
     ratings = [rating for rating in line.row.get("individual_rater_scores") or [] if rating]
     for rating in ratings or [{"score": line.row.get("score")}]:
         rated = RowCells(rating, line.where)
@@ -174,10 +177,15 @@ def _add_example(
             None if score is None else (abs(score) > MAX_TIE_SCORE) + (abs(score) >= MIN_MUCH_SCORE)
         )
         builder.add_verdict_or_vote(
-            item, rated.text("judge", "rater") or by[0], rated.text("prompt") or by[1],
-            names[::-1] if flipped else names, pick, margin=margin, known=isinstance(flipped, bool),
+            item,
+            rated.text("judge", "rater") or by[0],
+            rated.text("prompt") or by[1],
+            names[::-1] if flipped else names,
+            pick,
+            margin=margin,
+            known=isinstance(flipped, bool),
             reply=rated.text("rationale"),
-        )  # fmt: skip
+        )
 
 
 def _join_text(value: Any) -> str:

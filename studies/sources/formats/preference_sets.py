@@ -71,9 +71,12 @@ def _rank_of(reply: Row, where: str) -> float | None:
 
 
 def _add_ranking(
-    builder: SourceBuilder, id: str, turns: Sequence[Row],
-    replies: Sequence[tuple[Row, float | None]], where: str,
-) -> None:  # fmt: skip
+    builder: SourceBuilder,
+    id: str,
+    turns: Sequence[Row],
+    replies: Sequence[tuple[Row, float | None]],
+    where: str,
+) -> None:
     """Add the item `id` whose contestants are named by rank (`rank-1` is the best answer). `turns`
     are the messages up to the question, `replies` the answers with their ranks. SourceError if an
     answer has no rank.

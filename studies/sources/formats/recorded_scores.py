@@ -76,9 +76,17 @@ class ScoreLog:
         return self.builder.add_item(id, question, answers, **facts)
 
     def add_score(
-        self, item: str, contestant: str, judge: str, prompt: str, value: Any, *, reply: str = "",
-        error: str = "", person: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        item: str,
+        contestant: str,
+        judge: str,
+        prompt: str,
+        value: Any,
+        *,
+        reply: str = "",
+        error: str = "",
+        person: bool = False,
+    ) -> None:
         """Add the score of an answer; with `error`, add a failed call instead. A value that is no
         score is an unusable reply if there is a `reply`, else nothing is added; notes count missing
         scores and unknown labels. `person`: whether `judge` is the name of a person, whose score

@@ -180,9 +180,12 @@ def read_deepeval(source: OpenSource) -> SourceBuilder:
     for case in map(RowCells, cases):
         question, context = case.text("input"), map(text_of, case.row.get("context") or ())
         item = log.add_item(
-            id_from_text("q", question), question, {model: case.text("actualOutput")},
-            ground_truth=case.text("expectedOutput"), context="\n\n".join(context),
-        )  # fmt: skip
+            id_from_text("q", question),
+            question,
+            {model: case.text("actualOutput")},
+            ground_truth=case.text("expectedOutput"),
+            context="\n\n".join(context),
+        )
         metrics = case.row.get("metricsData") or []
         log.unscored += not metrics
         for metric in map(RowCells, metrics):

@@ -30,12 +30,20 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
         for one in found.suspects[:MAX_LISTED]
     ]
     return html.profile(
-        found, sizes=(slice_size, total), whole=whole, categories=named,
-        all_small=all(n <= SMALL_CATEGORY for _, n in rest), rest=sum(n for _, n in rest),
-        lengths=[(line, *_length_bar(line, top)) for line in lines], ticks=ticks,
-        rows=MAX_PROFILE_ROWS, footer=_profile_footer(found), suspects=suspects,
-        suspect_items=len({one.item for one in found.suspects}), percent=f"{NARROW_SPACE}%",
-    )  # fmt: skip
+        found,
+        sizes=(slice_size, total),
+        whole=whole,
+        categories=named,
+        all_small=all(n <= SMALL_CATEGORY for _, n in rest),
+        rest=sum(n for _, n in rest),
+        lengths=[(line, *_length_bar(line, top)) for line in lines],
+        ticks=ticks,
+        rows=MAX_PROFILE_ROWS,
+        footer=_profile_footer(found),
+        suspects=suspects,
+        suspect_items=len({one.item for one in found.suspects}),
+        percent=f"{NARROW_SPACE}%",
+    )
 
 
 def _length_bar(line: LengthSummary, top: float) -> tuple[str, list[float]]:
