@@ -24,26 +24,25 @@ with skip_stub_files():
 
 from starlette.middleware import Middleware
 
-from components.layout.loading_screen import Preview
-from components.layout.theme import appearance_launch_arguments
+from components.layout import loading_screen, theme
 from components.page.page_opening import compute_summary_ahead, loading_screen_content
 from components.page.page_tab import create_page
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, make_host_check_lifespan
 from components.server.fair_queue_tab import configure_queue
 from components.server.gradio_private import (
-    check_private_names,
-    refuse_remote_files,
-    launch_arguments_without_self_test,
-    use_new_upload_folders,
     change_server_settings,
+    check_private_names,
+    launch_arguments_without_self_test,
+    refuse_remote_files,
+    use_new_upload_folders,
 )
 from components.server.limits.memory import limit_heap_retention
-from components.server.page_requests import PageRequests
-from components.server.private_name import GradioChanged
 from components.server.limits.request_limits import RequestLimits
 from components.server.limits.slow_clients import limit_connections
 from components.server.limits.temp_files import TempFileQuota
+from components.server.page_requests import PageRequests
+from components.server.private_name import GradioChanged
 from components.share.publish import FROZEN_STORE, SEED_STORE
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
@@ -52,9 +51,7 @@ from judges.money.host_key import load_host_key
 from judges.security import key_store
 from studies.errors import EvenhandError, StoreUnusable
 from studies.settings import PORT, check_settings, is_space
-from studies.sharing import hub_backup
-from studies.sharing.expiry import ExpiryThread, VisitorSpace
-from studies.sharing.read_only_store import ReadOnlyStore
+from studies.sharing import expiry, hub_backup, read_only_store
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.database import default_store_path
 from studies.store.recovery.rolling_backups import DailyBackupThread
@@ -95,7 +92,7 @@ def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store,
     if (app_folder / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(app_folder / FROZEN_STORE, copy)
-        return ReadOnlyStore(copy), True
+        return read_only_store.ReadOnlyStore(copy), True
     target = path or default_store_path()
     if backup := hub_backup.snapshot_repo_and_token():
         hub_backup.restore_snapshot(target, *backup)
@@ -135,7 +132,7 @@ def _make_visitor_space_check(store: Store, access: Access) -> Callable[[], bool
     """Return a function that returns whether visitors may store more data: always True if their
     data has no limit."""
     most = access.visitor_bytes
-    return VisitorSpace(store, most).make_room_if_needed if most else lambda: True
+    return expiry.VisitorSpace(store, most).make_room_if_needed if most else lambda: True
 
 
 def protective_launch_arguments(access: Access) -> dict[str, Any]:
@@ -157,13 +154,13 @@ def page_launch_arguments(
     *,
     mcp: bool = False,
     home: bool = True,
-    preview: Preview = lambda _: None,
+    preview: loading_screen.Preview = lambda _: None,
 ) -> dict[str, Any]:
     """Return the arguments of launch() for the page's appearance and for checking the host, route
     and size of each request. `quota`: limit of the uploaded files together; `mcp`: whether the
     routes of MCP tools are open; `home`: whether the page has a Home tab; `preview`: content of the
     loading screen."""
-    settings = appearance_launch_arguments(home=home, preview=preview)
+    settings = theme.appearance_launch_arguments(home=home, preview=preview)
     settings["app_kwargs"]["lifespan"] = make_host_check_lifespan(hosts)
     limits = Middleware(
         RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
@@ -178,35 +175,37 @@ def _exit_on_signal(*_: object) -> None:
     sys.exit(0)
 
 
+def _report_error(error: object) -> int:
+    """Print an error; return the exit code."""
+    print(f"error: {error}", file=sys.stderr)
+    return 2
+
+
 def main(arguments: list[str] | None = None) -> int:
     try:
         check_settings()
     except EvenhandError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _report_error(error)
     chosen, access = build_parser().parse_args(arguments), current_access()
     if not 0 <= chosen.port <= 65_535:
         build_parser().error(f"--port is {chosen.port}, not {PORT.expected}")
     limit_heap_retention()
     key_store.install_redaction(lossy=True)  # an error must reach the page, log or not
     if not port_is_free(chosen.host, chosen.port):
-        print(
-            f"error: port {chosen.port} on {chosen.host} is in use, perhaps by another Evenhand: "
-            f"open http://{chosen.host}:{chosen.port}, or choose another port with --port",
-            file=sys.stderr,
+        return _report_error(
+            f"port {chosen.port} on {chosen.host} is in use, perhaps by another Evenhand: "
+            f"open http://{chosen.host}:{chosen.port}, or choose another port with --port"
         )
-        return 2
     try:
         hosts = configured_hosts(chosen.host, public=access.public)
         store, frozen = open_store(chosen.store)
         page_store, engine = (store, None) if frozen else build_store_and_engine(store, access)
     except EvenhandError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _report_error(error)
     backup = None if frozen else hub_backup.snapshot_repo_and_token()
     backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
     days = None if frozen else access.expiry_days
-    expiry_thread = ExpiryThread(store, days) if days else None
+    expiry_thread = expiry.ExpiryThread(store, days) if days else None
     daily_thread = None if frozen else DailyBackupThread(store.path)
     room = (lambda: True) if frozen else _make_visitor_space_check(store, access)
     quota = TempFileQuota(access.temp_bytes, has_room=room) if access.temp_bytes else None
@@ -218,11 +217,7 @@ def main(arguments: list[str] | None = None) -> int:
     }
     if chosen.mcp:
         if find_spec("mcp") is None:
-            print(
-                "error: --mcp needs more packages: pip install -r requirements/mcp.txt",
-                file=sys.stderr,
-            )
-            return 2
+            return _report_error("--mcp needs more packages: pip install -r requirements/mcp.txt")
         settings["mcp_server"] = True
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
@@ -243,21 +238,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Evenhand: {address}\nStore:    {store.path}\nTo stop:  Ctrl-C", flush=True)
         blocks.block_thread()
     except GradioChanged as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _report_error(error)
     finally:
-        if expiry_thread:
-            expiry_thread.close()
-        if engine:
-            engine.close()
-        if backup_thread:
-            backup_thread.close()
-        if daily_thread:
-            daily_thread.close()
-        if quota:
-            quota.close()
-        page_store.close()
-        store.close()
+        opened = (expiry_thread, engine, backup_thread, daily_thread, quota, page_store, store)
+        for part in opened:
+            if part is not None:
+                part.close()
     return 0
 
 

@@ -9,24 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from components.server import access
-from components.share.board.board_files import add_study, verify_board, write_board
-from components.share.board.record_tree import (
-    BoardError,
-    StudyRecords,
-    records_of_file,
-    records_of_store,
-)
+from components.share.board import board_files, record_tree
 from components.share.publish import push_space, write_frozen_page, write_space_folder
 from components.share.report import write_report
-from studies import settings
-from studies.errors import SourceError
+from studies import errors, settings, terminal
 from studies.store.store import Store, open_existing_store
-from studies.terminal import escape_control, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    return run_command(lambda: _run_command(options))
+    return terminal.run_command(lambda: _run_command(options))
 
 
 def _run_command(options: argparse.Namespace) -> int:
@@ -111,7 +103,7 @@ _STUDY_HELP = "a study's name, or a study file with its exported judgements besi
 def build_board(options: argparse.Namespace) -> int:
     """Write a new board of one or more studies."""
     found = (_load_board_records(options, name) for name in options.study)
-    board = write_board(found, options.out, options.title)
+    board = board_files.write_board(found, options.out, options.title)
     print(
         f"wrote {options.out}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts; open "
         f"{options.out / 'index.html'}"
@@ -122,7 +114,7 @@ def build_board(options: argparse.Namespace) -> int:
 
 def add_to_board(options: argparse.Namespace) -> int:
     """Add the judges of one study to a board."""
-    board = add_study(options.board, _load_board_records(options, options.study))
+    board = board_files.add_study(options.board, _load_board_records(options, options.study))
     print(f"{options.board}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts")
     return 0
 
@@ -131,23 +123,23 @@ def print_board_verification(options: argparse.Namespace) -> int:
     """Compute every number of a board again from its records; exit code 1 at the first
     difference."""
     try:
-        print(verify_board(options.board, options.manifest))
-    except (BoardError, SourceError) as error:
-        print(f"difference: {escape_control(str(error))}", file=sys.stderr)
+        print(board_files.verify_board(options.board, options.manifest))
+    except (record_tree.BoardError, errors.SourceError) as error:
+        print(f"difference: {terminal.escape_control(str(error))}", file=sys.stderr)
         return 1
     return 0
 
 
-def _load_board_records(options: argparse.Namespace, name: str) -> StudyRecords:
+def _load_board_records(options: argparse.Namespace, name: str) -> record_tree.StudyRecords:
     """Load the records of one study: from the study file `name` if it ends in .yaml or .yml, else
     from the study of this name in the store."""
     if name.endswith((".yaml", ".yml")):
         pairs = (one.partition("=") for one in options.identity)
         identities = {judge: text for judge, _, text in pairs}
-        return records_of_file(Path(name), identities, options.by)
+        return record_tree.records_of_file(Path(name), identities, options.by)
     store = open_existing_store(options.store)
     try:
-        return records_of_store(store, name, options.by)
+        return record_tree.records_of_store(store, name, options.by)
     finally:
         store.close()
 

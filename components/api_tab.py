@@ -19,8 +19,7 @@ from components.server.visitor_identity_tab import visitor_context
 from components.study.plan.study_preview import plan_from_text
 from judges.engine.engine import Engine
 from judges.judge_errors import PlanError
-from judges.models.embedded import EmbeddedUnavailable
-from judges.models.weights import WeightsMissing
+from judges.models import embedded, weights
 from judges.planning.forecast import forecast_plan
 from judges.planning.plan import plan_for_current_visitor, save_plan
 from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
@@ -33,7 +32,7 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import MIN_SECRET_CHARS
 from studies.store.store import Store
 
-_REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
+_REPORTED_ERRORS = (EvenhandError, PlanError, weights.WeightsMissing, embedded.EmbeddedUnavailable)
 
 
 def register_api_functions(store: Store, engine: Engine | None) -> None:

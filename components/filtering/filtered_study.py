@@ -1,7 +1,5 @@
 """A study with the judgements that pass the filters: the input of every results view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,13 +16,7 @@ from components.filtering.filters import (
 )
 from metrics.estimation.row_selection import people_mask
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.win_rates.counting_rules import (
-    CombineRule,
-    UnreadableRule,
-    counting_rule_of_remedy_or_same,
-    outcome_rows,
-)
-from metrics.win_rates.remedy_outcomes import applicable_rule
+from metrics.win_rates import counting_rules, remedy_outcomes
 from studies.domain import USABLE_STATUSES
 from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study
@@ -111,19 +103,19 @@ class FilteredStudy:
         return len(frame) > 0 and bool(people_mask(frame).all())
 
     @property
-    def rule(self) -> tuple[CombineRule, UnreadableRule]:
+    def rule(self) -> tuple[counting_rules.CombineRule, counting_rules.UnreadableRule]:
         """Counting rule in use: how the two orders are combined, and how unusable replies count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
-        combine = counting_rule_of_remedy_or_same(chosen[0])
+        combine = counting_rules.counting_rule_of_remedy_or_same(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
-            combine = applicable_rule(combine, self.measured_judge_rows)
-        return combine, cast(UnreadableRule, chosen[1])
+            combine = remedy_outcomes.applicable_rule(combine, self.measured_judge_rows)
+        return combine, cast(counting_rules.UnreadableRule, chosen[1])
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
         """The model judges' verdicts (in a study of people only, people's) that enter ratings and
         win rates under `rule`."""
-        return outcome_rows(self.measured_judge_rows, *self.rule)
+        return counting_rules.outcome_rows(self.measured_judge_rows, *self.rule)
 
 
 def counting_rule_clause(filtered: FilteredStudy) -> str:

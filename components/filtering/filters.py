@@ -1,7 +1,5 @@
 """Filters of the results: judge, prompt, category, models, counting rule, suspected injections."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Cache for numbers that several results views compute from the same study and filters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps

@@ -1,7 +1,5 @@
 """The raters of a study: every combination of judge and prompt, and the people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,13 +12,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, rater_names
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
+from metrics.remedies import remedy_study
 from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
-from metrics.remedies.remedy_study import (
-    RemedyStudy,
-    add_call_credits,
-    build_remedy_study,
-    estimate_call_agreement,
-)
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.study_inputs import read_remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
@@ -114,7 +107,7 @@ class Raters:
         return {judge.name: judge.temperature for judge in self.filtered.study.judges}
 
     @property
-    def remedies(self) -> RemedyStudy:
+    def remedies(self) -> remedy_study.RemedyStudy:
         """The remedies of the study, compared over all judges and prompts; the other filters
         apply."""
         return load_remedy_study(self.filtered)[0]
@@ -134,13 +127,13 @@ def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
 
 
 @memoise_by_study
-def _remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
+def _remedy_study(filtered: FilteredStudy) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     inputs = _remedy_inputs(FilteredStudy(filtered.store, filtered.name))  # for all filters
     frame = filtered.filter.apply(filtered.whole_frame_by_person)
-    return build_remedy_study(frame, inputs.judges, inputs.source), inputs
+    return remedy_study.build_remedy_study(frame, inputs.judges, inputs.source), inputs
 
 
-def load_remedy_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
+def load_remedy_study(filtered: FilteredStudy) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     """The remedies of a filtered study and their inputs. Filters on judge and prompt are left out,
     because the other judges still count as partners in juries."""
     whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
@@ -152,14 +145,14 @@ def rows_with_call_credits(filtered: FilteredStudy) -> pd.DataFrame:
     the better answer, ½ for a tie, 0 for the other answer, nan if no credit can be given."""
     whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     frame = whole.apply(filtered.whole_frame_by_person)
-    return add_call_credits(frame, load_remedy_study(filtered)[0])
+    return remedy_study.add_call_credits(frame, load_remedy_study(filtered)[0])
 
 
 @memoise_by_study
 def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge, prompt) -> agreement of one call with the majority of people, or with the known
     better answers; an undecided verdict counts half. All views quote this number."""
-    return estimate_call_agreement(rows_with_call_credits(filtered))
+    return remedy_study.estimate_call_agreement(rows_with_call_credits(filtered))
 
 
 def is_agreement_with_people(filtered: FilteredStudy) -> bool:

@@ -1,7 +1,5 @@
 """The other studies of the same data source, for comparison with a study's results."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from studies.errors import EvenhandError

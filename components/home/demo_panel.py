@@ -1,8 +1,6 @@
 """The demo on the Home tab: recorded verdicts of a small judge on twenty pairs, in both orders, and
 the verdicts of the embedded judge as its calls return."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ Numbers are computed from the tables in assets/published and from the recorded d
 of a paper's text are constants.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +19,9 @@ from components.html.markup import Markup
 from components.html.pieces import panel_html, wrap
 from components.html.templates import macros
 from components.results.protocol import paper_tables
-from components.results.protocol.paper_tables import PublishedAlignment
 from components.study.plan import demo_studies
 from metrics.estimation.intervals import wilson_bounds
-from metrics.position.order_tables import build_order_tables, pool_order_tables
-from metrics.position.position_measures import consistency
+from metrics.position import order_tables, position_measures
 from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.remedies.decision_rules import decide_if_both_orders_agree, single_call_in_random_order
 from metrics.remedies.order_grid import build_order_grid
@@ -76,8 +72,8 @@ class OneAndBothOrderRates:
 def one_and_both_order_rates(frame: pd.DataFrame) -> OneAndBothOrderRates:
     """Compute the OneAndBothOrderRates of a frame, with all its model judges and prompts pooled."""
     frame = judge_rows_or_people_rows(frame)
-    tables = build_order_tables(frame, ("judge", "prompt"))
-    table = pool_order_tables(tables, tables)
+    tables = order_tables.build_order_tables(frame, ("judge", "prompt"))
+    table = order_tables.pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
     known = grid.select(grid.known_winner != 0)
     rules = [
@@ -182,7 +178,7 @@ def _flip_share_in_demo(store: Store, prompt: str) -> float | None:
 
     def compute() -> float | None:
         frame = store.frame(study)
-        same = consistency(frame[frame["prompt"] == prompt]).value
+        same = position_measures.consistency(frame[frame["prompt"] == prompt]).value
         return None if same is None else 1 - same
 
     return store.memoised(study, ("changed by prompt", prompt), compute)
@@ -273,7 +269,7 @@ def _seeing_images_claim() -> PaperClaim:
     )
 
 
-AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
+AlignmentPair = tuple[paper_tables.PublishedAlignment, paper_tables.PublishedAlignment]
 
 
 def _published_pairs_differing_in(by: str) -> list[AlignmentPair]:
@@ -296,7 +292,7 @@ def _published_pairs_differing_in(by: str) -> list[AlignmentPair]:
     ]
 
 
-def _consistency_or_nan(row: PublishedAlignment) -> float:
+def _consistency_or_nan(row: paper_tables.PublishedAlignment) -> float:
     return row.consistency.value if row.consistency.value is not None else math.nan
 
 

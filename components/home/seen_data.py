@@ -1,8 +1,6 @@
 """The contents of uploaded files: verdicts, answers, pass or fail, or scores, how many of each, and
 the next step."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The list of stored studies on the Home tab: their state, actions on them, and example studies."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterable, Sequence
@@ -12,9 +10,7 @@ from components.html.format import count, share
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import empty_state
 from components.html.templates import macros
-from components.study.plan import demo_studies
-from components.study.plan.draft_studies import MAX_NAME
-from components.study.plan.example_files import example_names, example_title
+from components.study.plan import demo_studies, draft_studies, example_files
 from judges.engine.engine import Engine
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.errors import AccessDenied, EvenhandError, StudyError
@@ -108,7 +104,7 @@ def studies_html(
         }
         for line in lines
     ]
-    return html.studies(rows, MAX_ROWS, MAX_NAME)
+    return html.studies(rows, MAX_ROWS, draft_studies.MAX_NAME)
 
 
 def _calls_text(store: Store, line: StudySummary) -> str:
@@ -151,7 +147,7 @@ def examples_html(store: Store, claims: Markup = EMPTY) -> Markup:
     """HTML of the recorded examples as cards; a link unfolds the example files and
     `claims`, the HTML of the papers' claims."""
     present = {line.name for line in store.studies()}
-    titles = [(name, example_title(name)) for name in example_names()]
+    titles = [(name, example_files.example_title(name)) for name in example_files.example_names()]
     return html.examples([one for one in EXAMPLES if one[0] in present], titles, claims)
 
 
@@ -173,8 +169,8 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
         return name
     for one in (name, *derived_studies(store, name)):
         _require_changeable_study(store, engine, one)
-    if not other or len(other) > MAX_NAME:
-        raise StudyError(f"A name has 1 to {MAX_NAME} characters.")
+    if not other or len(other) > draft_studies.MAX_NAME:
+        raise StudyError(f"A name has 1 to {draft_studies.MAX_NAME} characters.")
     other = store.name_saved_by_visitor(other)
     if other != name:
         store.rename_study(name, other)

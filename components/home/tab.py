@@ -1,7 +1,5 @@
 """The Home tab: what Evenhand is, the recorded demo, own data, stored studies and examples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +24,17 @@ from components.server.gradio_private import click_data
 from components.study import jobs
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
+from components.study.files_tab import study_menu_update
 from components.study.form_layout_tab import QUIET, UPLOAD_SUFFIXES, StudyTab
 from components.study.form_updates_tab import form_outputs
-from components.study.jobs import REPORTED_ERRORS
-from components.study.plan import demo_studies
-from components.study.plan.example_files import example_text
-from components.study.tab import MARK_ENDED, MARK_STARTING, open_study, save_and_show_new_study
+from components.study.plan import demo_studies, example_files
+from components.study.tab import (
+    MARK_ENDED,
+    MARK_STARTING,
+    open_study,
+    save_and_show_new_study,
+    study_names,
+)
 from judges.engine.engine import Engine
 from judges.planning.plan import plan_for_current_visitor, save_plan
 from studies.files.upload_names import hide_hashes
@@ -144,10 +147,6 @@ def bind(
     on_tab.select(None, None, None, js=SHOW_HOME)
 
 
-def _list_study_names(store: Store) -> list[str]:
-    return [line.name for line in store.studies()]
-
-
 def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> None:
     """Bind the events that run the demo and fill its squares while it runs. The timer is inactive
     at any other time: a page without a run sends no requests."""
@@ -156,7 +155,7 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
         plan = plan_for_current_visitor(demo_studies.live_demo_plan(store), store)
         save_plan(plan, store)
         run_tab.start_run(store, engine, plan.study.name)
-        shown = gr.Dropdown(choices=_list_study_names(store), value=plan.study.name)
+        shown = study_menu_update(store, plan.study.name)
         return [shown, gr.Timer(active=True), *live_demo_parts(store, engine)]
 
     def draw_running_demo(study: str) -> list[Any]:
@@ -192,7 +191,7 @@ def _bind_file_upload(
     def read_chosen_files(paths: list[str]) -> list[Any]:
         try:
             seen = store_and_read_uploads([Path(path) for path in paths], store.folder)
-        except REPORTED_ERRORS as error:
+        except jobs.REPORTED_ERRORS as error:
             return show_upload_error(error)
         return [seen, uploads_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
 
@@ -212,9 +211,9 @@ def _bind_file_upload(
             return [*made, gr.Tabs(selected="study"), *done]
         try:
             name = jobs.import_recorded_verdicts(seen.text, store, judge)
-        except REPORTED_ERRORS as error:
+        except jobs.REPORTED_ERRORS as error:
             return [*keep, *show_upload_error(error)]
-        names = gr.Dropdown(choices=_list_study_names(store), value=name)
+        names = study_menu_update(store, name)
         return [*[gr.skip()] * len(form), names, gr.Tabs(selected="results"), *done]
 
     tab.upload.upload(read_chosen_files, tab.upload, shown, **QUIET).then(
@@ -249,7 +248,7 @@ def _bind_studies(
             return perform_list_action(
                 asked if isinstance(asked, Mapping) else {}, text, state, tested
             )
-        except REPORTED_ERRORS as error:
+        except jobs.REPORTED_ERRORS as error:
             told = notice_html("bad", "Not changed.", str(error))
             return [*keep, gr.skip(), gr.skip(), list_studies_html(), told]
 
@@ -259,12 +258,12 @@ def _bind_studies(
         if isinstance(asked.get("set"), Mapping):
             (name, wanted), *_ = asked["set"].items()
             new = study_list.rename_study(store, engine, str(name), str(wanted))
-            names = gr.Dropdown(choices=_list_study_names(store), value=new)
+            names = study_menu_update(store, new)
             return [*keep, names, gr.skip(), list_studies_html(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
         if do == "example":
-            return open_in_form(example_text(name), state, tested)
-        if name not in _list_study_names(store):
+            return open_in_form(example_files.example_text(name), state, tested)
+        if name not in study_names(store):
             return [*keep, gr.skip(), gr.skip(), list_studies_html(), EMPTY]
         if do == "open":
             at = str(asked.get("tab") or "results")
@@ -277,9 +276,8 @@ def _bind_studies(
             return open_in_form(copied, state, tested)
         if do == "delete now":
             gone = study_list.delete_study(store, engine, name)
-            names = gr.Dropdown(
-                choices=_list_study_names(store), value=next(iter(_list_study_names(store)), None)
-            )
+            left = study_names(store)
+            names = gr.Dropdown(choices=left, value=next(iter(left), None))
             told = notice_html(
                 "calm", f"{name} was deleted.", f"Replies deleted with it: {count(gone)}."
             )

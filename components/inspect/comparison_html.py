@@ -1,26 +1,15 @@
 """HTML of one opened comparison: finding, question, answers, replies, prompt and details."""
 
-from __future__ import annotations
-
-import json
-from collections.abc import Iterable
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
 from components.html.format import count, dollars, duration, share
-from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
+from components.html.markup import EMPTY, Markup, escape, fill, join, link_button
 from components.html.panel import notice_html, status_badge, wrap
 from components.html.tables.table import Cells, Table, row_name_cell
 from components.inspect.explanation import explain_comparison, known_answer_or_votes_text
-from components.inspect.html_parts import (
-    columns_html,
-    drawer,
-    hidden_length_note,
-    missing_note,
-    section_heading,
-    text_html,
-    truncate_text,
-)
+from components.inspect.html_parts import hidden_length_note, html, text_html, truncate_text
 from components.inspect.injection_marks import (
     mark_suspects_or_empty,
     suspect_notice,
@@ -29,7 +18,6 @@ from components.inspect.injection_marks import (
 from components.inspect.load_comparison import (
     NOT_RECORDED,
     ComparisonDetail,
-    ItemImage,
     OrderReplies,
     SentMessages,
 )
@@ -39,7 +27,6 @@ from components.inspect.word_diff import MIN_SHARED_WORDS, WordDifference, word_
 from studies.domain import REFERENCE, USABLE_STATUSES, Item, Judgement, Status, Usage
 
 _REFERENCE: Final = "Reference answer"
-_SIMULATED: Final = Markup('<span class="eh-badge sim">simulated judge</span>')
 
 
 def comparison_html(
@@ -50,7 +37,6 @@ def comparison_html(
     ends."""
     explanation = explain_comparison(opened)
     parts = (
-        _comparison_heading(opened, place, total, previous, following),
         notice_html(explanation.kind, explanation.title, explanation.text),
         suspect_notice(opened),
         _question_section(opened),
@@ -58,38 +44,12 @@ def comparison_html(
         replies_html(opened),
         *(_prompt_drawer(order, i, len(opened.orders)) for i, order in enumerate(opened.orders, 1)),
         _details_section(opened),
-        fill(
-            '<nav class="eh-ends" aria-label="Neighbours">{}</nav>',
-            _navigation_buttons(previous, following, words=True),
-        ),
     )
     key = opened.orders[0].reply.judgement.ask.key if opened.orders else ""
-    made = attributes({"class": "eh-panel eh-open", "data-key": key})
-    return wrap(fill("<section{}>{}</section>", made, join(parts)))
-
-
-# ------------------------------------------------------------------------- head
-
-
-def _comparison_heading(
-    opened: ComparisonDetail, place: int, total: int, previous: str, following: str
-) -> Markup:
-    line = opened.line
-    where = join((escape(part) for part in (line.item, line.category) if part), ", ")
-    badges = _SIMULATED if opened.simulated else ""
-    badges += join(status_badge(status) for status in _unusable_statuses_or_first(opened))
     position = f"{count(place + 1)} of {count(total)}"
-    return fill(
-        '<header class="eh-open-head"><div class="eh-row"><b>{}</b>'
-        '<span class="eh-mute">judges item {} with {}</span>{}</div>'
-        '<nav class="eh-row" aria-label="Comparisons"><span class="at" aria-live="polite">{}</span>'
-        "{}</nav></header>",
-        line.judge,
-        where,
-        line.prompt,
-        badges,
-        position,
-        _navigation_buttons(previous, following),
+    badges = join(status_badge(status) for status in _unusable_statuses_or_first(opened))
+    return wrap(
+        html.opened_comparison(opened, key, position, badges, previous, following, join(parts))
     )
 
 
@@ -100,53 +60,20 @@ def _unusable_statuses_or_first(opened: ComparisonDetail) -> list[Status]:
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 
 
-def _navigation_buttons(previous: str, following: str, words: bool = False) -> Markup:
-    back = _navigation_button(
-        "\u2039 Previous" if words else "\u2039", "Previous", previous, "k ArrowLeft"
-    )
-    return back + _navigation_button(
-        "Next \u203a" if words else "\u203a", "Next", following, "j ArrowRight"
-    )
-
-
-def _navigation_button(text: str, label: str, key: str, keys: str) -> Markup:
-    made = attributes(
-        {
-            "type": "button",
-            "class": "eh-btn small",
-            "aria-label": f"{label} comparison",
-            "data-keys": keys,
-            "data-select": json.dumps({"key": key}) if key else None,
-            "disabled": None if key else "disabled",
-        }
-    )
-    return fill("<button{}>{}</button>", made, text)
-
-
 # --------------------------------------------------------------------- question
 
 
 def _question_section(opened: ComparisonDetail) -> Markup:
     item = opened.item
     if item is None:
-        return section_heading("Question") + missing_note(
+        return html.section("Question") + html.missing(
             "The text was not recorded: this study contains verdicts without texts."
         )
-    pictures = join(_image_html(one) for one in opened.images)
-    pictures = fill('<div class="eh-pictures">{}</div>', pictures) if pictures else EMPTY
-    question = fill(
-        '<p class="eh-question" dir="auto">{}</p>', untrusted_text_html(item.instruction)
-    )
-    return fill(
-        '{}{}{}<div class="eh-backs">{}</div>',
-        section_heading("Question"),
-        question,
-        pictures,
-        join(_context_drawers(opened, item)),
-    )
+    question = untrusted_text_html(item.instruction)
+    return html.question(question, opened.images, _context_drawers(opened, item))
 
 
-def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterable[str]:
+def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterator[Markup]:
     context = item.context if isinstance(item.context, str) else "\n\n".join(item.context)
     context_title = "Image description" if item.images else "Context"
     for title, text in (
@@ -157,17 +84,7 @@ def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterable[str]:
         if text.strip():
             checks = verifications_html(opened.checks, REFERENCE) if title == _REFERENCE else ""
             body = fill('<div class="eh-txt" dir="auto">{}</div>{}', text_html(text), checks)
-            yield drawer(title, body, "soft")
-
-
-def _image_html(image: ItemImage) -> Markup:
-    name = escape(image.name)
-    if image.source:
-        return fill('<img alt="{}" src="{}" loading="lazy">', name, image.source)
-    if image.link:
-        rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
-        return fill('<p class="eh-small">Image: <a href="{}" {}>{}</a></p>', image.link, rel, name)
-    return fill('<p class="eh-small">The file of image {} is missing.</p>', name)
+            yield html.drawer(title, body, "soft")
 
 
 # ---------------------------------------------------------------------- answers
@@ -177,14 +94,14 @@ def _answers_section(opened: ComparisonDetail) -> Markup:
     texts = [text for _, text in opened.answers]
     if len(texts) != 2 or texts[0] is None or texts[1] is None:
         cards = (_answer_card(opened, who, text, None) for who, text in opened.answers)
-        return section_heading("Answers") + columns_html(cards)
+        return html.section("Answers") + html.columns(cards)
     found = word_difference(truncate_text(texts[0]), truncate_text(texts[1]))
     halves = (found.first, found.second)
     cards = (
         _answer_card(opened, who, text, made)
         for (who, text), made in zip(opened.answers, halves, strict=True)
     )
-    return section_heading("Answers", _shared_words_note(found)) + columns_html(cards)
+    return html.section("Answers", _shared_words_note(found)) + html.columns(cards)
 
 
 def _shared_words_note(found: WordDifference) -> Markup:
@@ -202,23 +119,12 @@ def _shared_words_note(found: WordDifference) -> Markup:
 def _answer_card(
     opened: ComparisonDetail, model: str, text: str | None, marked: str | None
 ) -> Markup:
-    words = count(len((text or "").split()), "word")
-    size = fill('<span class="eh-mute eh-small">{}</span>', words) if text else ""
     flagged = mark_suspects_or_empty(text or "")
     body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
-        body = missing_note(NOT_RECORDED if text is None else "The answer is empty.")
+        body = html.missing(NOT_RECORDED if text is None else "The answer is empty.")
     more = hidden_length_note(text or "") if marked is not None and not flagged else ""
-    return fill(
-        '<article class="eh-card"><header><b>{}</b>{}</header>'
-        '<div class="eh-txt" dir="auto">{}{}</div>'
-        "{}</article>",
-        model,
-        size,
-        body,
-        more,
-        verifications_html(opened.checks, model),
-    )
+    return html.answer_card(model, text, body + more, verifications_html(opened.checks, model))
 
 
 # ----------------------------------------------------------- prompt and details
@@ -228,14 +134,10 @@ def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> Markup:
     title = "Prompt as sent" if orders == 1 else f"Prompt as sent, order {place}"
     sent = order.sent
     if not sent.messages:
-        return drawer(title, missing_note(sent.note), "how")
-    messages = join(
-        fill('<div class="eh-msg"><b>{}</b><span dir="auto">{}</span></div>', role, text_html(text))
-        for role, text in sent.messages
-    )
+        return html.drawer(title, html.missing(sent.note), "how")
+    messages = [(role, text_html(text)) for role, text in sent.messages]
     copy = link_button("Copy", {"data-copy": ".eh-msg span"})
-    body = fill('{}<p class="eh-small">{} \u00b7 {}</p>', messages, copy, _sent_text_note(sent))
-    return drawer(title, body, "how")
+    return html.drawer(title, html.prompt(messages, copy, _sent_text_note(sent)), "how")
 
 
 def _sent_text_note(sent: SentMessages) -> str:
@@ -254,18 +156,14 @@ def _details_section(opened: ComparisonDetail) -> Markup:
     line, item = opened.line, opened.item
     better = known_answer_or_votes_text(item, line.model_names) if item else ""
     facts = {
-        "Judge": escape(line.judge),
-        "Prompt": escape(line.prompt),
-        "Item": escape(line.item),
-        "Category": escape(line.category) or "none",
-        "Better answer": escape(better) or NOT_RECORDED,
+        "Judge": line.judge,
+        "Prompt": line.prompt,
+        "Item": line.item,
+        "Category": line.category or "none",
+        "Better answer": better or NOT_RECORDED,
         "Source": "imported" if opened.recorded else "called from this app",
     }
-    pairs = join(
-        fill("<div><dt>{}</dt><dd>{}</dd></div>", name, value) for name, value in facts.items()
-    )
-    body = fill('<dl class="eh-meta">{}</dl>{}', pairs, _order_table(opened))
-    return drawer("Details", body, "how", opened=True)
+    return html.drawer("Details", html.details(facts, _order_table(opened)), "how", True)
 
 
 def _order_table(opened: ComparisonDetail) -> Markup:

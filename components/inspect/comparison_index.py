@@ -4,8 +4,6 @@ A comparison is a set of answers to one item, judged by one judge with one promp
 computed by `metrics`, so a link "Open 249" in Results lists exactly 249 comparisons.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Comparisons where another judge, or the human majority, gave a different verdict."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Short finding on a comparison: flipped, unusable, scored, in one order, or consistent."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

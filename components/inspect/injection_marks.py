@@ -1,7 +1,5 @@
 """Injection suspects in an opened comparison: a notice, and highlighted passages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

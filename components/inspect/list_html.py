@@ -1,17 +1,15 @@
 """HTML of the Inspect tab's list of comparisons, its detail panel, and messages for empty lists."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Sequence
 from typing import Final
 
 from components.html.format import count, number, truncate
-from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Action, empty_state, status_badge, verdict_chip, wrap
 from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
 from components.inspect.filter_bar import filter_bar
+from components.inspect.html_parts import html
 from components.inspect.load_comparison import InspectedStudy
 from components.inspect.url_selection import (
     FAILURES,
@@ -37,28 +35,16 @@ def list_html(inspected: InspectedStudy) -> Markup:
     comparison matches, an invisible element, from which the page's address still gets the filters;
     empty without the study."""
     address = {k: v for k, v in inspected.selection.non_default_fields().items() if k != "study"}
-    told = {"data-address": json.dumps(address)}
     if not inspected.total:
-        known = inspected.choices is not None
-        return fill("<i hidden{}></i>", attributes(told)) if known else EMPTY
+        return html.no_comparisons(address) if inspected.choices is not None else EMPTY
     several = _varying_fields(inspected)
-    rows = join(_list_row(line, inspected, several) for line in inspected.lines)
+    rows = [_list_row(line, inspected, several) for line in inspected.lines]
     orders = max(len(line.verdicts) for line in inspected.lines)
     picked = "position chosen in the original and the swapped order"
     title = picked if orders == 2 else "position chosen in each order"
-    head = fill(
-        '<div class="h"><span>{}</span><span>{}</span></div>', title, count(inspected.total)
-    )
-    made = attributes({"class": "eh-list", **told})
-    return wrap(
-        fill(
-            '<section{} aria-label="Comparisons in view">{}<ol>{}</ol>{}</section>',
-            made,
-            head,
-            rows,
-            _page_footer(inspected),
-        )
-    )
+    page, last = inspected.selection.page, (inspected.total - 1) // PAGE_SIZE
+    shown = (page * PAGE_SIZE + 1, min((page + 1) * PAGE_SIZE, inspected.total))
+    return wrap(html.comparisons(address, title, inspected.total, rows, shown, page, last))
 
 
 def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
@@ -72,33 +58,18 @@ def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
     )
 
 
-def _list_row(line: ComparisonRow, inspected: InspectedStudy, several: Sequence[str]) -> Markup:
+def _list_row(
+    line: ComparisonRow, inspected: InspectedStudy, several: Sequence[str]
+) -> tuple[object, ...]:
+    """Values of a row for the template: key, whether it is open, question, chips, models, and the
+    fields `several`."""
     key = (inspected.keys or {}).get(line.at, "")
     question = truncate((inspected.questions or {}).get(line.item) or line.item, _MAX_QUESTION)
     chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
     chips += Markup("<span>\u2026</span>") if len(line.verdicts) > _MAX_CHIPS else ""
     chips += join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
-    who = join((escape(name) for name in line.model_names), " \u00b7 ")
-    by = join((escape(getattr(line, name)) for name in several), ", ")
-    made = attributes(
-        {
-            "type": "button",
-            "data-select": json.dumps({"key": key}),
-            "aria-current": "true" if key and key == inspected.selection.key else None,
-        }
-    )
-    return (
-        fill(
-            '<li><button{}><span class="q" dir="auto">{}</span>'
-            '<span class="m">{}<span class="w">{}</span></span>',
-            made,
-            question,
-            chips,
-            who,
-        )
-        + (fill('<span class="by">{}</span>', by) if by else "")
-        + Markup("</button></li>")
-    )
+    opened = bool(key) and key == inspected.selection.key
+    return key, opened, question, chips, line.model_names, [getattr(line, one) for one in several]
 
 
 def _order_chip(mark: OrderVerdict) -> Markup:
@@ -108,38 +79,6 @@ def _order_chip(mark: OrderVerdict) -> Markup:
         scores = " \u00b7 ".join(number(score, 0 if score % 1 == 0 else 1) for score in mark.scores)
         return fill('<span class="eh-slot">{}</span>', scores)
     return verdict_chip(mark.pick)
-
-
-def _page_footer(inspected: InspectedStudy) -> Markup:
-    page, last = inspected.selection.page, (inspected.total - 1) // PAGE_SIZE
-    start = page * PAGE_SIZE
-    end = min(start + PAGE_SIZE, inspected.total)
-    turns = ""
-    if last:
-        turns = _page_button("\u2039", "Previous page", page - 1, page > 0)
-        turns += _page_button("Next page", "Next page", page + 1, page < last)
-    keys = Markup("<kbd>j</kbd><kbd>k</kbd>") if inspected.total > 1 else ""
-    shown = count(end) if end == start + 1 else f"{count(start + 1)}\u2013{count(end)}"
-    return fill(
-        '<div class="f"><span>{} of {}</span><span class="eh-row">{}{}</span></div>',
-        shown,
-        count(inspected.total),
-        keys,
-        turns,
-    )
-
-
-def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
-    made = attributes(
-        {
-            "type": "button",
-            "class": "eh-btn small",
-            "aria-label": label,
-            "data-select": json.dumps({"page": page}),
-            "disabled": None if possible else "disabled",
-        }
-    )
-    return fill("<button{}>{}</button>", made, text)
 
 
 # ----------------------------------------------------------------------- opened

@@ -1,7 +1,5 @@
 """Load the data of the Inspect tab from the store: a page of the list, the opened comparison."""
 
-from __future__ import annotations
-
 import base64
 import mimetypes
 from collections.abc import Mapping, Sequence

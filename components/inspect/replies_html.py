@@ -1,20 +1,11 @@
 """HTML of the judge's replies to each order, with the verdict in a box of its position's colour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from components.html.format import count, number, share
+from components.html.format import count, number
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import status_badge, verdict_chip
-from components.inspect.html_parts import (
-    MAX_TEXT,
-    columns_html,
-    drawer,
-    missing_note,
-    section_heading,
-    text_html,
-)
+from components.inspect.html_parts import MAX_TEXT, html, text_html
 from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
 from judges.verdicts.reply_cleaning import split_reasoning
 from studies.domain import Judgement
@@ -29,7 +20,7 @@ def replies_html(opened: ComparisonDetail) -> Markup:
     title = titles.get(n, f"Judge's replies in {n} orders")
     if n > 1 and len(opened.orders[0].shown) == 1:
         title = f"Judge's replies in {n} arrangements"
-    return section_heading(title) + columns_html(cards)
+    return html.section(title) + html.columns(cards)
 
 
 def _order_card(order: OrderReplies, place: int) -> Markup:
@@ -37,15 +28,7 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
     read = judgement.readable and judgement.verdict is not None
     mark = verdict_chip(judgement.verdict.pick) if read and judgement.verdict else ""
     mark = mark if read else status_badge(judgement.status)
-    return fill(
-        '<article class="eh-card"><header><span class="eh-mute eh-small">Order {}</span>'
-        '<span class="eh-small">{}</span><span class="eh-grow"></span>'
-        '<span class="eh-nw">{}</span></header>'
-        "{}{}{}"
-        "{}{}{}{}</article>",
-        place,
-        _shown_order(judgement),
-        mark,
+    parts = (
         _outcome_html(judgement),
         _probability_bars(judgement),
         _reply_html(order.reply),
@@ -54,6 +37,7 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
         _reasoning_drawer(order.reply),
         _repeats_html(order.again),
     )
+    return html.order_card(place, _shown_order(judgement), mark, parts)
 
 
 def _shown_order(judgement: Judgement) -> Markup:
@@ -106,14 +90,7 @@ def _probability_bars(judgement: Judgement) -> Markup:
         names = tuple(_option_names(labels))
         labels = tuple(str(place) for place in range(1, len(names) + 1))
     rows = zip(names, labels, verdict.label_probabilities, strict=False)
-    bars = join(_probability_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
-    mass = ""
-    if verdict.label_mass is not None:
-        total = f"all labels together: probability {share(verdict.label_mass)}"
-        mass = fill('<p class="eh-small eh-mute">{}</p>', total)
-    return fill(
-        '<div class="eh-probs" role="group" aria-label="Label probabilities">{}{}</div>', bars, mass
-    )
+    return html.probability_bars(rows, verdict.label_mass)
 
 
 def _option_names(labels: tuple[str, ...]) -> list[str]:
@@ -126,24 +103,10 @@ def _option_names(labels: tuple[str, ...]) -> list[str]:
     return [option for _, option in ranked]
 
 
-def _probability_bar(slot: int, who: str, label: str, p: float) -> Markup:
-    name, width = ("first", "second")[slot] if slot < 2 else "later", 100 * min(max(p, 0), 1)
-    return fill(
-        '<div><span class="l">{}</span><span class="n">{}</span>'
-        '<span class="b"><i class="{}" style="width:{:.1f}%"></i></span>'
-        '<span class="v">{}</span></div>',
-        label,
-        who,
-        name,
-        width,
-        share(p),
-    )
-
-
 def _reply_html(reply: InspectedReply) -> Markup:
     judgement = reply.judgement
     if not judgement.reply.strip():
-        return fill('<div class="eh-txt reply">{}</div>', missing_note(_no_reply_text(judgement)))
+        return fill('<div class="eh-txt reply">{}</div>', html.missing(_no_reply_text(judgement)))
     return fill('<div class="eh-txt reply" dir="auto">{}</div>', _highlight_verdict(reply))
 
 
@@ -202,7 +165,7 @@ def _reasoning_drawer(reply: InspectedReply) -> Markup:
     if not reasoning:
         return EMPTY
     text = fill('<div class="eh-txt reply" dir="auto">{}</div>', text_html(reasoning))
-    return drawer("The judge's reasoning (not used for the verdict)", text, "soft")
+    return html.drawer("The judge's reasoning (not used for the verdict)", text, "soft")
 
 
 def _repeats_html(replies: Sequence[InspectedReply]) -> Markup:
@@ -213,7 +176,7 @@ def _repeats_html(replies: Sequence[InspectedReply]) -> Markup:
     chips = join(_verdict_or_status(one.judgement) for one in replies)
     bodies = join(_reply_html(one) for one in replies)
     head = fill('<p class="eh-row eh-small again">repeats of this order {}</p>', chips)
-    return head + drawer(count(len(replies), "more reply"), bodies, "soft")
+    return head + html.drawer(count(len(replies), "more reply"), bodies, "soft")
 
 
 def _verdict_or_status(judgement: Judgement) -> Markup:

@@ -1,7 +1,5 @@
 """The Inspect tab: read comparisons one by one, from a list that the server filters and pages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

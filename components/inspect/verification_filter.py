@@ -1,7 +1,5 @@
 """Filter comparisons by people's verifications of the answers; texts on a verification."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final

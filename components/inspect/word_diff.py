@@ -1,7 +1,5 @@
 """Difference of two answers word by word, by the longest common subsequence of words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

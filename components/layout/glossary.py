@@ -4,8 +4,6 @@ A marked term is a button; assets/page.js shows its definition on hover, focus a
 definitions are sent once, in the head of the page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

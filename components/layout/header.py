@@ -1,7 +1,5 @@
 """The header of the page: logo, study menu, state of the run, theme, help and Share buttons."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import gradio as gr

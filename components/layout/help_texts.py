@@ -1,7 +1,5 @@
 """Texts of the help, shown by assets/page.js: keyboard keys of the page, and steps of the tour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -20,42 +18,30 @@ class TourStep(NamedTuple):
 
 TOUR: Final = (
     TourStep(
-        "home",
-        "#eh-again",
-        "Home: start here",
+        "home", "#eh-again", "Home: start here",
         "Try the demo, or open your own data: choose files, drop them or paste a table.",
     ),
     TourStep(
-        "study",
-        "#eh-study-title",
-        "Study: data, judge, prompt",
+        "study", "#eh-study-title", "Study: data, judge, prompt",
         "Choose what is compared and who judges. The cost is shown before any call is made.",
     ),
     TourStep(
-        "run",
-        "#eh-run-finding",
-        "Run: the calls as they are made",
+        "run", "#eh-run-finding", "Run: the calls as they are made",
         "Progress, cost and the last replies. A stopped run continues where it stopped.",
     ),
     TourStep(
-        "results",
-        "#eh-results-view",
-        "Results: the findings",
+        "results", "#eh-results-view", "Results: the findings",
         "How often verdicts flip, which model leads, and whether swapping changes the ranking.",
     ),
     TourStep(
-        "inspect",
-        ".eh-inspect-filters",
-        "Inspect: the replies behind a number",
+        "inspect", ".eh-inspect-filters", "Inspect: the replies behind a number",
         "Click a mark in Results to read both answers and the judge's reply in each order.",
     ),
     TourStep(
-        "",
-        "#eh-share",
-        "Share: link, files, report",
+        "", "#eh-share", "Share: link, files, report",
         "Send a link to what you see, or save tables and a report. Press ? for help.",
     ),
-)
+)  # fmt: skip
 KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
     (
         "Everywhere",

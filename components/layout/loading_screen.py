@@ -5,8 +5,6 @@ screen is part of the HTML that the server sends, so that it is drawn at once. I
 soon as Gradio has drawn a control.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """The Gradio theme, made from the variables in assets/style.css, and the HTML head of the page."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -9,77 +7,43 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from components.html.markup import ASSETS, Markup, fill, read_program_file
-from components.layout.help_texts import help_script
-from components.layout.loading_screen import LoadingScreen, Preview
-from components.server.compression import CompressionMiddleware
-from components.server.hf_login import LoginMiddleware
-from components.server.page_cache import PageCache
+from components.layout import help_texts, loading_screen
+from components.server import compression, hf_login, page_cache
 
 # Every Gradio colour is a CSS variable of style.css, so that one class switches to dark mode.
 _COLOURS: Final = {
-    "accordion_text_color": "ink",
-    "background_fill_primary": "surface",
-    "background_fill_secondary": "sunken",
-    "block_border_color": "line",
-    "block_info_text_color": "ink-3",
-    "block_label_background_fill": "surface",
-    "block_label_text_color": "ink-2",
-    "block_title_text_color": "ink-2",
-    "body_text_color_subdued": "ink-3",
-    "border_color_accent": "ink",
-    "border_color_accent_subdued": "line-2",
-    "border_color_primary": "line",
-    "button_cancel_background_fill": "surface",
-    "button_cancel_background_fill_hover": "sunken",
-    "button_cancel_border_color": "line",
-    "button_cancel_text_color": "bad",
-    "button_primary_background_fill": "ink",
-    "button_primary_background_fill_hover": "ink-2",
-    "button_primary_border_color": "ink",
-    "button_primary_border_color_hover": "ink-2",
-    "button_primary_text_color": "on-ink",
-    "button_secondary_background_fill": "surface",
-    "button_secondary_background_fill_hover": "sunken",
-    "button_secondary_border_color": "line",
-    "button_secondary_text_color": "ink",
-    "checkbox_background_color": "surface",
-    "checkbox_background_color_selected": "ink",
-    "checkbox_border_color": "line-2",
-    "checkbox_border_color_focus": "ink",
-    "checkbox_border_color_selected": "ink",
-    "checkbox_label_background_fill": "surface",
-    "checkbox_label_background_fill_hover": "sunken",
-    "checkbox_label_background_fill_selected": "surface",
-    "checkbox_label_border_color": "line",
-    "checkbox_label_border_color_selected": "ink",
-    "checkbox_label_text_color": "ink",
-    "checkbox_label_text_color_selected": "ink",
-    "code_background_fill": "sunken",
-    "color_accent_soft": "sunken",
-    "error_background_fill": "bad-soft",
-    "error_border_color": "bad",
-    "error_icon_color": "bad",
-    "error_text_color": "bad",
-    "input_background_fill": "surface",
-    "input_border_color": "line",
-    "input_border_color_focus": "focus",
-    "input_border_color_hover": "line-2",
-    # Gradio's own grey is below a contrast of 4.5:1.
-    "input_placeholder_color": "ink-3",
-    "link_text_color": "ink",
-    "link_text_color_active": "ink",
-    "link_text_color_hover": "ink-2",
-    "link_text_color_visited": "ink",
-    "loader_color": "ink-3",
-    "panel_background_fill": "surface",
-    "panel_border_color": "line",
-    "slider_color": "ink",
-    "stat_background_fill": "sunken",
-    "table_border_color": "line",
-    "table_even_background_fill": "surface",
-    "table_odd_background_fill": "surface",
-    "table_row_focus": "sunken",
-    "table_text_color": "ink",
+    name: value
+    for value, names in {
+        "ink": "accordion_text_color border_color_accent button_primary_background_fill "
+        "button_primary_border_color button_secondary_text_color "
+        "checkbox_background_color_selected checkbox_border_color_focus "
+        "checkbox_border_color_selected checkbox_label_border_color_selected "
+        "checkbox_label_text_color checkbox_label_text_color_selected link_text_color "
+        "link_text_color_active link_text_color_visited slider_color table_text_color",
+        "surface": "background_fill_primary block_label_background_fill "
+        "button_cancel_background_fill button_secondary_background_fill "
+        "checkbox_background_color checkbox_label_background_fill "
+        "checkbox_label_background_fill_selected input_background_fill panel_background_fill "
+        "table_even_background_fill table_odd_background_fill",
+        "sunken": "background_fill_secondary button_cancel_background_fill_hover "
+        "button_secondary_background_fill_hover checkbox_label_background_fill_hover "
+        "code_background_fill color_accent_soft stat_background_fill table_row_focus",
+        "line": "block_border_color border_color_primary button_cancel_border_color "
+        "button_secondary_border_color checkbox_label_border_color input_border_color "
+        "panel_border_color table_border_color",
+        # Gradio's own grey of placeholders is below a contrast of 4.5:1.
+        "ink-3": "block_info_text_color body_text_color_subdued input_placeholder_color "
+        "loader_color",
+        "ink-2": "block_label_text_color block_title_text_color "
+        "button_primary_background_fill_hover button_primary_border_color_hover "
+        "link_text_color_hover",
+        "line-2": "border_color_accent_subdued checkbox_border_color input_border_color_hover",
+        "bad": "button_cancel_text_color error_border_color error_icon_color error_text_color",
+        "on-ink": "button_primary_text_color",
+        "bad-soft": "error_background_fill",
+        "focus": "input_border_color_focus",
+    }.items()
+    for name in names.split()
 }
 # Literal colours: Gradio paints the body before style.css is loaded.
 _FIRST_PAINT: Final = {
@@ -89,45 +53,27 @@ _FIRST_PAINT: Final = {
     "body_text_color_dark": "#EEF0F2",
 }
 _SHAPES: Final = {
-    "block_background_fill": "transparent",
-    "block_background_fill_dark": "transparent",
-    "block_border_width": "0px",
-    "block_info_text_size": "14px",
-    "block_label_text_size": "14px",
-    "block_padding": "0px",
-    "block_radius": "8px",
-    "block_shadow": "none",
-    "block_title_text_size": "14px",
-    "block_title_text_weight": "400",
-    "button_border_width": "1px",
-    "button_large_padding": "0 16px",
-    "button_large_radius": "8px",
-    "button_large_text_size": "14px",
-    "button_large_text_weight": "700",
-    "button_medium_padding": "0 16px",
-    "button_medium_radius": "8px",
-    "button_medium_text_size": "14px",
-    "button_medium_text_weight": "700",
-    "button_small_padding": "0 10px",
-    "button_small_radius": "8px",
-    "button_small_text_size": "14px",
-    "button_small_text_weight": "700",
-    "button_transform_active": "none",
-    "button_transform_hover": "none",
-    "checkbox_label_padding": "8px 12px",
-    "checkbox_label_shadow": "none",
-    "checkbox_label_text_size": "14px",
-    "form_gap_width": "0px",
-    "input_border_width": "1px",
-    "input_padding": "8px 12px",
-    "input_radius": "8px",
-    "input_shadow": "none",
-    "input_shadow_focus": "none",
-    "input_text_size": "14px",
-    "layout_gap": "16px",
-    "prose_header_text_weight": "700",
-    "section_header_text_weight": "700",
-    "table_radius": "8px",
+    name: value
+    for value, names in {
+        "transparent": "block_background_fill block_background_fill_dark",
+        "0px": "block_border_width block_padding form_gap_width",
+        "14px": "block_info_text_size block_label_text_size block_title_text_size "
+        "button_large_text_size button_medium_text_size button_small_text_size "
+        "checkbox_label_text_size input_text_size",
+        "8px": "block_radius button_large_radius button_medium_radius button_small_radius "
+        "input_radius table_radius",
+        "none": "block_shadow button_transform_active button_transform_hover "
+        "checkbox_label_shadow input_shadow input_shadow_focus",
+        "400": "block_title_text_weight",
+        "1px": "button_border_width input_border_width",
+        "0 16px": "button_large_padding button_medium_padding",
+        "700": "button_large_text_weight button_medium_text_weight button_small_text_weight "
+        "prose_header_text_weight section_header_text_weight",
+        "0 10px": "button_small_padding",
+        "8px 12px": "checkbox_label_padding input_padding",
+        "16px": "layout_gap",
+    }.items()
+    for name in names.split()
 }
 
 
@@ -160,13 +106,13 @@ def head_html() -> Markup:
         "<style>{}</style>{}<script>{}</script>",
         icon,
         stylesheet(),
-        help_script(),
+        help_texts.help_script(),
         read_program_file(ASSETS / "page.js"),
     )
 
 
 def appearance_launch_arguments(
-    *, home: bool = True, preview: Preview = lambda _: None
+    *, home: bool = True, preview: loading_screen.Preview = lambda _: None
 ) -> dict[str, Any]:
     """Arguments of launch() for the theme, the HTML head, the loading screen and the compression of
     responses; `home`: whether the page has a Home tab; `preview`: content of the loading screen."""
@@ -178,10 +124,10 @@ def appearance_launch_arguments(
         "ssr_mode": False,
         "app_kwargs": {
             "middleware": [
-                Middleware(CompressionMiddleware),
-                Middleware(LoginMiddleware),
-                Middleware(LoadingScreen, home=home, preview=preview),
-                Middleware(PageCache),
+                Middleware(compression.CompressionMiddleware),
+                Middleware(hf_login.LoginMiddleware),
+                Middleware(loading_screen.LoadingScreen, home=home, preview=preview),
+                Middleware(page_cache.PageCache),
             ]
         },
     }

@@ -5,8 +5,6 @@ subclasses one of its components. Their JavaScript is in assets/page.js, which t
 includes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Work done when a browser requests the page, before the page sends its first event."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Mapping
@@ -9,9 +7,8 @@ from collections.abc import Callable, Mapping
 from components.filtering.filtered_study import FilteredStudy
 from components.home import tab as home_tab
 from components.html.markup import Markup
-from components.results import results_tab
+from components.results import results_tab, view_drawing
 from components.results.overview import tab as overview_tab
-from components.results.view_drawing import find_stored_view, render_view
 from judges.engine.engine import Engine
 from studies.errors import EvenhandError
 from studies.sharing.visitor_store import VisitorStore
@@ -35,7 +32,7 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
 
     def draw() -> None:
         if opens_with_summary():
-            render_view(store, name, overview_tab.NAME, whole.filter, {})
+            view_drawing.render_view(store, name, overview_tab.NAME, whole.filter, {})
 
     def draw_last_cards() -> None:
         """Compute the ranking and the remedies while `draw` still computes the position bias."""
@@ -66,7 +63,7 @@ def loading_screen_content(
     run = engine.latest_run(name) if engine else None
     if run is not None and not run.finished.is_set():
         return None
-    drawn = find_stored_view(store, name, overview_tab.NAME)
+    drawn = view_drawing.find_stored_view(store, name, overview_tab.NAME)
     return overview_tab.summary_preview_html(drawn) if drawn else None
 
 

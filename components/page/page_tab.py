@@ -5,8 +5,6 @@ cannot be called. A voter's page (`blind` in its address) receives the ballot an
 reveals which model wrote an answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +18,7 @@ from components.html.markup import EMPTY, escape
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import Selection, parse_selection
 from components.layout import header
-from components.results import results_tab
+from components.results import results_tab, view_drawing
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import (
     ResultsTab,
@@ -31,18 +29,15 @@ from components.results.controls.results_parts_tab import (
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.pilots import pilot_study_text
-from components.results.view_drawing import study_headline
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
 from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
+from components.study import files_tab, form_updates_tab
 from components.study import tab as study_tab
-from components.study.files_tab import study_menu_update
-from components.study.form_updates_tab import form_outputs
-from components.study.plan import demo_studies
-from components.study.plan.cost_preview import stored_plan_quote
+from components.study.plan import cost_preview, demo_studies
 from components.vote import tab as vote_tab
 from judges.engine.engine import Engine
 from studies.errors import EvenhandError
@@ -146,9 +141,9 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
                 vote = vote_tab.build()
             live = LiveStudies(
                 store,
-                lambda name: study_headline(store, name),
+                lambda name: view_drawing.study_headline(store, name),
                 lambda name: run_outcome_html(store, name),
-                lambda name: stored_plan_quote(store, name),
+                lambda name: cost_preview.stored_plan_quote(store, name),
             )
             interactive = InteractiveTabs(
                 home, on_home, study, on_study, run, on_run, engine, live, vote, on_vote
@@ -331,7 +326,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     rules for a prompt and try, adopt or undo its candidates."""
     results, study, interactive = page.results, page.header.study, page.interactive
     judge = results.filters["judge"]
-    form = form_outputs(interactive.study) if interactive else []
+    form = form_updates_tab.form_outputs(interactive.study) if interactive else []
     outputs = [page.tabs, judge, *form, *([study] if interactive else [])]
 
     def perform_improve_action(filtered: FilteredStudy, send: dict[str, Any]) -> list[Any]:
@@ -344,7 +339,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
             gr.Info(escape(told))
         if not opened or not interactive:
             return skipped
-        return [gr.Tabs(selected="run"), *skipped[1:-1], study_menu_update(store, opened)]
+        return [gr.Tabs(selected="run"), *skipped[1:-1], files_tab.study_menu_update(store, opened)]
 
     def handle_panel_click(
         event: gr.EventData, name: str, request: str, *form_state: Any

@@ -10,16 +10,13 @@ import gradio as gr
 from components.charts.figures import Figure
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import run_pill_html
-from components.run import status_html
-from components.run.failed_replies import show_failures
-from components.run.live_figures import LiveStudies
+from components.run import failed_replies, live_figures, partial_results, status_html
 from components.run.notices import (
     key_request_notice,
     parse_notice_click,
     show_notices,
     show_store_notices,
 )
-from components.run.partial_results import partial_results_html
 from components.run.past_runs import show_run, show_runs
 from components.run.run_facts import RunFacts, judges_to_call, load_run_facts
 from components.server.gradio_private import click_data
@@ -43,7 +40,7 @@ class RunActions:
     tab, and those that may use a typed key also the key field. `which`: whether the tab lists all
     latest replies or only unusable ones (a value of REPLY_SCOPES)."""
 
-    def __init__(self, store: Store, engine: Engine, live: LiveStudies) -> None:
+    def __init__(self, store: Store, engine: Engine, live: live_figures.LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
 
     def __call__(self, name: str, which: str) -> list[Any]:
@@ -212,7 +209,7 @@ def show_latest_run_pill(engine: Engine, name: str) -> Markup:
 def render(
     store: Store,
     engine: Engine,
-    live: LiveStudies,
+    live: live_figures.LiveStudies,
     name: str,
     which: str = status_html.REPLY_SCOPES[0],
 ) -> list[Any]:
@@ -236,8 +233,8 @@ def render(
         gr.Button(f"Test and {status_html.start_button_text(now.missing).lower()}"),
         status_html.show_progress(now),
         status_html.show_kpis(now, picture),
-        live.outcome(name) if now.complete else partial_results_html(now, picture),
-        show_failures(store, now),
+        live.outcome(name) if now.complete else partial_results.partial_results_html(now, picture),
+        failed_replies.show_failures(store, now),
         *map(_shown_chart, (picture.share_figure, picture.elo_figure, picture.wins_figure)),
         status_html.show_replies(store, name, which),
     ]

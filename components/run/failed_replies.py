@@ -6,16 +6,16 @@ from typing import Final
 import pandas as pd
 
 from components.filtering.filters import judge_rows_or_people_rows
-from components.html import panel
+from components.html import panel, templates
 from components.html.format import count, share
-from components.html.markup import EMPTY, Markup, fill, join
+from components.html.markup import EMPTY, Markup, join
 from components.run.run_facts import RunFacts
-from judges.engine.snapshot import FailureSummary
 from metrics.position.position_measures import consistency
 from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
 from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
 from studies.store.store import Store
 
+html: Final = templates.macros("run/run.html")
 MAX_UNREADABLE_SHARE: Final = 0.05
 """Share of unusable replies above which a notice is shown."""
 
@@ -41,9 +41,9 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
-    parts.append(panel.wrap(fill('<div class="eh-failed">{}</div>', join(rows))) if rows else EMPTY)
-    parts.append(_failed_attempts_html(retried))
-    return panel.wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
+    parts += [panel.wrap(html.failures(rows))] if rows else []
+    parts += [panel.wrap(html.failed_attempts(retried))] if retried else []
+    return panel.wrap(html.panel(parts))
 
 
 def failure_row(
@@ -60,49 +60,11 @@ def failure_row(
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
-    links = []
-    if opens and example:
-        links.append(
-            panel.button_html(panel.Action("Example", {"key": example.ask.key}), small=True)
-        )
-    if opens and all_too:
-        links.append(
-            panel.button_html(panel.Action(f"Open {count(asks)}", {"status": status}), small=True)
-        )
-    return fill(
-        '<div class="k"><span>{}</span>'
-        '<span class="who">{}</span>'
-        '<p title="{}">{}</p>'
-        '<span class="op">{}</span></div>',
-        panel.status_badge(status, asks),
-        who,
-        told[:400],
-        " ".join(told.split())[:260],
-        join(links),
-    )
-
-
-def _failed_attempts_html(failures: tuple[FailureSummary, ...]) -> Markup:
-    """HTML list of the failed attempts in this run, by judge and reason; empty if there are
-    none."""
-    if not failures:
-        return EMPTY
-    rows = join(
-        fill(
-            '<div class="k"><span><b>{}</b> × {}</span>'
-            '<span class="who">{}</span>'
-            '<p title="{}">{}</p>'
-            '<span class="op"></span></div>',
-            count(f.times),
-            f.reason,
-            f.judge,
-            f.example,
-            f.example[:260],
-        )
-        for f in failures
-    )
-    head = Markup('<h3 class="eh-failed-head">Failed attempts in this run</h3>')
-    return panel.wrap(fill('{}<div class="eh-failed">{}</div>', head, rows))
+    shown = [("Example", {"key": example.ask.key})] if opens and example else []
+    shown += [(f"Open {count(asks)}", {"status": status})] if opens and all_too else []
+    links = join(panel.button_html(panel.Action(*one), small=True) for one in shown)
+    badge = panel.status_badge(status, asks)
+    return html.failure(badge, who, told[:400], " ".join(told.split()), links)
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:

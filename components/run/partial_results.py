@@ -1,47 +1,28 @@
 """Results so far, on the Run tab during a run: how many comparisons change with the order, or the
 pass rate of single answers."""
 
+from components.html import pieces, templates
 from components.html.format import count, share, spaced_ci
-from components.html.markup import EMPTY, Markup, fill
-from components.html.pieces import unwrapped_panel_heading, wrap
-from components.run.live_figures import LiveFigures
-from components.run.run_facts import RunFacts
+from components.html.markup import EMPTY, Markup
+from components.run import live_figures, run_facts
 from studies.domain import Estimate
 
 
-def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
+def partial_results_html(facts: run_facts.RunFacts, picture: live_figures.LiveFigures) -> Markup:
     """HTML panel with the share of comparisons so far whose verdict changes with the order, or with
     the pass rate or mean score of single answers; empty while no run is active or no reply is
     stored."""
     if not facts.running or not facts.done:
         return EMPTY
-    heading = unwrapped_panel_heading(
+    heading = pieces.unwrapped_panel_heading(
         "Results so far",
         "the same numbers as on the Results tab; no finding is stated before the run ends",
         (),
     )
-    return wrap(
-        fill(
-            '<section class="eh-panel"><div class="eh-so-far">{}{}</div>{}</section>',
-            heading,
-            Markup(
-                '<button type="button" class="eh-btn" data-tab="results">Open partial results'
-                "</button>"
-            ),
-            _partial_notice_html(facts, picture),
-        )
-    )
-
-
-def _partial_notice_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML notice: calls done of those planned, and the result so far."""
-    return fill(
-        '<div class="eh-notice warn"><b>{}</b><span class="eh-grow">{}</span></div>',
-        f"Partial: {count(facts.done)} of {count(facts.planned)}.",
-        _pass_rate_sentence(*picture.of_answers)
-        if picture.judges_single_answers
-        else order_change_sentence(picture),
-    )
+    done = f"{count(facts.done)} of {count(facts.planned)}"
+    single = picture.judges_single_answers
+    so_far = _pass_rate_sentence(*picture.of_answers) if single else order_change_sentence(picture)
+    return pieces.wrap(templates.macros("run/run.html").results_so_far(heading, done, so_far))
 
 
 def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
@@ -55,7 +36,7 @@ def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
     )
 
 
-def order_change_sentence(picture: LiveFigures) -> str:
+def order_change_sentence(picture: live_figures.LiveFigures) -> str:
     """Sentence on how many comparisons were judged in all orders, and how many of them change with
     the order."""
     changed = picture.changed

@@ -5,9 +5,9 @@ from typing import Final
 
 from components.html import panel
 from components.html.format import DASH, count, dollars, duration
-from components.html.markup import EMPTY, Markup, escape, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.table import Cells, Table, TableCell
-from components.run.failed_replies import failure_row
+from components.run.failed_replies import failure_row, html
 from studies.domain import STATUSES
 from studies.store.queries import run_costs
 from studies.store.store import PastRun, Store
@@ -25,11 +25,6 @@ _STATE_BADGES: Final = {
 """Badge colour and glyph of each run state."""
 
 
-def state_badge(state: str) -> Markup:
-    kind, glyph = _STATE_BADGES.get(state, ("s-unreadable", "?"))
-    return fill('<span class="eh-badge {}"><i>{}</i>{}</span>', kind, glyph, state)
-
-
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
     """HTML list of the newest MAX_LISTED_RUNS runs of the study, or of all studies (`scope`),
     newest first; the run with the id `opened` is marked. A note if there are no runs."""
@@ -45,8 +40,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
         for run in shown
     ]
     more = f"{count(len(runs) - MAX_LISTED_RUNS)} older runs" if len(runs) > MAX_LISTED_RUNS else ""
-    tail = fill('<p class="eh-small eh-mute">{}</p>', more) if more else ""
-    return panel.wrap(fill('<div class="eh-runs">{}</div>{}', join(rows), tail))
+    return panel.wrap(html.runs(rows, more))
 
 
 def _run_row(
@@ -57,30 +51,14 @@ def _run_row(
     )
     if run.state == "running":  # the list is not redrawn during a run
         calls = "in progress"
-    who = fill('<b class="who">{}</b>', run.study) if with_study else ""
     click = panel.Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
-    mark = Markup(' aria-current="true"') if opened else EMPTY
-    return fill(
-        '<div class="r"{}><span>{}</span>'
-        '<span class="when">{}</span><span class="calls">{}</span>'
-        '<p title="{}">{}{}</p>'
-        '<span class="op">{}</span></div>',
-        mark,
-        state_badge(run.state),
-        _start_and_duration_html(run),
-        calls,
-        run.reason,
-        who,
-        run.reason,
-        panel.button_html(click, small=True),
-    )
+    badge = _STATE_BADGES.get(run.state, ("s-unreadable", "?"))
+    study, button = run.study if with_study else "", panel.button_html(click, small=True)
+    return html.run(run, badge, _start_time(run), calls, study, opened, button)
 
 
-def _start_and_duration_html(run: PastRun) -> Markup:
-    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
-    if run.ended is None:
-        return escape(started)
-    return fill('{} <span class="eh-mute">{}</span>', started, duration(run.ended - run.started))
+def _start_time(run: PastRun) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
 
 
 def _cost_text(spent: run_costs.RunSpending, run: PastRun) -> str:
@@ -107,13 +85,13 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
             "warn", "No such run.", "This store has no run with this id. Choose one from the list."
         )
     mine = run_costs.attempt_totals_of_run(store, run.owner, run.study)
-    title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
+    title, totals = f"Run of {_start_time(run)}", f"{run.study}: {_run_totals_text(run, mine)}"
     parts = [
-        panel.panel_heading(title, f"{run.study}: {_run_totals_text(run, mine)}"),
+        panel.panel_heading(title, totals),
         _run_state_notice(run, study),
+        _calls_by_judge_table(mine, run),
+        _failures_list(store, run, study),
     ]
-    parts.append(_calls_by_judge_table(mine, run))
-    parts.append(_failures_list(store, run, study))
     return panel.wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
@@ -145,7 +123,7 @@ def _run_state_notice(run: PastRun, study: str) -> Markup:
 
 def _calls_by_judge_table(totals: list[run_costs.AttemptTotals], run: PastRun) -> Markup:
     if not totals:
-        return panel.wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
+        return panel.wrap(html.small("This run made no calls."))
     rows = []
     for judge in dict.fromkeys(account.judge for account in totals):
         own = [account for account in totals if account.judge == judge]
@@ -193,7 +171,7 @@ def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
     failed = run_costs.failures_of_run(store, run.owner)
     if not failed:
         return EMPTY
-    rows = join(
+    rows = [
         failure_row(
             kind.status,  # type: ignore[arg-type]
             kind.asks,
@@ -202,7 +180,6 @@ def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
             all_too=False,
         )
         for kind in failed
-    )
+    ]
     head = "Failures of this run that no later call replaced"
-    listed = fill('<h3 class="eh-failed-head">{}</h3><div class="eh-failed">{}</div>', head, rows)
-    return panel.wrap(listed)
+    return panel.wrap(html.failures(rows, head))

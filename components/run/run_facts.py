@@ -10,9 +10,8 @@ from judges.engine.run import Run
 from judges.engine.snapshot import RunSnapshot, count_stored_replies
 from judges.security.key_consents import KeyDestination, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
-from studies import settings
+from studies import errors, settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec, Status
-from studies.errors import EvenhandError
 from studies.spec.study import Study
 from studies.store.queries.run_costs import RunSpending, spending_by_run, study_spending
 from studies.store.run_journal import list_maybe_paid_twice
@@ -137,7 +136,7 @@ class QuoteCache:
     def _try_forecast(self, study: str) -> CostQuote | None:
         try:
             return self._forecast(study)
-        except EvenhandError:  # a prompt or an item is missing
+        except errors.EvenhandError:  # a prompt or an item is missing
             return None
 
     def run_and_retry_quotes(self, study: str) -> tuple[CostQuote, CostQuote]:

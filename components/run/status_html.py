@@ -214,11 +214,8 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
         notes.append(f"{count(snapshot.unknown_usage, 'call')} without token counts")
     if facts.maybe_paid_twice:
         notes.append(f"{count(facts.maybe_paid_twice)} possibly paid twice")
-    if not facts.budget:
-        return Kpi("Spent", _spent_text(facts), note="; ".join(notes) or "no budget set")
-    meter = (facts.spent / facts.budget, (end or facts.spent) / facts.budget)
-    unit = f"of {dollars(facts.budget)}"
-    return Kpi("Spent", _spent_text(facts), unit, "; ".join(notes), meter=meter)
+    notes = notes or ([] if facts.budget else ["no budget set"])
+    return _cost_kpi("Spent", facts, notes, end)
 
 
 def _finished_study_cost_kpi(facts: RunFacts) -> Kpi:
@@ -235,12 +232,17 @@ def _finished_study_cost_kpi(facts: RunFacts) -> Kpi:
         notes.append(f"{count(facts.unpriced, 'attempt')} at an unknown price")
     if facts.maybe_paid_twice:
         notes.append(f"{count(facts.maybe_paid_twice)} possibly paid twice")
-    note = "; ".join(notes)
+    notes = notes or ([] if facts.budget else ["no call was made"])
+    return _cost_kpi("Cost", facts, notes, forecast.dollars if forecast else None)
+
+
+def _cost_kpi(label: str, facts: RunFacts, notes: list[str], expected: float | None) -> Kpi:
+    """Key figure of dollars spent; with a budget, also the parts of it spent and expected."""
+    spent, note = _spent_text(facts), "; ".join(notes)
     if not facts.budget:
-        return Kpi("Cost", _spent_text(facts), note=note or "no call was made")
-    expected = (forecast.dollars if forecast else None) or facts.spent
-    meter = (facts.spent / facts.budget, expected / facts.budget)
-    return Kpi("Cost", _spent_text(facts), f"of {dollars(facts.budget)}", note, meter=meter)
+        return Kpi(label, spent, note=note)
+    meter = (facts.spent / facts.budget, (expected or facts.spent) / facts.budget)
+    return Kpi(label, spent, f"of {dollars(facts.budget)}", note, meter=meter)
 
 
 def _spent_text(facts: RunFacts) -> str:

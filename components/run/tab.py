@@ -9,13 +9,10 @@ import gradio as gr
 from components.html.panel import panel_heading
 from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, HiddenText, PlotlyView
-from components.run.actions_tab import RunActions
+from components.run import actions_tab, live_figures, past_runs, status_html
 from components.run.actions_tab import render as render
 from components.run.actions_tab import show_latest_run_pill as show_latest_run_pill
 from components.run.actions_tab import start_run as start_run
-from components.run.live_figures import LiveStudies
-from components.run.past_runs import SCOPES
-from components.run.status_html import LIVE_CHARTS, REPLY_SCOPES
 from components.server.gradio_private import click_data, current_blocks
 from judges.engine.engine import Engine
 from studies.store.store import Store
@@ -91,17 +88,17 @@ def build() -> RunTab:
     kpis = ClickableHTML(elem_id="eh-run-kpis")
     outcome = ClickableHTML(elem_id="eh-run-outcome")
     with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        share, elo, wins = (_chart_panel(*chart) for chart in LIVE_CHARTS)
+        share, elo, wins = (_chart_panel(*chart) for chart in status_html.LIVE_CHARTS)
     failures = ClickableHTML(elem_id="eh-run-failures")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
             ClickableHTML(panel_heading("Last replies", "newest first"))
-            which = _segmented_switch(REPLY_SCOPES, "Which replies")
+            which = _segmented_switch(status_html.REPLY_SCOPES, "Which replies")
         replies = ClickableHTML(elem_id="eh-replies")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
             ClickableHTML(panel_heading("Runs", "newest run first; click a run to open it"))
-            scope = _segmented_switch(SCOPES, "Runs of")
+            scope = _segmented_switch(past_runs.SCOPES, "Runs of")
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
@@ -152,11 +149,11 @@ def bind(
     header: Header,
     store: Store,
     engine: Engine,
-    live: LiveStudies,
+    live: live_figures.LiveStudies,
     on_tab: gr.Tab | None = None,
 ) -> None:
     """Connect the events. The page stores only the name of the study and the id of the run."""
-    look = RunActions(store, engine, live)
+    look = actions_tab.RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
     past: dict[str, Any] = {
         "fn": look.draw_past_runs, "inputs": [header.study, tab.scope, tab.run_id],
@@ -182,7 +179,7 @@ def _bind_past_runs(
     tab: RunTab,
     header: Header,
     store: Store,
-    look: RunActions,
+    look: actions_tab.RunActions,
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:

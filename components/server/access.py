@@ -4,8 +4,6 @@ Every difference between the two modes is a field of `Access`; `current_access()
 in use. `python -m components access` prints the table in docs/security.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,7 +13,6 @@ from judges.engine.public_engine import RunLimits
 from studies import settings
 from studies.files import read_limits
 from studies.files.read_limits import MEGABYTE, ReadLimits
-from studies.settings import is_public
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +82,11 @@ class Access:
 
 
 LOCAL: Final = Access(
-    public=False,
-    machine_files=True,
-    asks=None,
-    studies=None,
-    upload_bytes=None,
-    temp_bytes=None,
-    visitor_bytes=None,
-    caps=read_limits.LOCAL_LIMITS,
-    runs_each=None,
-    runs_per_address=None,
-    embedded_asks=None,
-    runs=None,
-    concurrency=None,
-    paused=None,
-    pause_minutes=None,
-    queue=None,
-    queue_limits=None,
-    sessions=200,
-    rows=500,
-    expiry_days=None,
-    open_votes=True,
-)
+    public=False, machine_files=True, asks=None, studies=None, upload_bytes=None, temp_bytes=None,
+    visitor_bytes=None, caps=read_limits.LOCAL_LIMITS, runs_each=None, runs_per_address=None,
+    embedded_asks=None, runs=None, concurrency=None, paused=None, pause_minutes=None, queue=None,
+    queue_limits=None, sessions=200, rows=500, expiry_days=None, open_votes=True,
+)  # fmt: skip
 PUBLIC: Final = Access(
     public=True,
     machine_files=False,
@@ -125,24 +105,20 @@ PUBLIC: Final = Access(
     pause_minutes=30.0,
     queue=400,
     queue_limits=QueueLimits(
-        waiting_per_session=32,
-        waiting_per_address=200,
-        running_per_session=4,
-        running_per_address=8,
-        unread_per_session=200,
-        unread_total=2_000,
+        waiting_per_session=32, waiting_per_address=200, running_per_session=4,
+        running_per_address=8, unread_per_session=200, unread_total=2_000,
     ),
     sessions=1_000,
     rows=500,
     expiry_days=7.0,
     open_votes=False,
-)
+)  # fmt: skip
 
 
 def current_access() -> Access:
     """The access mode set by EVENHAND_PUBLIC (without it, public if SPACE_ID is set), with the
     limits that other environment variables set."""
-    if not is_public():
+    if not settings.is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
     votes = settings.VOTES.read()
     stored = settings.VISITORS_MB.read() * MEGABYTE or PUBLIC.visitor_bytes
@@ -158,19 +134,19 @@ def _megabytes_text(value: int | None) -> str:
     return "no limit" if value is None else f"{value // MEGABYTE:,} MB"
 
 
+def _by_mode(public: str, local: str) -> Callable[[Access], str]:
+    return lambda access: public if access.public else local
+
+
 ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "who sees a study",
-        lambda a: (
-            "its owner, and visitors with a link made by Share" if a.public else "every visitor"
-        ),
+        _by_mode("its owner, and visitors with a link made by Share", "every visitor"),
     ),
-    ("who runs or changes a study", lambda a: "its owner" if a.public else "every visitor"),
+    ("who runs or changes a study", _by_mode("its owner", "every visitor")),
     (
         "the studies the page came with",
-        lambda a: (
-            "read by all visitors; editing makes a copy" if a.public else "edited like others"
-        ),
+        _by_mode("read by all visitors; editing makes a copy", "edited like others"),
     ),
     (
         "a study may read the server's files and environment variables",
@@ -183,27 +159,24 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ),
     (
         "host names at which the page can be opened (others are refused)",
-        lambda a: (
-            "the Space's own, IP addresses, names in `EVENHAND_HOSTS`"
-            if a.public
-            else "127.0.0.1, localhost, `--host`, names in `EVENHAND_HOSTS`"
+        _by_mode(
+            "the Space's own, IP addresses, names in `EVENHAND_HOSTS`",
+            "127.0.0.1, localhost, `--host`, names in `EVENHAND_HOSTS`",
         ),
     ),
     (
         "endpoints",
-        lambda a: (
-            "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, with https only"
-            if a.public
-            else "any, this machine's too"
+        _by_mode(
+            "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, with https only",
+            "any, this machine's too",
         ),
     ),
     (
         "keys",
-        lambda a: (
-            "typed and held in memory; also this Space's key, if `EVENHAND_HOUSE_KEY_ENV` names it"
-            if a.public
-            else "typed, for one host; or an environment variable that the study names, for "
-            "hosts you allowed"
+        _by_mode(
+            "typed and held in memory; also this Space's key, if `EVENHAND_HOUSE_KEY_ENV` names it",
+            "typed, for one host; or an environment variable that the study names, for "
+            "hosts you allowed",
         ),
     ),
     ("calls of one study", lambda a: _limit_text(a.asks)),

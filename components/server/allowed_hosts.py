@@ -7,8 +7,6 @@ then contains the site. Gradio itself checks neither, and permits cross-origin r
 except localhost. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -21,8 +19,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from studies import settings
-from studies.errors import EvenhandError
+from studies import errors, settings
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 """Hosts that are always served, because Gradio sends a request to one of them when it starts."""
@@ -46,7 +43,7 @@ _CHECKED_HEADERS: Final = frozenset(
 )
 
 
-class BadHosts(EvenhandError):
+class BadHosts(errors.EvenhandError):
     """Raised if an entry of EVENHAND_HOSTS is not a host."""
 
 

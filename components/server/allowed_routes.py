@@ -5,8 +5,6 @@ to the disk, recordings start ffmpeg, a proxy fetches pages, monitoring reads st
 list also refuses routes that a later Gradio release adds. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 
@@ -26,45 +24,28 @@ def _make_allowed_route(methods: frozenset[str], path: str, use: str) -> Allowed
 
 
 UPLOAD_PATH: Final = "/gradio_api/upload"
-ALLOWED_ROUTES: Final = (
-    _make_allowed_route(_READ, r"/", "the page"),
-    _make_allowed_route(
-        _READ, r"/config", "the page's components and events, for the page and gradio_client"
-    ),
-    _make_allowed_route(
-        _READ, r"/(?:assets|static)/.+", "scripts, styles and fonts of Gradio's page"
-    ),
-    _make_allowed_route(
-        _READ, r"/(?:theme\.css|favicon\.ico|robots\.txt)", "theme, icon, rules for robots"
-    ),
-    _make_allowed_route(_READ, r"/card\.png", "the picture of a link to the page"),
-    _make_allowed_route(
-        _READ, r"/gradio_api/file=.+", "exports, uploads, plotly.js; Gradio checks the path"
-    ),
-    _make_allowed_route(_READ, r"/gradio_api/info/?", "the functions of the API"),
-    _make_allowed_route(
-        _READ, r"/gradio_api/app_id", "whether a page that lost its connection is outdated"
-    ),
-    _make_allowed_route(_READ, rf"/gradio_api/heartbeat/{_NAME}", "the end of a session"),
-    _make_allowed_route(
-        _READ, r"/gradio_api/queue/(?:data|status)", "answers to events, length of the queue"
-    ),
-    _make_allowed_route(
-        _READ, r"/gradio_api/startup-events", "requested by Gradio's launch() at the start"
-    ),
-    _make_allowed_route(_READ, r"/gradio_api/upload_progress", "the progress bar of an upload"),
-    _make_allowed_route(
-        _READ, rf"/gradio_api/call/(?:v2/)?{_NAME}/{_NAME}", "answers to calls of the API"
-    ),
-    _make_allowed_route(_SEND, rf"/gradio_api/call/(?:v2/)?{_NAME}", "calls of the API"),
-    _make_allowed_route(
-        _SEND, rf"/gradio_api/run/{_NAME}", "events outside the queue: Pause and Stop"
-    ),
-    _make_allowed_route(_SEND, r"/gradio_api/(?:queue/join|cancel|reset)", "events and their end"),
-    _make_allowed_route(_SEND, re.escape(UPLOAD_PATH), "uploads, limited by RequestLimits"),
-    _make_allowed_route(
-        _READ, r"/login/(?:huggingface|callback)|/logout", "login of voters on a Space"
-    ),
+ALLOWED_ROUTES: Final = tuple(
+    _make_allowed_route(methods, path, use)
+    for methods, path, use in (
+        (_READ, r"/", "the page"),
+        (_READ, r"/config", "the page's components and events, for the page and gradio_client"),
+        (_READ, r"/(?:assets|static)/.+", "scripts, styles and fonts of Gradio's page"),
+        (_READ, r"/(?:theme\.css|favicon\.ico|robots\.txt)", "theme, icon, rules for robots"),
+        (_READ, r"/card\.png", "the picture of a link to the page"),
+        (_READ, r"/gradio_api/file=.+", "exports, uploads, plotly.js; Gradio checks the path"),
+        (_READ, r"/gradio_api/info/?", "the functions of the API"),
+        (_READ, r"/gradio_api/app_id", "whether a page that lost its connection is outdated"),
+        (_READ, rf"/gradio_api/heartbeat/{_NAME}", "the end of a session"),
+        (_READ, r"/gradio_api/queue/(?:data|status)", "answers to events, length of the queue"),
+        (_READ, r"/gradio_api/startup-events", "requested by Gradio's launch() at the start"),
+        (_READ, r"/gradio_api/upload_progress", "the progress bar of an upload"),
+        (_READ, rf"/gradio_api/call/(?:v2/)?{_NAME}/{_NAME}", "answers to calls of the API"),
+        (_SEND, rf"/gradio_api/call/(?:v2/)?{_NAME}", "calls of the API"),
+        (_SEND, rf"/gradio_api/run/{_NAME}", "events outside the queue: Pause and Stop"),
+        (_SEND, r"/gradio_api/(?:queue/join|cancel|reset)", "events and their end"),
+        (_SEND, re.escape(UPLOAD_PATH), "uploads, limited by RequestLimits"),
+        (_READ, r"/login/(?:huggingface|callback)|/logout", "login of voters on a Space"),
+    )
 )
 MCP_ROUTE: Final = _make_allowed_route(
     frozenset(("GET", "HEAD", "POST", "DELETE")), r"/gradio_api/mcp(?:/.*)?", "MCP, with --mcp"

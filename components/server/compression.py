@@ -4,8 +4,6 @@ Gradio sends the page at "/" uncompressed. It compresses plotly.js again for eve
 forbids browsers to cache it. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import gzip
 from functools import cache, lru_cache
 from pathlib import Path

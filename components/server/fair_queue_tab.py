@@ -1,8 +1,6 @@
 """Set up Gradio's queue of events (requests of open pages): its size, and a fair order of visitors;
 and Gradio's sessions, which then contain no typed values."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import gradio as gr

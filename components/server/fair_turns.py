@@ -5,8 +5,6 @@ In order of arrival, a visitor with a thousand events would delay all others. Th
 addresses take turns, and within one address its sessions (opened pages).
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping

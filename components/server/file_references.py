@@ -3,8 +3,6 @@
 Gradio downloads such a file before any handler runs. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 from urllib.parse import unquote

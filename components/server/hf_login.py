@@ -6,8 +6,6 @@ neither logged nor sent to the provider. After a failed login it returns to the 
 It stores only the account's name, no access token. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import logging
 import unicodedata
 from collections.abc import Mapping, MutableMapping
@@ -19,8 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from studies import settings
-from studies.domain import HUMAN_PREFIX
+from studies import domain, settings
 
 _LOG: Final = logging.getLogger(__name__)
 ACCOUNT_PREFIX: Final = "hf:"
@@ -63,7 +60,7 @@ def can_log_in() -> bool:
 def has_account_prefix(voter: str) -> bool:
     """Whether a voter's name starts with the prefix of logged-in accounts, or with characters that
     look like it."""
-    name = unicodedata.normalize("NFKC", voter.removeprefix(HUMAN_PREFIX))
+    name = unicodedata.normalize("NFKC", voter.removeprefix(domain.HUMAN_PREFIX))
     return "".join(name.split()).casefold().startswith(ACCOUNT_PREFIX)
 
 

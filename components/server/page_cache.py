@@ -5,8 +5,6 @@ CPU. The result depends only on the address under which the page was requested. 
 not import gradio.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from typing import Final
 

@@ -4,8 +4,6 @@ The browser then loads the page's code for a second or more before it sends the 
 that the first events need can be done in that time. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import parse_qsl
 

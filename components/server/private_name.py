@@ -1,7 +1,5 @@
 """Check of the private names of Gradio that the page uses, and the error for a missing one."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Skip Gradio's comparison of component classes with their type stubs at each import, which takes
 1.7 s of CPU."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ inputs of every handler, and checks access before the handler runs, so that the 
 A test checks that no handler is left out.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import inspect
@@ -23,8 +21,7 @@ import gradio as gr
 from components.html.markup import escape
 from components.server.fair_turns import identify_client
 from components.server.gradio_private import current_request, wrap_handlers
-from studies import settings
-from studies.errors import AccessDenied
+from studies import errors, settings
 from studies.files.partial_files import name_if_free
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
@@ -163,7 +160,7 @@ def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
         address = identify_client(None, sent).address if sent is not None else ""
         with as_visitor(visitor_from_secret(own, token or from_link, address)):
             yield
-    except AccessDenied as error:
+    except errors.AccessDenied as error:
         raise gr.Error(escape(error), title=REFUSED_TITLE, duration=None) from None
     except gr.Error as error:
         error.message = _hide_paths(str(error.message), store.path)

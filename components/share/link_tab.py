@@ -1,6 +1,7 @@
 """Share links to a study in public mode: links to read, links to vote, and their withdrawal."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import gradio as gr
@@ -46,11 +47,8 @@ def build() -> ShareLinks:
 def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: VisitorStore) -> None:
     shown = [links.note, links.make, links.voters, links.withdraw]
 
-    def make_read_link(name: str) -> list[Any]:
-        return [store.create_share_link(name), *render(store, name)]
-
-    def make_voter_link(name: str) -> list[Any]:
-        return [store.create_share_link(name, votes=True), *render(store, name)]
+    def make_link(name: str, votes: bool) -> list[Any]:
+        return [store.create_share_link(name, votes=votes), *render(store, name)]
 
     def withdraw_links(name: str) -> list[Any]:
         store.revoke_links(name)
@@ -58,8 +56,8 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
 
     opener.click(lambda name: render(store, name), study, shown, **QUIET)
     for button, handler, script in (
-        (links.make, make_read_link, SHOW_LINK),
-        (links.voters, make_voter_link, SHOW_VOTERS_LINK),
+        (links.make, partial(make_link, votes=False), SHOW_LINK),
+        (links.voters, partial(make_link, votes=True), SHOW_VOTERS_LINK),
         (links.withdraw, withdraw_links, SHOW_LINK),
     ):
         event = button.click(handler, study, [links.token, *shown], **QUIET)

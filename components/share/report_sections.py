@@ -217,24 +217,15 @@ def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 REPORTED_VIEWS: Final = (
-    bias_tab.VIEW,
-    nudges_tab.VIEW,
-    agreement_tab.VIEW,
-    ranking_tab.VIEW,
-    remedies_tab.VIEW,
+    bias_tab.VIEW, nudges_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, remedies_tab.VIEW,
     summary_tab.VIEW,
-)
+)  # fmt: skip
 """Views in the order of the page; the Summary, which has the judges' cards here, comes last."""
 SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = (
-    _title_section,
-    _views_section,
-    _tables_section,
-    _method_section,
-    lambda filtered, _: injection_section(filtered),
-    _unusable_replies_and_costs_section,
-    _study_section,
-    _data_section,
-)
+    _title_section, _views_section, _tables_section, _method_section,
+    lambda filtered, _: injection_section(filtered), _unusable_replies_and_costs_section,
+    _study_section, _data_section,
+)  # fmt: skip
 
 
 def _text_drawer(title: str, text: str) -> Markup:

@@ -14,11 +14,9 @@ from components.html.markup import EMPTY, Markup, escape
 from components.layout.widgets import ClickableHTML, Switch
 from components.server.gradio_private import click_data
 from components.server.limits import temp_files
-from components.share import drawer_html, paper_text
+from components.share import drawer_html, paper_text, report
 from components.share import link_tab as share_link_tab
-from components.share.board.board_files import zip_board
-from components.share.board.record_tree import records_of_store
-from components.share.report import write_report
+from components.share.board import board_files, record_tree
 from studies.errors import EvenhandError, build_write_error
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.store.store import Store
@@ -133,11 +131,11 @@ def write_export_file(store: Store, study: str, name: str) -> Path:
     stem = re.sub(r"[^A-Za-z0-9]+", "-", study).strip("-").lower()[:60] or "study"
     if name == drawer_html.REPORT_NAME:
         path = folder / f"{stem}-report.html"
-        write_report(store, study, path)
+        report.write_report(store, study, path)
         return path
     if name == drawer_html.BOARD_NAME:
         path = folder / f"{stem}-board.zip"
-        zip_board([records_of_store(store, study)], path)
+        board_files.zip_board([record_tree.records_of_store(store, study)], path)
         return path
     suffix = EXPORT_FORMATS[name].suffix
     path = folder / (f"{stem}{suffix}" if suffix == f".{name}" else f"{stem}-{name}{suffix}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from components.study import form_updates_tab, jobs
 from components.study.collect import collect_layout_tab, save_collected
 from components.study.collect.collect_layout_tab import READ_ANSWERS, CollectTab
 from components.study.collect.save_collected import (
@@ -18,8 +19,6 @@ from components.study.collect.save_collected import (
 )
 from components.study.file.lenient_study import FormState
 from components.study.form_layout_tab import QUIET, StudyTab
-from components.study.form_updates_tab import form_outputs, form_updates
-from components.study.jobs import JobResult
 from components.study.plan.draft_studies import save_draft_changes
 from studies.people.new_items import MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS, NewItem
 from studies.store.store import Store
@@ -100,11 +99,11 @@ def show_selected_item(target: CollectTarget, item_id: str | None) -> list[Any]:
 
 def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     state = [study.yaml, study.state, study.tested, study.draft, tab.typed]
-    outputs = [*form_outputs(study), *_choice_outputs(tab), tab.said]
+    outputs = [*form_updates_tab.form_outputs(study), *_choice_outputs(tab), tab.said]
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context]
 
     def save_and_show_study_file(
-        went: JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
+        went: jobs.JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
         """Save the study file of the result `went` in its study, if that has no calls yet, and
         return the outputs that show it in the form. If it equals `text`, the file before, only the
@@ -113,7 +112,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")
         save_draft_changes(store, state.study, went.text)
-        made = form_updates(went.text, fresh, tested, draft, store, before=state)
+        made = form_updates_tab.form_updates(went.text, fresh, tested, draft, store, before=state)
         return [
             *made,
             *show_choices(load_collect_target(went.text, store.folder), store.folder, typed),
@@ -138,7 +137,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
     def use_chosen_version(source: str | None, text: str, *rest: Any) -> list[Any]:
         return save_and_show_study_file(
-            JobResult(save_collected.set_data_version(text, store.folder, source or ""), ""),
+            jobs.JobResult(save_collected.set_data_version(text, store.folder, source or ""), ""),
             text,
             *rest,
         )

@@ -11,17 +11,15 @@ from components.html.format import count
 from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.study import form_html
-from components.study.file import lenient_study
+from components.study.file import lenient_study, yaml_edit
 from components.study.file.controls import controls
 from components.study.file.lenient_study import START_YAML, FormState, own_prompts_folder
-from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.data_source import RECORDED
 from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import REPORTED_ERRORS, import_recorded_verdicts, save_uploads_as_data
-from components.study.plan import draft_studies
-from components.study.plan.example_files import example_text
+from components.study.plan import draft_studies, example_files
 from components.study.plan.study_preview import build_preview
 from judges.rendering.prompt_library import read_judge_prompts, save_prompt
 from studies.files.upload_names import hide_hashes
@@ -69,7 +67,7 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
     def open_example(name: str | None, state: FormState, tested: Any) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
-        return save_and_show_new_study(store, example_text(name), state, tested)
+        return save_and_show_new_study(store, example_files.example_text(name), state, tested)
 
     state = [tab.yaml, tab.state, tab.tested]
     tab.open_file.upload(open_file, [tab.open_file, *state], outputs, **QUIET)
@@ -162,7 +160,7 @@ def save_prompt_draft(
     )
     old = state.prompt or (names or [""])[0]
     kept = [name if one == old else one for one in names]
-    made = put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
+    made = yaml_edit.put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
     told = f"{prompt.name}, sha {prompt.sha[:8]}. "
     replaced = old if old in names and old != name else ""
     told += "The study uses this prompt"

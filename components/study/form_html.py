@@ -10,8 +10,7 @@ from components.study.file.lenient_study import FormState
 from components.study.form import judges, more_settings, prompts
 from components.study.form.data_step import data_source, records_report, slice_form, table_columns
 from components.study.form.data_step.slice_profile import profile_html
-from components.study.plan.cost_preview import ForecastByJudge
-from components.study.plan.idle_cache import RECORDS
+from components.study.plan import cost_preview, idle_cache
 from components.study.plan.study_preview import StudyPreview
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
@@ -25,7 +24,7 @@ def render_form(
     state: FormState,
     tested: Mapping[str, JudgeCheck],
     draft: str = "",
-    numbers: ForecastByJudge | None = None,
+    numbers: cost_preview.ForecastByJudge | None = None,
 ) -> list[str]:
     """HTML of all parts of the form, in the order of `StudyTab.form_components`. `tested`: see
     `judges.judge_drawer`; `draft`: text in the prompt editor; `numbers`: forecast of the calls,
@@ -123,7 +122,7 @@ def render_slice_profile(preview: StudyPreview, state: FormState) -> Markup:
     named = preview.lenient_study.value_in_file(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
     key = ("profile", _ItemsByIdentity(items), players)
-    found = RECORDS.compute_once(key, None, lambda: profile_slice(items, players))
+    found = idle_cache.RECORDS.compute_once(key, None, lambda: profile_slice(items, players))
     total = len(preview.records.items)
     html = profile_html(found, whole=state.whole, slice_size=len(preview.items), total=total)
     return controls.form_part(html, seen=state.last_change)

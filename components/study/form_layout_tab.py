@@ -5,9 +5,8 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.html import pieces, templates
 from components.html.markup import Markup
-from components.html.pieces import finding_html
-from components.html.templates import macros
 from components.layout.widgets import ClickableHTML
 from components.study.collect import collect_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
@@ -22,7 +21,7 @@ _FORM_SCRIPT: Final = (
     "evenhand.clicks(element, trigger, watch); evenhand.form(element, trigger, watch);"
     " /* triggers 'select' */"
 )
-_HTML: Final = macros("study/form_layout.html")
+_HTML: Final = templates.macros("study/form_layout.html")
 _BROWSER_VALUE_SCRIPT: Final = "evenhand.wire({name!r}, props, trigger); /* triggers 'select' */"
 
 
@@ -118,7 +117,7 @@ def _browser_value_component(name: str) -> gr.HTML:
 def _build_head(tab: StudyTab) -> None:
     with gr.Row(elem_classes="eh-title-row"):
         tab.title = ClickableHTML(
-            finding_html("Set up a study", "No call is made until you press Run."),
+            pieces.finding_html("Set up a study", "No call is made until you press Run."),
             elem_id="eh-study-title",
         )
         tab.new = gr.Button("New study", elem_classes="eh-unseen", elem_id="eh-new")

@@ -11,10 +11,8 @@ from components.html.format import count, dollars
 from components.html.markup import EMPTY
 from components.html.templates import macros
 from components.server.limits import temp_files
-from components.study import form_html
+from components.study import form_html, form_layout_tab, jobs
 from components.study.file.lenient_study import FormState
-from components.study.form_layout_tab import StudyTab
-from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import cost_preview
 from components.study.plan.cost_preview import ForecastByJudge, forecast_by_judge
 from components.study.plan.study_preview import StudyPreview, build_preview
@@ -25,7 +23,7 @@ from studies.spec.keys import STUDY
 from studies.store.store import Store
 
 
-def form_outputs(tab: StudyTab) -> list[Any]:
+def form_outputs(tab: form_layout_tab.StudyTab) -> list[Any]:
     """The Gradio outputs of `form_updates`, in the order of its return values."""
     return [
         tab.yaml,
@@ -75,7 +73,7 @@ def preview_and_forecast(text: str, store: Store) -> tuple[StudyPreview, Forecas
         return look, None
     try:
         return look, forecast_by_judge(plan_for_current_visitor(look.plan, store), store)
-    except REPORTED_ERRORS as error:
+    except jobs.REPORTED_ERRORS as error:
         return replace(look, plan=None, plan_error=str(error)), None
 
 

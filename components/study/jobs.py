@@ -16,17 +16,14 @@ from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import dump_study, put_value, read_mapping, replace_source
-from components.study.form.data_step import data_source
-from components.study.form.data_step.table_columns import guessed_mapping, table_with_mapping
+from components.study.form.data_step import data_source, table_columns
 from components.study.form.prompts import prompt_protocols
 from components.study.plan import demo_studies, study_preview
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome
-from judges.models.clients import find_api_key
-from judges.models.embedded import EmbeddedUnavailable
-from judges.models.weights import WeightsMissing
+from judges.models import clients, embedded, weights
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import describe_images_to_file
 from judges.operations.list_models import ModelList, list_models
@@ -53,7 +50,7 @@ from studies.spec.keys import DATA, JUDGE
 from studies.spec.study import DataSpec, study_to_mapping
 from studies.store.store import Store
 
-REPORTED_ERRORS = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
+REPORTED_ERRORS = (EvenhandError, embedded.EmbeddedUnavailable, weights.WeightsMissing)
 """Errors shown on the page; any other exception is a bug."""
 
 
@@ -102,7 +99,7 @@ def request_judge_models(
         keys = typed_keys_of_judges([judge], typed)
         if judge.api_key_env and judge.name not in keys and not current_access().machine_files:
             raise StudyError("This Space's key cannot list models. Type the name of the model.")
-        key = find_api_key(judge, keys, consents)
+        key = clients.find_api_key(judge, keys, consents)
         try:
             return list_models(judge.endpoint, key)
         finally:
@@ -301,7 +298,7 @@ def study_name_from_data_file(text: str) -> str:
 
 def has_or_needs_column_mapping(text: str, folder: Path) -> bool:
     """Whether the study's source is a table that has a column mapping or needs one."""
-    return table_with_mapping(study_preview.build_preview(text, folder)) is not None
+    return table_columns.table_with_mapping(study_preview.build_preview(text, folder)) is not None
 
 
 def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
@@ -332,9 +329,9 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     format that can be read with this mapping: a question, the answers of two or more models, or one
     answer with its label, and no verdicts; else unchanged. One answer also gets a prompt for it."""
     study = read_lenient_study(text, folder)
-    if table_with_mapping(study_preview.build_preview(text, folder)) is None:
+    if table_columns.table_with_mapping(study_preview.build_preview(text, folder)) is None:
         return text
-    guess = guessed_mapping(study)
+    guess = table_columns.guessed_mapping(study)
     fields = set(guess.values())
     answers = {field for field in fields if field.startswith("responses.")}
     least = 1 if "label" in fields else 2

@@ -17,8 +17,7 @@ from components.html.markup import Markup, escape
 from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.run import tab as run_tab
-from components.study import form_html, form_updates_tab, jobs
-from components.study.collect_tab import bind_collect
+from components.study import collect_tab, form_html, form_updates_tab, jobs
 from components.study.file.judge_entries import judge_name, judge_test_entry_name
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
@@ -35,8 +34,7 @@ from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
 from components.study.plan.draft_studies import save_draft_changes
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers
-from components.study.steps.run_strip import steps_html
+from components.study.steps import blockers, run_strip
 from judges.engine.engine import Engine
 from judges.operations.list_models import find_local_servers
 from judges.security.key_consents import KeyDestination, TypedKeys, parse_typed_keys
@@ -61,7 +59,7 @@ def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Eng
     _bind_header(tab, header, store)
     bind_files(tab, header, tabs, store)
     bind_prompts(tab, store)
-    bind_collect(tab, store)
+    collect_tab.bind_collect(tab, store)
     _bind_jobs(tab, header, tabs, store, engine)
     _bind_runs(tab, header, store, engine)
 
@@ -199,8 +197,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     outputs = [tab.tested, tab.yaml, tab.said, header.study, tabs]
 
     def open_results_of(name: str) -> list[Any]:
-        names = gr.Dropdown(choices=study_names(store), value=name)
-        return [names, gr.Tabs(selected="results")]
+        return [study_menu_update(store, name), gr.Tabs(selected="results")]
 
     def run_form_job(
         errand: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
@@ -246,7 +243,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def redraw_judges(text: str, state: FormState, tested: Any) -> list[Markup]:
         look, numbers = form_updates_tab.preview_and_forecast(text, store)
         drawer = judge_drawer(look.lenient_study, state, tested)
-        steps = steps_html(look, numbers, find_blockers(look), tested)
+        steps = run_strip.steps_html(look, numbers, blockers.find_blockers(look), tested)
         return [form_html.render_judges_and_prompts(look, state, tested), drawer, steps]
 
     tab.errand.select(
@@ -277,13 +274,8 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
             return [gr.skip(), study_menu_update(store, name)]
         return [replace(state, study=name, opened=text), study_menu_update(store, name)]
 
-    def run_whole_study(text: str, keys: str, state: FormState) -> list[Any]:
-        return start_from_form(text, keys, state, one_item=False)
-
-    def run_one_item(text: str, keys: str, state: FormState) -> list[Any]:
-        return start_from_form(text, keys, state, one_item=True)
-
-    for button, start in ((tab.run, run_whole_study), (tab.attempt, run_one_item)):
+    for button, one_item in ((tab.run, False), (tab.attempt, True)):
+        start = partial(start_from_form, one_item=one_item)
         button.click(None, None, None, js=MARK_STARTING)
         event = button.click(start, [tab.yaml, tab.keys, tab.state], outputs, **QUIET)
         event.success(None, header.study, None, js=OPEN_RUN_TAB)

@@ -6,8 +6,6 @@ state is kept between requests: a reload, a second window or another device cont
 store.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time
@@ -112,6 +110,7 @@ def _show_write_failure(
     return _show_ballot(session, ballot, notice, warned=True, fixed=fixed, retried=True)
 
 
+_MISFIT: Final = "this {} does not fit the ballot shown; nothing was saved. Reload the page"
 COLONS: Final = (
     ":\u02d0\u02d1\u02f8\u0589\u05c3\u0703\u0704\u16ec\u1803\u205a\u205d\u2236\ua4fd\ua789"
 )
@@ -310,9 +309,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
     most = 2 if mode == "levels" else 1
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (pick, margin))
     if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
-        raise StudyError(
-            "this vote does not fit the ballot shown; nothing was saved. Reload the page"
-        )
+        raise StudyError(_MISFIT.format("vote"))
     return Verdict(pick, margin)  # type: ignore[arg-type]
 
 
@@ -329,18 +326,14 @@ def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
 def _parse_score(score: Any, buttons: Sequence[VoteButton]) -> Verdict:
     number = isinstance(score, int | float) and not isinstance(score, bool)
     if not number or float(score) not in [button.payload["score"] for button in buttons]:
-        raise StudyError(
-            "this score does not fit the ballot shown; nothing was saved. Reload the page"
-        )
+        raise StudyError(_MISFIT.format("score"))
     return Verdict(scores=(float(score),))
 
 
 def _parse_verification(request: Mapping[str, Any]) -> AnswerCheck:
     follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
-        raise StudyError(
-            "this vote does not fit the ballot shown; nothing was saved. Reload the page"
-        )
+        raise StudyError(_MISFIT.format("vote"))
     return AnswerCheck("", "", follows, None if follows else fault, request.get("harmful") is True)
 
 

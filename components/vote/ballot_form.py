@@ -1,7 +1,5 @@
 """The kind of ballot that a study uses, and the parts of an item that voters see."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ The attribute data-act contains the action of a button, data-vkeys its keys; ass
 the action with the number of the ballot and the comment.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The organiser's side of the Vote tab: voting rules, their effect on estimates, voters so far."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -10,14 +8,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import EMPTY, Markup, fill
+from components.html.markup import EMPTY, Markup
 from components.html.panel import notice_html, wrap
 from components.html.tables.table import Cells, Table, TableCell
 from components.server.hf_login import has_account_prefix
 from components.vote.ballot_form import MODES, load_ballot_form
+from components.vote.ballot_html import html
 from studies.domain import HUMAN_PREFIX
-from studies.people.votable import count_by_selection
-from studies.people.vote_session import list_voters
+from studies.people import votable, vote_session
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.ballot_queries import (
     BALLOT_MODES,
@@ -31,13 +29,6 @@ from studies.store.ballot_queries import (
 )
 from studies.store.store import Store
 
-AS_CORRECTIONS: Final = Markup(
-    '<p class="eh-small">Votes correct the judge: '
-    '<button type="button" class="eh-link" data-view="Agreement">see where they disagree</button>, '
-    'or <button type="button" class="eh-link" data-view="Remedies" data-to=".eh-improve">improve '
-    "the prompt</button>.</p>"
-)
-"""Uses of votes, with links to the views of Results."""
 AS_PROTOCOL: Final = "as the protocol asks"
 SAMPLING_CHOICES: Final[Mapping[str, SelectionRule]] = MappingProxyType(
     {"At random": "random", "Where orders flip": "flipped", "Where judges disagree": "split"}
@@ -103,7 +94,7 @@ def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
-    left = count_by_selection(store, study, mode, rules)
+    left = votable.count_by_selection(store, study, mode, rules)
     size = f"{count(left[choice], MODES[mode].noun)} of {count(left['random'])}."
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
@@ -119,71 +110,47 @@ def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
 
 def show_voters(store: Store, study: str) -> Markup:
     """HTML table of voters with their votes, and a summary of verifications."""
-    lines = list_voters(store, study)
-    if not lines:
-        body = Markup('<p class="eh-small eh-mute">No votes on this page yet.</p>')
-    else:
-        rows: list[Cells] = [
-            [
-                TableCell(line.voter.removeprefix(HUMAN_PREFIX), "nm", is_name=False),
-                count(line.voted),
-                count(line.skipped),
-                _vote_time(line.last if line.voted else 0),
-            ]
-            for line in lines[:MAX_LISTED_VOTERS]
+    lines = vote_session.list_voters(store, study)
+    rows: list[Cells] = [
+        [
+            TableCell(line.voter.removeprefix(HUMAN_PREFIX), "nm", is_name=False),
+            count(line.voted),
+            count(line.skipped),
+            _vote_time(line.last if line.voted else 0),
         ]
-        more = len(lines) - MAX_LISTED_VOTERS
-        notes = fill('<p class="eh-small">and {} more</p>', count(more)) if more > 0 else ""
-        has_accounts = any(has_account_prefix(line.voter) for line in lines)
-        notes += (
-            Markup('<p class="eh-small">hf: logged in with Hugging Face</p>')
-            if has_accounts
-            else ""
-        )
-        heads: Cells = ["Voter", *map(TableCell, ("Votes", "Skipped", "Last vote"))]
-        body = Table(heads, rows, "eh-tbl dense", box="").html() + notes + AS_CORRECTIONS
-    return wrap(
-        fill('<div class="eh-voters">{}{}</div>', body, _verification_summary(store, study))
-    )
+        for line in lines[:MAX_LISTED_VOTERS]
+    ]
+    heads: Cells = ["Voter", *map(TableCell, ("Votes", "Skipped", "Last vote"))]
+    table = Table(heads, rows, "eh-tbl dense", box="").html() if rows else EMPTY
+    has_accounts = any(has_account_prefix(line.voter) for line in lines)
+    more = max(0, len(lines) - MAX_LISTED_VOTERS)
+    return wrap(html.voters(table, more, has_accounts, _verification_summary(store, study)))
 
 
 def _vote_time(at: float) -> str:
     return time.strftime("%d %b, %H:%M", time.localtime(at)) if at else "–"
 
 
-def _verification_summary(store: Store, study: str) -> Markup:
+def _verification_summary(store: Store, study: str) -> str:
+    """Sentences on the verifications of a study; empty if there are none."""
     checks = [
         check
         for found in checks_by_item(read_ballots(store.read_connection, study)).values()
         for check in found
     ]
     if not checks:
-        return EMPTY
+        return ""
     faults = Counter(check.fault for check in checks if not check.follows)
     good, harmful = (sum(c.follows for c in checks), sum(c.harmful for c in checks))
-    text = (
+    return (
         f"Of {count(len(checks), 'verification')}, {count(good)} say that the answer follows the "
         f"instruction. {count(faults.total())} say that it does not, {count(faults['answer'])} "
         f"because the answer is wrong, {count(faults['caption'])} because the caption is "
         f"incomplete. {count(harmful)} say that the answer is harmful."
     )
-    return fill('<p class="eh-small">{}</p>', text)
 
 
 def show_voter_link(store: Store) -> Markup:
     """HTML of the link for voters; the browser fills in the address of this page. On a public page
     a link to a study needs a token, which the Share drawer creates."""
-    text = (
-        "Link for voters: it opens only the ballot, not the other tabs with the results and the "
-        "names of the models."
-    )
-    if isinstance(store, VisitorStore):
-        return wrap(fill('<p class="eh-small">{} Create the link under Share.</p>', text))
-    return wrap(
-        fill(
-            '<div class="eh-voters-link"><p class="eh-small">{}</p>'
-            '<div class="eh-link-row"><code data-voters-link>…</code>'
-            '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>',
-            text,
-        )
-    )
+    return wrap(html.voter_link(isinstance(store, VisitorStore)))

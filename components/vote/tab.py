@@ -1,7 +1,5 @@
 """The Vote tab: the blind ballot for voters, and the voting rules for the organiser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +12,7 @@ from components.layout import header
 from components.layout.widgets import ClickableHTML, HiddenText, Switch
 from components.server.gradio_private import click_data
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
-from components.vote import organiser
-from components.vote.ballot_actions import handle_ballot_action
-from components.vote.ballot_form import MODES
-from components.vote.organiser import (
-    AS_PROTOCOL,
-    SAMPLING_CHOICES,
-    VERIFY_TARGETS,
-    VotingControls,
-    controls_from_rules,
-)
+from components.vote import ballot_actions, ballot_form, organiser
 from studies.errors import EvenhandError
 from studies.store.ballot_queries import read_voting_rules
 from studies.store.store import Store
@@ -88,8 +77,8 @@ def build() -> VoteTab:
 def _build_rules() -> tuple[list[Any], gr.Button]:
     with gr.Row(elem_classes="eh-vote-rules"):
         mode = gr.Dropdown(
-            [AS_PROTOCOL, *(mode.name for mode in MODES.values())],
-            value=AS_PROTOCOL,
+            [organiser.AS_PROTOCOL, *(mode.name for mode in ballot_form.MODES.values())],
+            value=organiser.AS_PROTOCOL,
             label="Form",
             interactive=True,
         )
@@ -103,13 +92,15 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
         )
         repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %", interactive=True)
         whom = gr.Dropdown(
-            list(VERIFY_TARGETS),
-            value=next(iter(VERIFY_TARGETS)),
+            list(organiser.VERIFY_TARGETS),
+            value=next(iter(organiser.VERIFY_TARGETS)),
             label="Verification of",
             interactive=True,
         )
     with gr.Row(elem_classes="eh-vote-rules"):
-        choose = Switch(list(SAMPLING_CHOICES), "What to vote on", elem_id="eh-vote-choose")
+        choose = Switch(
+            list(organiser.SAMPLING_CHOICES), "What to vote on", elem_id="eh-vote-choose"
+        )
         timed = gr.Checkbox(True, label="Record how long each vote takes", interactive=True)
         reveal = gr.Checkbox(False, label="Reveal the models after each vote", interactive=True)
         save = gr.Button("Save rules", elem_classes="eh-fit", elem_id="eh-vote-save")
@@ -127,7 +118,9 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         action = action if isinstance(action, Mapping) else {}
         if not study:
             return [gr.skip(), gr.skip()]
-        shown = handle_ballot_action(store, study, action, logged_in_account(request, profile))
+        shown = ballot_actions.handle_ballot_action(
+            store, study, action, logged_in_account(request, profile)
+        )
         return [shown, header.study_size_html(store, study)]
 
     def draw_tab(
@@ -146,7 +139,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
     def save_rules(study: str, *values: Any) -> list[Any]:
         try:
-            store.set_voting_rules(study, VotingControls(*values).to_voting_rules())
+            store.set_voting_rules(study, organiser.VotingControls(*values).to_voting_rules())
         except EvenhandError as error:
             return [notice_html("bad", "Not saved.", str(error))]
         gr.Info("The rules are saved and apply from the next ballot on.")
@@ -184,17 +177,17 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
     """Values of all outputs of the tab; `here` is the browser state. On a voter's page, and if
     another visitor owns the study, only the ballot is shown."""
     login_error = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
-    ballot = handle_ballot_action(
+    ballot = ballot_actions.handle_ballot_action(
         store, study, {"act": "show", "voter": here.get("voter", "")}, account, login_error
     )
     if here.get("blind") or not store.owns(study):
         return [
             ballot,
             gr.Column(visible=False),
-            *[gr.skip()] * (len(VotingControls.__slots__) + 3),
+            *[gr.skip()] * (len(organiser.VotingControls.__slots__) + 3),
         ]
-    rules = controls_from_rules(read_voting_rules(store.read_connection, study))
-    values = [getattr(rules, name) for name in VotingControls.__slots__]
+    rules = organiser.controls_from_rules(read_voting_rules(store.read_connection, study))
+    values = [getattr(rules, name) for name in organiser.VotingControls.__slots__]
     return [
         ballot,
         gr.Column(visible=True),

@@ -1,7 +1,5 @@
 """Vote buttons of a ballot with their keys, and levels of a rubric."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

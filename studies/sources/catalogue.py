@@ -1,7 +1,5 @@
 """Catalogue of well-known data sets, read from catalogue.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache

@@ -1,7 +1,5 @@
 """Read several files as one table: a list of files, a pattern, or a folder of files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -11,17 +9,14 @@ from studies.files.read_limits import current_limits
 from studies.files.table_formats.parquet import read_arrow
 from studies.files.tables import SourceTable, is_table_file, read_table
 from studies.settings import is_public
-from studies.sources.formats.benchmarks import matches_arena_hard
-from studies.sources.formats.labelled_pairs import matches_judgebench
-from studies.sources.formats.pair_annotations import matches_annotations
-from studies.sources.formats.preference_sets import matches_themis
+from studies.sources.formats import benchmarks, labelled_pairs, pair_annotations, preference_sets
 from studies.sources.source_format import table_files_in
 
 FOLDER_FORMATS: Final = {
-    "alpaca-eval": matches_annotations,
-    "arena-hard": matches_arena_hard,
-    "judgebench": matches_judgebench,
-    "themis": matches_themis,
+    "alpaca-eval": pair_annotations.matches_annotations,
+    "arena-hard": benchmarks.matches_arena_hard,
+    "judgebench": labelled_pairs.matches_judgebench,
+    "themis": preference_sets.matches_themis,
 }
 """Formats whose files in a folder are joined into one table -> function that recognises such a
 file. Of AlpacaEval's files only annotations are joined, which contain the outputs."""
@@ -35,7 +30,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
     if files have several."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
-    for path in _list_table_files_below(folder):
+    for path in _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name):
         table = read_table(path)
         name = next((name for name, matches in FOLDER_FORMATS.items() if matches(table)), "")
         if name and format in ("", name):
@@ -120,12 +115,6 @@ def list_table_files_checked(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders; SourceError if there are more
     than MAX_FILES."""
     return _check_file_count(table_files_in(folder), folder.name)
-
-
-def _list_table_files_below(folder: Path) -> list[Path]:
-    """List the table files of a folder and of its subfolders, two levels deep; SourceError if there
-    are more than MAX_FILES."""
-    return _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name)
 
 
 def _files_below(folder: Path) -> list[Path]:

@@ -6,8 +6,6 @@ suffix of a table file is a file of the repository, which is read whole. No code
 run, and only the user's own token is sent.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
 import re
@@ -21,8 +19,7 @@ from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import Row, SourceTable, is_table_file, read_table
 from studies.settings import HUB_TOKEN, is_public
-from studies.sources.catalogue import find_hub_set
-from studies.sources.hub_files import check_cards, check_files, stream_parquet
+from studies.sources import catalogue, hub_files
 from studies.spec.study import DataSpec
 
 HUB_PREFIX: Final = "hub:"
@@ -64,7 +61,7 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
     data spec, completed from the catalogue, the rows and the commit. SourceError if it cannot be
     read."""
     address = parse_hub_address(spec.source)
-    known = find_hub_set(address.repo, address.config)
+    known = catalogue.find_hub_set(address.repo, address.config)
     if known:
         detected = spec.format == "auto" and not spec.mapping
         format, mapping = known.format if detected else spec.format, spec.mapping or known.mapping
@@ -94,17 +91,17 @@ def _read_dataset_rows(
     import datasets
 
     repo, (name, start, stop) = address.repo, _parse_split(split)
-    check_cards(repo, commit, token)
+    hub_files.check_cards(repo, commit, token)
     builder = datasets.load_dataset_builder(
         repo, address.config or None, revision=commit, token=token
     )
     files = {str(k): [str(f) for f in v] for k, v in (builder.config.data_files or {}).items()}
-    check_files((file for paths in files.values() for file in paths), repo)
+    hub_files.check_files((file for paths in files.values() for file in paths), repo)
     if not name and len(files) != 1:
         raise StudyError(f"data.split: name one of the splits {', '.join(files) or '(none)'}")
     name = name or next(iter(files))
     if name in files and all(file.endswith(".parquet") for file in files[name]):
-        stream = stream_parquet(files[name], columns, token)
+        stream = hub_files.stream_parquet(files[name], columns, token)
     else:
         stream = iter(builder.as_streaming_dataset(split=name).decode(False))
     rows = _collect_bounded(itertools.islice(stream, start, stop + 1), repo, name)

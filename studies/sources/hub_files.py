@@ -5,8 +5,6 @@ outside the repository only after it has requested them from the address in the 
 card is checked before the library reads it, and the resulting list of files before any row is read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """Join answers from several files with the questions on common columns, and report mismatches."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -12,15 +12,13 @@ from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.table_formats.nested_columns import find_rows_in_object, is_nested_path
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
-from studies.sources import folder_tables, hub, reply_reading
+from studies.sources import folder_tables, hub, reply_reading, slice_selection
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import ORDER_NOT_RECORDED, POSITION_METRICS
 from studies.sources.detection import detect
-from studies.sources.formats import inspect_log
-from studies.sources.formats.any_table import MAPPING_FIELDS
+from studies.sources.formats import any_table, inspect_log
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
 from studies.sources.join import JoinReport
-from studies.sources.slice_selection import select_slice
 from studies.sources.source_format import OpenSource, SourceFormat
 from studies.spec.records_folder import check_source_variable, expand_records_variable
 from studies.spec.study import DataSpec
@@ -80,7 +78,7 @@ class LoadedSource:
     def select_slice(self, spec: DataSpec) -> LoadedSource:
         """Return the source with only the items of a study's slice and the verdicts on them; the
         summary `shards` still counts all verdicts."""
-        items = select_slice(self.items, spec)
+        items = slice_selection.select_slice(self.items, spec)
         selected = {item.id for item in items}
         return replace(
             self, items=items, judgements=[j for j in self.judgements if j.ask.item in selected]
@@ -108,7 +106,7 @@ def image_folder(spec: DataSpec, folder: Path) -> Path:
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
     """Load the items of the slice that `spec` selects, sorted by id."""
-    return select_slice(load_source(spec, folder).items, spec)
+    return slice_selection.select_slice(load_source(spec, folder).items, spec)
 
 
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:
@@ -333,5 +331,5 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
     if name == TABLE_FORMAT and not spec.mapping:
         raise StudyError(
             "data.mapping: required by format table: map each column to a field "
-            f"({', '.join(MAPPING_FIELDS)}, responses.<contestant>, meta.<name>)"
+            f"({', '.join(any_table.MAPPING_FIELDS)}, responses.<contestant>, meta.<name>)"
         )

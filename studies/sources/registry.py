@@ -1,8 +1,6 @@
 """Registry of the supported source formats, in the order of detection, and their table for
 docs/formats.md (`python -m studies.sources.registry` writes it there)."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 from typing import Final

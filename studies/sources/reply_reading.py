@@ -4,8 +4,6 @@ The reading functions are in the judges package, which imports this module and r
 (judges/verdicts/verdict.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, Protocol
 

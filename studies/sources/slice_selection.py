@@ -1,7 +1,5 @@
 """Selection of the items that a study uses (its slice): filters, strata and a seeded sample."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable
@@ -9,11 +7,10 @@ from typing import Final
 
 from studies.domain import Item
 from studies.errors import SourceError, StudyError
-from studies.spec.field_reader import suggest_word
-from studies.spec.study import DataSpec
+from studies.spec import field_reader, study
 
 
-def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
+def select_slice(items: list[Item], spec: study.DataSpec) -> list[Item]:
     """Return the items of a study's slice, sorted by id: those that pass the filters, and of these
     a seeded sample (if `spec.per` names fields, for each of their values) or, with `take: first`,
     the first of the file. StudyError for an unknown category, SourceError if no item is left."""
@@ -31,17 +28,17 @@ def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
     return selected
 
 
-def _check_categories(items: list[Item], spec: DataSpec) -> None:
+def _check_categories(items: list[Item], spec: study.DataSpec) -> None:
     known = sorted({item.category for item in items})
     for wanted in spec.categories:
         if wanted not in known:
-            hint = suggest_word(wanted, known)
+            hint = field_reader.suggest_word(wanted, known)
             raise StudyError(
                 f"data.categories: no item is in {wanted!r}{hint}. Found: {', '.join(known)}"
             )
 
 
-def _passes_filters(item: Item, spec: DataSpec) -> bool:
+def _passes_filters(item: Item, spec: study.DataSpec) -> bool:
     if spec.categories and item.category not in spec.categories:
         return False
     if spec.options and sum(bool(text.strip()) for text in item.responses.values()) != spec.options:

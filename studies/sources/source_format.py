@@ -1,7 +1,5 @@
 """Declaration of a source format: a reader with its name, its description and its detection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +9,7 @@ from studies.errors import SourceError
 from studies.files.tables import SourceTable, is_table_file, read_table
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, cells_of
-from studies.spec.records_folder import check_source_variable, expand_records_variable
-from studies.spec.study import DataSpec
+from studies.spec import records_folder, study
 
 Signs = Mapping[str, str]
 """Columns of a table, separated by commas -> the reason why a table with all of them has a format;
@@ -23,7 +20,7 @@ the first match counts."""
 class OpenSource:
     """An opened data source: the table of a file, or a folder."""
 
-    spec: DataSpec
+    spec: study.DataSpec
     path: Path
     folder: Path
     """Base folder of the paths in `data.files`."""
@@ -36,8 +33,8 @@ class OpenSource:
     def read_other_file(self, path: str) -> SourceTable:
         """Read another file of the source, given by its path in `data.files`."""
         self.files_read.add(path)
-        check_source_variable(path)
-        return read_table(self.folder / expand_records_variable(path))
+        records_folder.check_source_variable(path)
+        return read_table(self.folder / records_folder.expand_records_variable(path))
 
     def read_other_files(self) -> dict[str, SourceTable]:
         """Read all files in `data.files`; return name -> table."""

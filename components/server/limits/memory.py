@@ -1,7 +1,5 @@
 """Settings of the C library's memory allocator, so that freed memory returns to the system."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 from typing import Final

@@ -5,8 +5,6 @@ Gradio reads a whole body before any check, and accepts a thousand files of the 
 upload. This module does not import gradio.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import OrderedDict
@@ -18,10 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from components.server.allowed_routes import UPLOAD_PATH, is_allowed_route
-from components.server.fair_turns import MAX_REMEMBERED_CLIENTS, identify_client
+from components.server import allowed_routes, fair_turns, page_cache
 from components.server.limits.temp_files import TempFileQuota
-from components.server.page_cache import PAGE_PATHS
 from studies.files.read_limits import MEGABYTE
 
 MAX_EVENT_BYTES: Final = 8 * MEGABYTE
@@ -66,7 +62,7 @@ class AddressRate:
         left = min(self._burst, left + (now - last) * self._per_second)
         allowed = left >= 1.0
         self._left[address] = left - allowed, now
-        while len(self._left) > MAX_REMEMBERED_CLIENTS:
+        while len(self._left) > fair_turns.MAX_REMEMBERED_CLIENTS:
             self._left.popitem(last=False)
         return allowed
 
@@ -97,11 +93,11 @@ class RequestLimits:
             await self._app(scope, receive, send)
             return
         path = scope["path"]
-        if not is_allowed_route(scope["method"], path, mcp=self._mcp):
+        if not allowed_routes.is_allowed_route(scope["method"], path, mcp=self._mcp):
             await _error_response(404, NO_SUCH_PAGE)(scope, receive, send)
         elif (
             self._quota
-            and path in PAGE_PATHS
+            and path in page_cache.PAGE_PATHS
             and not self._page_rate.count_request_if_allowed(_client_address(scope))
         ):
             await _error_response(429, _TOO_OFTEN)(scope, receive, send)
@@ -109,7 +105,7 @@ class RequestLimits:
             await self._app(scope, receive, send)
         elif self._quota is None:
             await self._limit_body(None, None, scope, receive, send)
-        elif path == UPLOAD_PATH:
+        elif path == allowed_routes.UPLOAD_PATH:
             max_bytes = self._max_upload + _UPLOAD_OVERHEAD_BYTES
             await self._limit_body(max_bytes, self._quota, scope, receive, send)
         else:
@@ -201,7 +197,7 @@ class _LimitedBody:
 
 
 def _client_address(scope: Scope) -> str:
-    return identify_client(None, Request(scope)).address
+    return fair_turns.identify_client(None, Request(scope)).address
 
 
 def _error_response(code: int, message: str) -> JSONResponse:

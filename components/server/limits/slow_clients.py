@@ -6,8 +6,6 @@ limits on request bodies are in components.server.limits.request_limits. This mo
 gradio.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass

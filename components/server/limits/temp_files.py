@@ -4,8 +4,6 @@ Gradio deletes only files that it has registered, after a day. It registers neit
 uploads nor exports, and does not limit the total size, so visitors could fill the disk.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
@@ -17,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from studies import settings
-from studies.errors import EvenhandError
+from studies import errors, settings
 
 SWEEP_SECONDS: Final = 10.0
 """Seconds between two clean-ups."""
@@ -119,7 +116,7 @@ class TempFileQuota:
             self._free_bytes = self._max_bytes - delete_old_and_sum_files(
                 self._folder, self._max_bytes // 2, time.time()
             )
-        except (OSError, EvenhandError) as error:
+        except (OSError, errors.EvenhandError) as error:
             _log.warning("temporary files could not be deleted: %s", error)
 
     def _clean_up_loop(self) -> None:

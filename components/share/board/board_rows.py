@@ -17,18 +17,15 @@ import pandas as pd
 from components.share.board.record_tree import StudyRecords
 from judges.rendering.prompt import hash_json
 from metrics.catalogue.records import RECORDS
-from metrics.estimation import row_selection
-from metrics.estimation.all_measures import estimate_all
-from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation import all_measures, intervals, row_selection
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.twins.twin_sentence import difference_with_interval_text, irrelevant_effects_by_size
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
+from studies.frames import frame_codes, twin_rows
 from studies.frames.frame import RIGHT_COLUMN
-from studies.frames.frame_codes import NO_PICK
-from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import is_twin
 
 Json = dict[str, Any]
@@ -103,10 +100,10 @@ def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, J
     people get no rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
-    own, twins = (select_twin_rows(frame, kind) for kind in ("without", "only"))
+    own, twins = (twin_rows.select_twin_rows(frame, kind) for kind in ("without", "only"))
     compared = row_selection.select_rows(own, own["options"] > 1)
     measures = [RECORDS[key].estimator for key in TALLIED]
-    found = estimate_all(measures, compared, by)
+    found = all_measures.estimate_all(measures, compared, by)
     estimates = {key: found[one.name] for key, one in zip(TALLIED, measures, strict=True)}
     content = {item.id: _item_hash(dump_item(replace(item, twins={}))) for item in records.items}
     right = _rightness_of_verdicts(frame)
@@ -120,7 +117,7 @@ def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, J
         rows = row_selection.select_rows(
             compared, (compared["judge"] == judge) & (compared["prompt"] == prompt)
         )
-        nothing = unknown_estimate("no comparison without a twin")
+        nothing = intervals.unknown_estimate("no comparison without a twin")
         numbers = {
             key: _estimate_to_json(estimates[key].get((judge, prompt), nothing)) for key in TALLIED
         }
@@ -144,7 +141,7 @@ def _rightness_of_verdicts(frame: pd.DataFrame) -> np.ndarray:
     found = np.where(answer >= 0, pick == answer, -1)
     if RIGHT_COLUMN in frame:  # of three options or more, several may be right
         found = frame[RIGHT_COLUMN].to_numpy()
-    return np.where(pick == NO_PICK, -1, found)
+    return np.where(pick == frame_codes.NO_PICK, -1, found)
 
 
 def _comparison_indices_by_rater(
@@ -169,7 +166,7 @@ def largest_twin_effect(effects: Sequence[TwinEffect]) -> Json:
     on twins, the value is None."""
     moving = [one for one in irrelevant_effects_by_size(effects) if one.adjusted.value is not None]
     if not moving:
-        return _estimate_to_json(unknown_estimate("no verdicts on twins and their floor"))
+        return _estimate_to_json(intervals.unknown_estimate("no verdicts on twins and their floor"))
     top = moving[0]
     floor = f"floor {top.floor_family} {difference_with_interval_text(top.floor)}"
     note = f"{top.family}, {top.finding}; {floor}"

@@ -29,13 +29,11 @@ from judges.rendering import prompt as prompt_files
 from judges.twins.make_twins import add_twins
 from studies.domain import HUMAN_PREFIX, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import EvenhandError, SourceError, StudyError
+from studies.files import tables, upload_names
 from studies.files.items import dump_item, parse_items
-from studies.files.tables import read_table
-from studies.files.upload_names import name_without_ending
 from studies.people.item_votes import votes_as_judgements
+from studies.sources import hub, load
 from studies.sources.formats.own_exports import parse_judgements
-from studies.sources.hub import HUB_PREFIX
-from studies.sources.load import load_items
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import DataSpec, Study, dump_study, load_study, parse_study
 from studies.store.queries.adapted_requests import REFUSABLE_SETS, key_without_parameters
@@ -128,8 +126,8 @@ def records_of_file(
             f"{path}: no judgements beside it; export them to {logs[0].name}: "
             "python -m studies export NAME"
         )
-    judgements = parse_judgements(read_table(log))
-    items = add_twins(study, load_items(study.data, study.folder)).items
+    judgements = parse_judgements(tables.read_table(log))
+    items = add_twins(study, load.load_items(study.data, study.folder)).items
     asks = [one.ask for one in judgements]
     judgements += votes_as_judgements(items, study.name, asks, judgements)
     prompts = prompt_files.add_versions_to_names(
@@ -187,8 +185,8 @@ def _make_study_records(
             "requests could not be checked. Run the study with judge_sees: context"
         )
     source = study.data.source
-    is_file = source != PROBE_SOURCE and not source.startswith(HUB_PREFIX)
-    name = name_without_ending(PureWindowsPath(source).name) if is_file else source
+    is_file = source != PROBE_SOURCE and not source.startswith(hub.HUB_PREFIX)
+    name = upload_names.name_without_ending(PureWindowsPath(source).name) if is_file else source
     data = DataSpec(ITEMS_FILE, seed=study.data.seed) if is_file else study.data
     judges = tuple(replace(one, weights=_weights_file_name(one.weights)) for one in study.judges)
     shown = replace(
@@ -231,7 +229,7 @@ def _prompt_files(prompts: Iterable[prompt_files.Prompt]) -> list[str]:
 def _weights_file_name(weights: str) -> str:
     """Path of a judge's weights without the folders of this machine; an address on the Hub stays as
     it is."""
-    return weights if weights.startswith(HUB_PREFIX) else PureWindowsPath(weights).name
+    return weights if weights.startswith(hub.HUB_PREFIX) else PureWindowsPath(weights).name
 
 
 def folder_name(study: str) -> str:
@@ -307,8 +305,8 @@ def read_records(board: Path, name: str) -> StudyRecords:
         return StudyRecords(
             name,
             parse_study((folder / STUDY_FILE).read_text("utf-8"), f"{name}/{STUDY_FILE}", folder),
-            tuple(parse_items(read_table(folder / ITEMS_FILE), texts_required=False)),
-            tuple(parse_judgements(read_table(folder / JUDGEMENTS_FILE))),
+            tuple(parse_items(tables.read_table(folder / ITEMS_FILE), texts_required=False)),
+            tuple(parse_judgements(tables.read_table(folder / JUDGEMENTS_FILE))),
             prompt_files.add_versions_to_names(prompts),
             facts["identities"],
             facts["source"],

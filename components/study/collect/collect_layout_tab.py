@@ -6,14 +6,13 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.html import pieces, templates
 from components.html.markup import Markup, fill
-from components.html.pieces import panel_heading, wrap
-from components.html.templates import macros
 from components.layout.widgets import ClickableHTML, HiddenText, Switch
 from components.study.collect.save_collected import ANSWER_BOXES
 from studies.people.new_items import LICENCES, MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS
 
-_HTML: Final = macros("study/form_layout.html")
+_HTML: Final = templates.macros("study/form_layout.html")
 READ_ANSWERS: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.answers()]"
 """Script that sets the last input of an event to the answers typed, as JSON."""
 ITEM_FORM: Final = "New item"
@@ -37,7 +36,7 @@ def build() -> CollectTab:
         gr.Accordion(title, open=False) as tab.fold,
     ):
         with gr.Row(elem_classes="eh-panel-head"):
-            ClickableHTML(panel_heading("Add to the data", COLLECT_SUBTITLE))
+            ClickableHTML(pieces.panel_heading("Add to the data", COLLECT_SUBTITLE))
             tab.which = Switch((ITEM_FORM, CAPTION_FORM), "What to collect")
         with gr.Row(elem_classes="eh-collect-top"):
             tab.by = gr.Textbox(label="Your name (optional)")
@@ -107,7 +106,7 @@ def answer_fields_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = 
     known = [name for name, _ in typed if name]
     rows = [*((name, answer) for name, answer in typed if name or answer)]
     rows += [(name, "") for name in names if name not in known]
-    return wrap(_HTML.answer_fields([*rows, *[("", "")] * ANSWER_BOXES][:ANSWER_BOXES]))
+    return pieces.wrap(_HTML.answer_fields([*rows, *[("", "")] * ANSWER_BOXES][:ANSWER_BOXES]))
 
 
 def character_count_html(max_chars: int) -> Markup:

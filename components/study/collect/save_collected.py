@@ -8,8 +8,7 @@ from typing import Final
 from components.html.format import count, truncate
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import notice_html, wrap
-from components.inspect.html_parts import images_html
-from components.inspect.load_comparison import load_image
+from components.inspect import html_parts, load_comparison
 from components.results.protocol.paper_tables import visit_bench_skills
 from components.study.file.lenient_study import read_lenient_study
 from components.study.file.yaml_edit import put_value, replace_source
@@ -137,8 +136,8 @@ def item_to_caption_html(target: CollectTarget, item: Item | None) -> Markup:
         '<p class="hint">This item has no image. Describe what the instruction refers to.</p>'
     )
     if item.images:
-        found = (load_image(path, target.image_folder) for path in item.images)
-        pictures = images_html(found, "Open the image")
+        found = (load_comparison.load_image(path, target.image_folder) for path in item.images)
+        pictures = html_parts.images_html(found, "Open the image")
     return wrap(fill('<p class="eh-q" dir="auto">{}</p>{}', item.instruction, pictures))
 
 

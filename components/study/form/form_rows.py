@@ -21,12 +21,10 @@ from components.study.file.judge_entries import (
     simulation_default,
 )
 from components.study.file.lenient_study import LenientStudy, percent_text
-from judges.money.costs import listed_price, listed_prices
-from judges.money.host_key import load_host_key
+from judges.money import costs, host_key
 from judges.security.key_consents import origin_of
 from metrics.remedies.rule_names import rule_words_of_id
-from studies.domain import REFERENCE
-from studies.settings import is_public
+from studies import domain, settings
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_RULES, parse_remedy
 from studies.spec.judge_spec import default_reading_method
 from studies.spec.keys import JUDGE, PRICE, PROTOCOL_KEYS, SIMULATION, STUDY, StudyKey
@@ -141,7 +139,7 @@ def protocol_form(
         pairing = study.text_value(*STUDY.pairing)
         made.append(study_setting_row(study, STUDY.pairing))
         if pairing != "all":
-            players = {"": "choose one", **models, REFERENCE: REFERENCE}
+            players = {"": "choose one", **models, domain.REFERENCE: domain.REFERENCE}
             made.append(study_setting_row(study, STUDY.baseline, options=players))
         if pairing == "new":
             made.append(study_setting_row(study, STUDY.new, options={"": "choose one", **models}))
@@ -284,7 +282,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         ]
         parts += [
             _space_key_row(judge, field)
-            if is_public()
+            if settings.is_public()
             else judge_setting_row(JUDGE.api_key_env, value=judge_key_variable(judge), mono=True),
             _price_row(judge, field),
             read,
@@ -302,7 +300,7 @@ def address_rows(judge: Mapping[str, Any], field: str, name: str) -> list[Markup
     url, key, model = judge_address(judge), JUDGE.base_url, JUDGE.model
     other = provider_of(judge) == OTHER_ADDRESS
     example = "http://localhost:8000/v1" if other else key.rule.placeholder
-    priced = [] if other else [one for one in listed_prices() if listed_price(one, url)]
+    priced = [] if other else [one for one in costs.listed_prices() if costs.listed_price(one, url)]
     address = controls.text_input(f"{field}.{key}", url, mono=True, placeholder=example)
     box = controls.text_input(
         f"{field}.{model}",
@@ -329,7 +327,7 @@ def typed_key_row(field: str, name: str, url: str) -> Markup:
 def _space_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     """HTML row for using this Space's key, with its models and spending limits; empty if the Space
     has no key."""
-    host = load_host_key()
+    host = host_key.load_host_key()
     if host is None:
         return Markup()
     hint = (
@@ -344,7 +342,7 @@ def _space_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 def _price_row(judge: Mapping[str, Any], field: str) -> Markup:
     given = judge.get(JUDGE.price.name)
     price = given if isinstance(given, Mapping) else {}
-    known = listed_price(str(judge.get(JUDGE.model.name)), judge_address(judge))
+    known = costs.listed_price(str(judge.get(JUDGE.model.name)), judge_address(judge))
     boxes = [
         controls.decimal_input(
             f"{field}.{key}",

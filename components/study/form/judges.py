@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from components.html import pieces, run_progress, templates
 from components.html.format import dollars
 from components.html.markup import EMPTY, Markup, join
-from components.html.pieces import notice_html, status_badge
-from components.html.run_progress import reply_ending
-from components.html.templates import macros
 from components.study.file import judge_entries as entries
 from components.study.file.controls import controls
 from components.study.file.judge_entries import OTHER_ADDRESS, judge_address, judge_name
@@ -22,7 +20,7 @@ from studies.settings import is_public
 from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
 from studies.spec.provider_presets import provider_presets
 
-html: Final = macros("study/form/judges.html")
+html: Final = templates.macros("study/form/judges.html")
 PROVIDERS: Final = {
     "openai": "OpenAI",
     "anthropic": "Anthropic",
@@ -61,7 +59,7 @@ def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup
         }
         for judge, check in zip(study.judges, checks, strict=True)
     ]
-    return html.cards(cards, status_badge("error"))
+    return html.cards(cards, pieces.status_badge("error"))
 
 
 def provider_title(judge: Mapping[str, Any]) -> str:
@@ -114,13 +112,13 @@ def _price_text(judge: Mapping[str, Any]) -> str:
 
 def test_result_html(check: JudgeCheck) -> Markup:
     """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
-    end, read, verdict = reply_ending(check.reply, 220), check.read, check.read.verdict
+    end, read, verdict = run_progress.reply_ending(check.reply, 220), check.read, check.read.verdict
     text = f"{check.seconds:.1f} s"
     text += f", parsed by the rule {read.rule}" if read.rule and verdict else ""
     text += ": " + (f"“{end}”" if end else read.detail or "no reply")
     if verdict is not None and verdict.label_probabilities:
         text += f" ({', '.join(f'{p:.2f}' for p in verdict.label_probabilities)})"
-    return html.test_result(status_badge(read.status), text, read.detail if end else "")
+    return html.test_result(pieces.status_badge(read.status), text, read.detail if end else "")
 
 
 def extraction_settings(study: LenientStudy) -> Markup:
@@ -213,7 +211,7 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
     found: ModelList | None = tested.get(model_list_entry_name(address)) if address else None
     models = error = None
     if found and found.error:
-        error = notice_html("bad", "No list of models.", found.error)
+        error = pieces.notice_html("bad", "No list of models.", found.error)
     elif found:
         prices = [(model, listed_price(model, address)) for model in found.models]
         models = [

@@ -5,31 +5,27 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from components.html import pieces, templates
 from components.html.format import dollars, truncate
 from components.html.markup import EMPTY, Markup, join
-from components.html.pieces import notice_html
-from components.html.templates import macros
 from components.study.file.controls import controls
 from components.study.file.judge_entries import judge_name
 from components.study.file.lenient_study import FormState, LenientStudy, percent_text
-from components.study.form import form_rows
+from components.study.form import form_rows, prompts
 from components.study.form.data_step import slice_form
 from components.study.form.judges import extraction_settings
-from components.study.form.prompts import prompt_protocols
 from components.study.plan.study_preview import StudyPreview
 from judges.judge_errors import PlanError
 from judges.operations.image_descriptions import build_describe_plan
 from judges.planning.forecast import forecast_plan
 from judges.rendering.prompt import load_prompt
 from judges.security.key_consents import Consents, KeyDestination, user_consents
-from studies.domain import JudgeSpec
-from studies.errors import EvenhandError
+from studies import domain, errors, settings
 from studies.files.upload_names import original_name
-from studies.settings import is_public
 from studies.spec.keys import DATA, JUDGE, STUDY
 from studies.spec.study import Study
 
-html: Final = macros("study/form/more_settings.html")
+html: Final = templates.macros("study/form/more_settings.html")
 DESCRIBE_PROMPTS: Final = (
     ("creation-describe", "general description"),
     ("creation-describe-query", "focused on the question"),
@@ -58,12 +54,12 @@ def study_question(study: LenientStudy, *, single_answers: bool = False) -> str:
 def consent_notices(study: Study) -> Markup:
     """HTML notice and button for each pair of environment variable and host to which the study
     would send the variable's key without the user's consent; empty in public mode."""
-    if is_public():
+    if settings.is_public():
         return EMPTY
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     told = "Nothing is sent until you allow it. Allow it only if you trust that host with this key."
     return join(
-        html.consent(notice_html("warn", f"This study wants to send ${pair.variable} to "
+        html.consent(pieces.notice_html("warn", f"This study wants to send ${pair.variable} to "
                                  f"{pair.origin}.", told), pair)
         for pair in user_consents().destinations_without_consent(judges)
     )  # fmt: skip
@@ -75,7 +71,7 @@ def store_key_consent(consents: Consents, pair: KeyDestination) -> Markup:
     try:
         consents.store_consent(pair)
     except (PlanError, OSError) as error:
-        return notice_html("bad", "The consent could not be stored.", str(error))
+        return pieces.notice_html("bad", "The consent could not be stored.", str(error))
     return EMPTY
 
 
@@ -104,7 +100,7 @@ def image_description_form(preview: StudyPreview, state: FormState) -> Markup:
     )
 
 
-def _image_description_price(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str:
+def _image_description_price(preview: StudyPreview, judge: domain.JudgeSpec, prompt: str) -> str:
     assert preview.plan is not None  # `judge` comes from the plan
     try:
         describe_prompt = load_prompt(prompt, preview.lenient_study.folder)
@@ -115,7 +111,7 @@ def _image_description_price(preview: StudyPreview, judge: JudgeSpec, prompt: st
         plan = build_describe_plan(preview.plan.study, judge, describe_prompt, items, texts)
         sample = replace(plan, items=plan.items[:20])
         forecast: Any = forecast_plan(sample)
-    except EvenhandError:
+    except errors.EvenhandError:
         return dollars(None)
     scale = len(plan.items) / max(1, len(sample.items)) * (2 if texts else 1)
     return dollars(None if forecast.dollars is None else forecast.dollars * scale)
@@ -129,7 +125,7 @@ def more_settings(preview: StudyPreview, state: FormState) -> Markup:
     and images."""
     study = preview.lenient_study
     sees = any(judge.get(JUDGE.vision.name) for judge in study.judges)
-    protocols = prompt_protocols(study)
+    protocols = prompts.prompt_protocols(study)
     body = html.more_settings(
         settings_text(study),
         study.value_in_file(*STUDY.name) or "",
@@ -143,7 +139,7 @@ def more_settings(preview: StudyPreview, state: FormState) -> Markup:
 
 def settings_text(study: LenientStudy) -> str:
     """The main settings with their values in one line, as heading of the expandable part."""
-    single = prompt_protocols(study) == {"single"}
+    single = prompts.prompt_protocols(study) == {"single"}
     same_order = "" if single else " in the same order"
     orders = {"both": "both orders", "one": "one order", "": "both orders"}
     chosen = study.text_value(*STUDY.orders)

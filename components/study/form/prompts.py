@@ -26,8 +26,7 @@ from judges.rendering.prompt_library import LibraryPrompt, PromptCheck, check_pr
 from judges.rendering.template import split_template
 from studies.domain import Item
 from studies.errors import EvenhandError
-from studies.spec.keys import JUDGE, STUDY
-from studies.spec.presentations import resolve_contestants
+from studies.spec import keys, presentations
 
 html: Final = macros("study/form/prompts.html")
 PANEL_MODES: Final = {
@@ -203,8 +202,8 @@ def preview_messages(
     judges = preview.lenient_study.judges
     first = judges[0] if judges else {}
     read_mode = first.get("read", "probabilities" if first.get("model") == "embedded" else "text")
-    sees = preview.lenient_study.text_value(*STUDY.judge_sees) == "images" and any(
-        j.get(JUDGE.vision.name) for j in judges
+    sees = preview.lenient_study.text_value(*keys.STUDY.judge_sees) == "images" and any(
+        j.get(keys.JUDGE.vision.name) for j in judges
     )
     images = tuple("data:," for _ in item.images) if sees else ()
     try:
@@ -221,7 +220,7 @@ def _item_contestants(preview: StudyPreview, item: Item) -> list[str]:
     answered = sorted(name for name, text in item.responses.items() if text.strip())
     if preview.plan is None:
         return answered
-    names = resolve_contestants(preview.plan.study, preview.plan.items)
+    names = presentations.resolve_contestants(preview.plan.study, preview.plan.items)
     return [name for name in names if name in answered] or answered
 
 

@@ -21,8 +21,7 @@ from studies.errors import StudyError
 from studies.files.read_limits import MEGABYTE, current_limits
 from studies.files.upload_names import UPLOADS_FOLDER
 from studies.settings import is_public as is_public
-from studies.sources.hub import HUB_PREFIX
-from studies.sources.load import BUILT_IN_SOURCES
+from studies.sources import hub, load
 from studies.spec.records_folder import RECORDS_VARIABLE
 from studies.spec.study import DataSpec, Study
 
@@ -43,10 +42,10 @@ def check_data_source(spec: DataSpec, folder: Path) -> None:
         parts = PurePath(name).parts
         # A pattern, or the folder of uploads itself, would name files that were not uploaded here.
         inside = ".." not in parts and len(parts) > 1 and not set(name) & set("*?[")
-        inside = inside or name.startswith(HUB_PREFIX)
+        inside = inside or name.startswith(hub.HUB_PREFIX)
         if name.startswith(f"{UPLOADS_FOLDER}/"):
             inside = inside and not _has_symbolic_link(folder, name)
-        if name not in BUILT_IN_SOURCES and not (name.startswith(ALLOWED_PREFIXES) and inside):
+        if name not in load.BUILT_IN_SOURCES and not (name.startswith(ALLOWED_PREFIXES) and inside):
             raise StudyError(
                 f"data.source: {name!r} is a file of the machine that runs this page; upload "
                 "your file, or name a dataset of the Hub"

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from components.study.file.lenient_study import LenientStudy, read_lenient_study
-from components.study.plan import public_checks
-from components.study.plan.idle_cache import RECORDS
+from components.study.plan import idle_cache, public_checks
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import Plan, make_plan
 from studies.domain import Item
@@ -91,7 +90,7 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
             _FAILURES.compute_once(source, (stamp, period), lambda: failed)
             raise
 
-    return RECORDS.compute_once(("records", *source), stamp, load)
+    return idle_cache.RECORDS.compute_once(("records", *source), stamp, load)
 
 
 _FAILURES: Final = StoreCache(MEGABYTE)
@@ -124,17 +123,11 @@ def plan_from_text(text: str, folder: Path) -> Plan:
 
 def _load_records_to_judge(spec: DataSpec, folder: Path) -> LoadedSource:
     """Load all records of a source; StudyError if they are verdicts without answers to judge."""
-    loaded = load_records(spec, folder)
-    _check_has_answers(loaded)
-    return loaded
-
-
-def _check_has_answers(found: LoadedSource) -> None:
-    """Raise StudyError for files of verdicts (shards) without questions and answers, on which no
-    judge can be called."""
+    found = load_records(spec, folder)
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(
             f"data.source: {found.shards.folder.name} holds verdicts without questions and "
             "answers. Open the verdicts as a study (step 1), or put "
             f"the items into {ITEMS_FILE} beside the verdict files"
         )
+    return found

@@ -9,9 +9,7 @@ from components.html.format import count
 from components.study.file import judge_entries as entries
 from components.study.file.judge_entries import judge_address, judge_name, needs_typed_key
 from components.study.file.lenient_study import LenientStudy
-from components.study.form.data_step.records_report import with_original_file_name
-from components.study.form.data_step.slice_form import filter_text
-from components.study.form.data_step.table_columns import missing_roles, table_with_mapping
+from components.study.form.data_step import records_report, slice_form, table_columns
 from components.study.plan.study_preview import StudyPreview
 from studies.files.upload_names import original_name
 from studies.spec.keys import DATA, JUDGE
@@ -59,7 +57,7 @@ def find_blockers(preview: StudyPreview) -> list[Blocker]:
                 "questions and no answers.", "Open the verdicts", errand={"do": "recorded"})
         )  # fmt: skip
     if not found and preview.plan is None:
-        why = with_original_file_name(preview, preview.plan_error)
+        why = records_report.with_original_file_name(preview, preview.plan_error)
         found.append(Blocker(3, "see below", why, "More settings", press="#eh-more summary"))
     return found
 
@@ -87,14 +85,14 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
         return []
     if preview.records is not None and not preview.items:
         return [_empty_slice_blocker(study, len(preview.records.items))]
-    table = table_with_mapping(preview)
+    table = table_columns.table_with_mapping(preview)
     if table is not None and not table.rows:
         name = original_name(study.source)
         return [
             Blocker(1, "the table has no rows", f"{name} has no rows below its header.",
                     "Choose another file", press="#eh-upload")
         ]  # fmt: skip
-    if missing := missing_roles(preview):
+    if missing := table_columns.missing_roles(preview):
         return [
             Blocker(1, f"column of {role} to choose", f"choose the column of {role}.",
                     "Choose the column", goto="#eh-columns .need select")
@@ -107,14 +105,14 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
                 "contains.",
                     "Name the columns", goto="#eh-columns, #eh-all-columns")
         ]  # fmt: skip
-    why = with_original_file_name(preview, preview.data_error)
+    why = records_report.with_original_file_name(preview, preview.data_error)
     return [
         Blocker(1, "the data cannot be read", why, "Choose another file", press="#eh-upload")
     ]  # fmt: skip
 
 
 def _empty_slice_blocker(study: LenientStudy, total: int) -> Blocker:
-    where = filter_text(study)
+    where = slice_form.filter_text(study)
     short = "no question of the data passes the filter"
     if where:
         sentence = f"none of {total:,} questions passes the filter “{where}”."

@@ -20,9 +20,8 @@ from components.study.plan.cost_preview import (
     ForecastByJudge,
     detectable_first_share_kpi,
 )
+from components.study.steps import purchase_options, width_curve
 from components.study.steps.planned_study import PlannedStudy, comparisons_per_question
-from components.study.steps.purchase_options import html, purchases_html
-from components.study.steps.width_curve import curve_html
 from judges.planning.plan import Plan
 from metrics.estimation.planning.power import design_effect, detectable_share
 from metrics.win_rates.planned_width import detectable_win_rate
@@ -62,15 +61,15 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
     add next."""
     flips = precision_text(planned.plan, planned.numbers)
     half = number(100 * planned.width().half)
-    body = html.power(
+    body = purchase_options.html.power(
         f"{f'{flips} · ' if flips else ''}{planned.planned_share_name} to ± {points(half)}",
         _plan_basis_text(planned),
         _selectable_question_counts(planned),
         len(planned.plan.items),
         planned.available,
         kpi_strip(list(_power_kpis(planned))),
-        curve_html(planned),
-        purchases_html(planned, study),
+        width_curve.curve_html(planned),
+        purchase_options.purchases_html(planned, study),
     )
     return controls.form_part(body, seen=state.last_change)
 

@@ -1,8 +1,6 @@
 """Recorded verdicts: slot labels, status of failures, and conversion of a pick to another order of
 the answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 

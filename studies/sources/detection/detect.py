@@ -4,8 +4,6 @@ Messages of the sources use the keys of a study file, such as `data.mapping`. Th
 translates them, so that a message names the option that can be typed (`--mapping`).
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

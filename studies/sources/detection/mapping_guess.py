@@ -1,7 +1,5 @@
 """Guess which field each column of an unknown table contains, as a suggestion in the form."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -5,8 +5,6 @@ A row is a question with one column per answer (`responses.<name>`), one contest
 nested (`answer1.name`, `answers[].text`).
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,8 +18,7 @@ from studies.frames.winner_words import WINNER_WORDS
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import FLAGS, MappedCells, cells_of, id_from_text
-from studies.sources.formats.checked_verdicts import label_reader
-from studies.sources.formats.visit_bench import split_list
+from studies.sources.formats import checked_verdicts, visit_bench
 from studies.sources.join import join_answers, join_key_of_row
 from studies.sources.source_format import OpenSource, reads
 from studies.spec.field_reader import suggest_word
@@ -176,7 +173,7 @@ def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, s
     if isinstance(images, list):
         facts["images"] = tuple(text for image in images if (text := text_of(image).strip()))
     else:
-        facts["images"] = tuple(split_list(text_of(images).strip()))
+        facts["images"] = tuple(visit_bench.split_list(text_of(images).strip()))
     for group in ("meta", "criteria"):
         texts = {name: line.text(column) for name, column in line.columns_of_group(group).items()}
         facts[group] = {name: text for name, text in texts.items() if text}
@@ -219,7 +216,7 @@ def _read_question_rows(
     if "label" in fields and len(own) != 1:
         raise StudyError(_LABEL_ERROR.format(column=fields["label"], answers=len(own)))
     seen: dict[str, int] = {}
-    read_label = label_reader(table, fields.get("label", ""))
+    read_label = checked_verdicts.label_reader(table, fields.get("label", ""))
     for line in rows:
         line.require_text(fields["instruction"])
         given = {name: line.text_in_paragraphs(f"responses.{name}") for name in own}
@@ -259,7 +256,7 @@ def _read_answer_rows(
     ranks: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     labels: dict[tuple[str, str], float | str] = {}
     builder.needs_reading = _needs_reply_reading(fields, ())
-    read_label = label_reader(table, fields.get("label", ""))
+    read_label = checked_verdicts.label_reader(table, fields.get("label", ""))
     for line in rows:
         name = line.plain_text("contestant")
         item = _add_item(builder, line, {name: line.text_in_paragraphs("response")})

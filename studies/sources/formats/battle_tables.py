@@ -1,7 +1,5 @@
 """Formats of battles: tables with two models, the winner, and often both answers in each row."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,11 +10,10 @@ from studies.files.table_formats.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import SourceTable, text_of
 from studies.files.upload_names import name_without_ending
 from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
-from studies.sources import cells
+from studies.sources import cells, join
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, id_from_text
-from studies.sources.join import join_answers
 from studies.sources.source_format import OpenSource, reads
 
 # ---- Chatbot Arena and Evalica: `model_a` or `left` was shown first ---------------------------
@@ -53,11 +50,9 @@ def read_arena(source: OpenSource) -> SourceBuilder:
 
 
 @reads(
-    "evalica",
-    "Evalica's battles",
-    "pairs, order known",
+    "evalica", "Evalica's battles", "pairs, order known",
     {"left, right, winner": "left, right and winner are Evalica's battles"},
-)
+)  # fmt: skip
 def read_evalica(source: OpenSource) -> SourceBuilder:
     """Read Evalica's battles: `left`, `right`, `winner`.
 
@@ -155,11 +150,9 @@ def _why_matches_autoarena(table: SourceTable) -> str:
 
 
 @reads(
-    "autoarena",
-    "AutoArena answers or head-to-heads",
-    "pairs, order unknown; items",
+    "autoarena", "AutoArena answers or head-to-heads", "pairs, order unknown; items",
     _why_matches_autoarena,
-)
+)  # fmt: skip
 def read_autoarena(source: OpenSource) -> SourceBuilder:
     """Read AutoArena's head-to-heads, or its answers, one file per model.
 
@@ -191,7 +184,7 @@ def _read_answers(source: OpenSource) -> SourceBuilder:
     files = {name_without_ending(source.path): source.rows} | source.read_other_files()
     questions = list(dict.fromkeys(line.require_text("prompt") for line in source.cells()))
     keys = [(question.strip(),) for question in questions]
-    answers, builder.join = join_answers(keys, ("prompt",), files, lambda _, __: "response")
+    answers, builder.join = join.join_answers(keys, ("prompt",), files, lambda _, __: "response")
     for question, responses in zip(questions, answers, strict=True):
         id = id_from_text("prompt", question)
         builder.add_item(id, question, responses, where=source.rows.name)

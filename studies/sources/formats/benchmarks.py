@@ -1,16 +1,13 @@
 """Formats of benchmarks of models with recorded judgements: MT-Bench, Arena-Hard and Vicuna's
 reviews."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from studies.domain import QUESTION_META
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.tables import SourceTable, is_table_file, read_table, text_of
 from studies.sources import cells
 from studies.sources.building.builder import SourceBuilder
@@ -64,12 +61,9 @@ def _list_fastchat_files(folder: Path) -> list[Path]:
 
 
 @reads(
-    "mt-bench",
-    "MT-Bench files",
-    "pairs in both orders; single ratings; votes",
-    _why_matches_mt_bench,
-    _why_matches_mt_bench_folder,
-)
+    "mt-bench", "MT-Bench files", "pairs in both orders; single ratings; votes",
+    _why_matches_mt_bench, _why_matches_mt_bench_folder,
+)  # fmt: skip
 def read_mt_bench(source: OpenSource) -> SourceBuilder:
     """Read MT-Bench's questions, answers, pair and single judgements; also FastChat's folder.
 
@@ -130,7 +124,7 @@ def _add_answers(answers: Answers, table: SourceTable) -> None:
 def _question_turns(line: RowCells) -> list[str]:
     turns = line.row.get("turns")
     if not isinstance(turns, list) or not turns:
-        raise SourceError(
+        raise errors.SourceError(
             f"question {line.row.get('question_id')}: field 'turns': expected a list; correct it"
         )
     return [content_text(turn) for turn in turns]
@@ -161,7 +155,7 @@ def _add_question(
 def _turn_meta(question: str, turn: int) -> dict[str, str]:
     """Return an item's meta: the turn, and the question id that all turns of a conversation share;
     intervals count them as one item."""
-    return {"turn": str(turn), QUESTION_META: _item_id(question, 1)}
+    return {"turn": str(turn), domain.QUESTION_META: _item_id(question, 1)}
 
 
 def _item_id(question: str, turn: int) -> str:
@@ -322,7 +316,7 @@ _REVIEWS: Final = "review_id, answer1_id and answer2_id are Vicuna's reviews"
 def _why_matches_vicuna_folder(folder: Path) -> str:
     roles = set()
     for path in _vicuna_files(folder):
-        with contextlib.suppress(SourceError):  # a damaged file is an error when it is read
+        with contextlib.suppress(errors.SourceError):  # a damaged file is an error when it is read
             roles.add(_vicuna_role(read_table(path)))
     found = {"review", "answer"} <= roles
     return "reviews with answer1_id beside files of answers with answer_id" if found else ""
@@ -345,12 +339,9 @@ def _vicuna_role(table: SourceTable) -> str:
 
 
 @reads(
-    "vicuna",
-    "Vicuna's reviews of two answers",
-    "pairs, order known, with both scores",
-    {"review_id, answer1_id, answer2_id": _REVIEWS},
-    _why_matches_vicuna_folder,
-)
+    "vicuna", "Vicuna's reviews of two answers", "pairs, order known, with both scores",
+    {"review_id, answer1_id, answer2_id": _REVIEWS}, _why_matches_vicuna_folder,
+)  # fmt: skip
 def read_vicuna(source: OpenSource) -> SourceBuilder:
     """Read Vicuna's reviews, joined with its files of answers and questions; also a folder.
 
@@ -364,7 +355,7 @@ def read_vicuna(source: OpenSource) -> SourceBuilder:
     )
     answers = {line.text("answer_id"): line for line in _vicuna_rows(files, "answer")}
     if not answers:
-        raise SourceError(
+        raise errors.SourceError(
             f"{source.path.name}: its reviews name answers by id, and the files with the answers "
             "are missing; name them in data.files, for example answers=answer.jsonl"
         )

@@ -5,16 +5,13 @@ Both columns contain pass/fail words or numbers on one scale. An unknown word is
 asks for its meaning, because a wrong guess would reverse every verdict.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
-from studies import domain
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.tables import SourceTable
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, id_from_text
@@ -34,13 +31,9 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Optional field -> names that its column may have; a pair of VERDICT_COLUMNS is required."""
 VERDICT_COLUMNS: Final = (
-    ("verdict", "label"),
-    ("verdict", "human_label"),
-    ("score", "human_score"),
-    ("rating", "human_rating"),
-    ("judge_score", "human_score"),
-    ("judge_rating", "human_rating"),
-)
+    ("verdict", "label"), ("verdict", "human_label"), ("score", "human_score"),
+    ("rating", "human_rating"), ("judge_score", "human_score"), ("judge_rating", "human_rating"),
+)  # fmt: skip
 """Names of the columns of verdicts and of labels."""
 _OF_TWO_ANSWERS: Final = re.compile(r"(response|answer|output|model|assistant)[_ ]?[ab12]")
 """Pattern of columns in tables of comparisons, whose verdicts 1 and 2 are no scores."""
@@ -67,11 +60,9 @@ def _why_matches_verdict_table(table: SourceTable) -> str:
 
 
 @reads(
-    "verdict-label",
-    "verdicts on single answers beside their labels: verdict, label",
-    "single verdicts with labels",
-    _why_matches_verdict_table,
-)
+    "verdict-label", "verdicts on single answers beside their labels: verdict, label",
+    "single verdicts with labels", _why_matches_verdict_table,
+)  # fmt: skip
 def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     """Read verdicts on single answers beside labels: `verdict`, `label` or `score`, `human_score`.
 
@@ -122,7 +113,7 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
             continue
         earlier, place = known.setdefault((item, contestant, given_by), (label, where))
         if earlier != label:
-            raise SourceError(
+            raise errors.SourceError(
                 f"{where}: the label of {contestant!r} on item {item!r} differs from that in "
                 f"{place}; keep one of the two labels"
             )
@@ -172,10 +163,10 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
         found = {word: index for word, index in words.items() if word not in skipped}
         kinds[column] = _kind_of_words(found.keys())
         if kinds[column] == "unclear":
-            raise SourceError(_unclear_words_message(table, column, found))
+            raise errors.SourceError(_unclear_words_message(table, column, found))
     if set(kinds.values()) == {"words", "numbers"}:
         named, numbers = sorted(kinds, key=lambda column: kinds[column] == "numbers")
-        raise SourceError(
+        raise errors.SourceError(
             f"{table.name}: column {named!r} holds pass or fail, column {numbers!r} numbers. "
             "The lowest passing number is unknown: write pass or fail in both columns"
         )

@@ -1,8 +1,6 @@
 """Format Creation-MMBench: creative tasks about images, with separate criteria for every
 question."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping

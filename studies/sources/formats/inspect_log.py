@@ -3,8 +3,6 @@
 Samples are read one at a time, because an archive of a gigabyte does not fit into memory.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,16 +1,13 @@
 """Formats of test sets of pairs with a label, and judges' results on them: PandaLM, Auto-J, LLMBar
 and JudgeBench."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from studies.domain import QUESTION_META
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.tables import SourceTable, read_table, text_of
 from studies.files.upload_names import UPLOADS_FOLDER, name_without_ending
 from studies.sources.building.builder import SourceBuilder
@@ -68,7 +65,7 @@ def read_pandalm(source: OpenSource) -> SourceBuilder:
             dict(zip(names, texts, strict=True)),
             where=line.where,
             category=line.text("motivation_app", "category"),
-            meta={QUESTION_META: next(iter(items))},
+            meta={domain.QUESTION_META: next(iter(items))},
         )
         for name in sorted(people):
             pick = line.pick(name, _PANDA_WORDS)
@@ -117,12 +114,9 @@ def _why_matches_auto_j_folder(folder: Path) -> str:
 
 
 @reads(
-    "auto-j",
-    "Auto-J's test set and judges' outputs",
-    "votes; pairs in both orders",
-    _AUTO_J_SIGNS,
+    "auto-j", "Auto-J's test set and judges' outputs", "votes; pairs in both orders", _AUTO_J_SIGNS,
     _why_matches_auto_j_folder,
-)
+)  # fmt: skip
 def read_auto_j(source: OpenSource) -> SourceBuilder:
     """Read Auto-J's pairs with the vote of one person (`label`), and files of judges' outputs.
 
@@ -135,14 +129,14 @@ def read_auto_j(source: OpenSource) -> SourceBuilder:
     if table is None:
         path, others = _auto_j_files(source.path)
         if path is None:
-            raise SourceError(
+            raise errors.SourceError(
                 f"{source.path.name}: no table with Auto-J's columns in this folder; name a file"
             )
         table = read_table(path)
         outputs |= {name_without_ending(one): read_table(one) for one in others}
     for name, output in outputs.items():
         if len(output.rows) != len(table.rows):
-            raise SourceError(
+            raise errors.SourceError(
                 f"{output.name}: {len(output.rows):,} outputs of {name} for {len(table.rows):,} "
                 "pairs; the files are joined line by line, so give one output for each pair"
             )
@@ -203,12 +197,9 @@ def _find_llmbar_result_files(folder: Path) -> list[Path]:
 
 
 @reads(
-    "llmbar",
-    "LLMBar items and results",
-    "pairs in both orders with gold labels",
-    _LLMBAR_SIGNS,
+    "llmbar", "LLMBar items and results", "pairs in both orders with gold labels", _LLMBAR_SIGNS,
     _why_matches_llmbar_folder,
-)
+)  # fmt: skip
 def read_llmbar(source: OpenSource) -> SourceBuilder:
     """Read LLMBar's `dataset.json` and `result.json`; also a folder, such as
     `<set>/evaluators/<judge>/<prompt>/result.json`.
@@ -286,11 +277,9 @@ matches_judgebench: Final = make_column_matcher(
 
 
 @reads(
-    "judgebench",
-    "JudgeBench pairs and judgments",
-    "pairs in both orders with gold labels",
+    "judgebench", "JudgeBench pairs and judgments", "pairs in both orders with gold labels",
     matches_judgebench,
-)
+)  # fmt: skip
 def read_judgebench(source: OpenSource) -> SourceBuilder:
     """Read JudgeBench's pairs with a label and judgments; also a folder.
 

@@ -1,10 +1,8 @@
 """Formats of Evenhand's own files: items, and the exports of `python -m studies export`."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -36,11 +34,9 @@ VOTE_COLUMNS: Final = (
 
 
 @reads(
-    "evenhand",
-    "Evenhand's items",
-    "items",
+    "evenhand", "Evenhand's items", "items",
     {"id, instruction, responses": "id, instruction and responses are Evenhand's own items"},
-)
+)  # fmt: skip
 def read_items(source: OpenSource) -> SourceBuilder:
     """Read items: one object per line with `id`, `instruction`, `responses`.
 
@@ -51,11 +47,9 @@ def read_items(source: OpenSource) -> SourceBuilder:
 
 
 @reads(
-    "evenhand-judgements",
-    "Evenhand's judgements, as exported",
-    "every verdict, order and reply",
+    "evenhand-judgements", "Evenhand's judgements, as exported", "every verdict, order and reply",
     {"ask, status, reply": "ask, status and reply are Evenhand's own judgements"},
-)
+)  # fmt: skip
 def read_judgements(source: OpenSource) -> SourceBuilder:
     """Read Evenhand's export of judgements (`jsonl`, `parquet`).
 
@@ -101,8 +95,7 @@ def _builder_of_judgements_and_items(
         )
     judgements = keep_first_per_ask(all_judgements)
     tables = source.read_other_files().values()
-    items = [item for table in tables for item in parse_items(table, texts_required=False)]
-    missing = _make_missing_items([j.ask.item for j in judgements], items)
+    items, missing = _read_items(tables, [j.ask.item for j in judgements])
     builder = SourceBuilder([*items, *missing], judgements)
     if missing and items:
         builder.notes.append(
@@ -123,10 +116,12 @@ def _builder_of_judgements_and_items(
     return builder
 
 
-def _make_missing_items(ids: Sequence[str], items: Sequence[Item]) -> list[Item]:
-    """Return an item without texts for each id that is not among `items`."""
+def _read_items(tables: Iterable[SourceTable], ids: Iterable[str]) -> tuple[list[Item], list[Item]]:
+    """Return the items in these tables, and an item without texts for each of `ids` that is not
+    among them."""
+    items = [item for table in tables for item in parse_items(table, texts_required=False)]
     known = {item.id for item in items}
-    return [Item(id, "", {}) for id in dict.fromkeys(ids) if id not in known]
+    return items, [Item(id, "", {}) for id in dict.fromkeys(ids) if id not in known]
 
 
 def keep_first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -200,11 +195,9 @@ def _why_matches_flat_table(table: SourceTable) -> str:
 
 
 @reads(
-    "evenhand-csv",
-    "Evenhand's flat table of judgements, as exported",
-    "verdicts with orders",
+    "evenhand-csv", "Evenhand's flat table of judgements, as exported", "verdicts with orders",
     _why_matches_flat_table,
-)
+)  # fmt: skip
 def read_flat_table(source: OpenSource) -> SourceBuilder:
     """Read Evenhand's flat table of judgements.
 
@@ -313,9 +306,8 @@ def read_votes(source: OpenSource) -> SourceBuilder:
     """
     files = source.spec.files
     tables = [source.read_other_file(files[ITEMS_KEY])] if ITEMS_KEY in files else []
-    items = [item for table in tables for item in parse_items(table, texts_required=False)]
     votes = _parse_rows(source.rows, "vote", "", _parse_vote)
-    missing = _make_missing_items([vote.ask.item for vote in votes], items)
+    items, missing = _read_items(tables, [vote.ask.item for vote in votes])
     builder = SourceBuilder([*items, *missing], votes)
     if missing:
         builder.notes.append(
@@ -372,11 +364,9 @@ def _why_matches_shards(folder: Path) -> str:
 
 
 @reads(
-    "evenhand-shards",
-    "a folder of Parquet files with judgements, exported from Evenhand",
-    "every verdict, order and reply",
-    folder=_why_matches_shards,
-)
+    "evenhand-shards", "a folder of Parquet files with judgements, exported from Evenhand",
+    "every verdict, order and reply", folder=_why_matches_shards,
+)  # fmt: skip
 def read_shards(source: OpenSource) -> SourceBuilder:
     """Read a folder of Parquet files with judgements, exported from Evenhand.
 
@@ -389,8 +379,7 @@ def read_shards(source: OpenSource) -> SourceBuilder:
     contents = summarise_shards(source.path)
     items_path = source.path / ITEMS_FILE
     tables = [read_table(items_path)] if items_path.is_file() else []
-    items = [item for table in tables for item in parse_items(table, texts_required=False)]
-    missing = _make_missing_items(list(contents.items), items)
+    items, missing = _read_items(tables, contents.items)
     builder = SourceBuilder([*items, *missing])
     builder.shards, builder.unknown_order = contents, contents.unknown_order
     if missing:

@@ -1,7 +1,5 @@
 """Formats of recorded comparisons of two answers: AlpacaEval, LLM Comparator and PRD."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -123,11 +121,9 @@ def _why_matches_comparator(table: SourceTable) -> str:
 
 
 @reads(
-    "llm-comparator",
-    "LLM Comparator's JSON",
-    "pairs, order known if recorded",
+    "llm-comparator", "LLM Comparator's JSON", "pairs, order known if recorded",
     _why_matches_comparator,
-)
+)  # fmt: skip
 def read_comparator(source: OpenSource) -> SourceBuilder:
     """Read LLM Comparator's JSON, one file per pair of models.
 
@@ -220,12 +216,9 @@ def _why_matches_prd_folder(folder: Path) -> str:
 
 
 @reads(
-    "prd",
-    "PRD's prompts, judgements and votes",
-    "pairs in both orders; votes",
-    _PRD,
+    "prd", "PRD's prompts, judgements and votes", "pairs in both orders; votes", _PRD,
     _why_matches_prd_folder,
-)
+)  # fmt: skip
 def read_prd(source: OpenSource) -> SourceBuilder:
     """Read PRD's prompts, judgements and votes; also a folder.
 

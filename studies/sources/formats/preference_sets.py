@@ -1,7 +1,5 @@
 """Formats of prompts whose answers are ranked or chosen: OpenAssistant, preference sets, THEMIS."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -164,11 +162,9 @@ _CHOSEN: Final = "chosen and rejected are a preference set"
 
 
 @reads(
-    "preference",
-    "a preference set: prompt, chosen, rejected",
-    "items with known better answers",
+    "preference", "a preference set: prompt, chosen, rejected", "items with known better answers",
     {"chosen, rejected": _CHOSEN, "prompt, chosen, rejected_1": _CHOSEN},
-)
+)  # fmt: skip
 def read_preference(source: OpenSource) -> SourceBuilder:
     """Read a preference set: `prompt`, `chosen`, and one or more `rejected`.
 
@@ -254,11 +250,9 @@ matches_themis: Final = make_column_matcher(
 
 
 @reads(
-    "themis",
-    "THEMIS' choices among rotated answers",
-    "choices among N, every order known, with the right answer",
-    matches_themis,
-)
+    "themis", "THEMIS' choices among rotated answers",
+    "choices among N, every order known, with the right answer", matches_themis,
+)  # fmt: skip
 def read_themis(source: OpenSource) -> SourceBuilder:
     """Read THEMIS' records: a line of metadata with the `permutation`, then one `parsed_letter` for
     each item; also a folder.

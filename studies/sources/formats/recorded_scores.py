@@ -4,8 +4,6 @@ A score is stored as a rating of one answer; pass and fail are stored as 1 and 0
 counted as missing, not as a fail.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

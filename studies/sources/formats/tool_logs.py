@@ -1,8 +1,6 @@
 """Formats of evaluation tools' logs and exports, with scores of single answers: promptfoo,
 DeepEval, Langfuse, Phoenix and LangSmith."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -368,11 +366,9 @@ def _why_matches_langsmith(table: SourceTable) -> str:
 
 
 @reads(
-    "langsmith",
-    "feedback exported from LangSmith",
-    "single ratings; pairs, order unknown",
+    "langsmith", "feedback exported from LangSmith", "single ratings; pairs, order unknown",
     _why_matches_langsmith,
-)
+)  # fmt: skip
 def read_langsmith(source: OpenSource) -> SourceBuilder:
     """Read LangSmith's feedback (`run_id`, `key`, `score`) or rows with `feedback.<key>`.
 

@@ -1,15 +1,12 @@
 """Format VisIT-Bench: questions about images with dense captions, and one answer file per model."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from studies.domain import REFERENCE, AnswerCheck
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.tables import SourceTable, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import FLAGS, RowCells, cells_of
@@ -57,12 +54,9 @@ def _answer_files(folder: Path) -> dict[str, Path]:
 
 
 @reads(
-    "visit-bench",
-    "VisIT-Bench questions with one answer file per model",
-    "items",
-    _why_matches_visit_table,
-    _why_matches_visit_folder,
-)
+    "visit-bench", "VisIT-Bench questions with one answer file per model", "items",
+    _why_matches_visit_table, _why_matches_visit_folder,
+)  # fmt: skip
 def read_visit_bench(source: OpenSource) -> SourceBuilder:
     """Read VisIT-Bench's questions and one file per model; also a folder.
 
@@ -74,7 +68,7 @@ def read_visit_bench(source: OpenSource) -> SourceBuilder:
     if base is None:
         path = _question_file(source.path)
         if path is None:
-            raise SourceError(
+            raise errors.SourceError(
                 f"{source.path.name}: no table with VisIT-Bench's columns in this folder; name a "
                 "file"
             )
@@ -124,7 +118,7 @@ def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]
     )
     if correct is not None:
         fault = None if correct else _reference_fault(line)
-        builder.add_check(item, AnswerCheck(CHECK_JUDGE, REFERENCE, correct, fault))
+        builder.add_check(item, domain.AnswerCheck(CHECK_JUDGE, domain.REFERENCE, correct, fault))
 
 
 def _reference_fault(line: RowCells) -> str | None:
@@ -180,7 +174,7 @@ def _check_images(images: list[str], where: str) -> None:
     """Raise SourceError for an image path outside the file's folder; `where` begins the message."""
     for image in images:
         if not image.startswith(("https://", "data:")) and (".." in image or image[:1] == "/"):
-            raise SourceError(
+            raise errors.SourceError(
                 f"{where}: column 'image': expected an https:// address, a data: URL or a path "
                 f"inside the file's folder, found {image[:80]!r}; correct the row or remove it"
             )

@@ -144,7 +144,11 @@ def inspected(total: int = 0, **more: Any) -> InspectedStudy:
 def test_a_footer_counts_and_turns_pages_that_exist(
     total: int, page: int, shown: str, keys: bool, pages: list[tuple[int, bool]]
 ) -> None:
-    made = list_html._page_footer(inspected(total, selection=Selection(study="s", page=page)))
+    line = comparison_index.ComparisonRow(
+        0, (1,), "q", "", "j", "p", (OrderVerdict(("x", "y"), 0, "ok"),)
+    )
+    listed = inspected(total, selection=Selection(study="s", page=page), lines=(line,))
+    made = list_html.list_html(listed).partition('<div class="f">')[2]
     assert text_of(made).startswith(shown)
     assert ("<kbd>j</kbd>" in made) is keys
     found = re.findall(r"&quot;page&quot;: (-?\d+)|\"page\": (-?\d+)", html.unescape(made))
@@ -215,4 +219,4 @@ def test_an_empty_list_only_tells_its_filters_to_the_address() -> None:
     empty = inspected(0, choices={}, selection=Selection(study="s", judge="a"))
     told = list_html.list_html(empty)
     assert text_of(told) == "" and "hidden" in told and "eh-list" not in told
-    assert "{&quot;judge&quot;: &quot;a&quot;}" in told
+    assert '{"judge": "a"}' in html.unescape(told)

@@ -20,9 +20,15 @@ CHOICES = {"judge": ["a", "b"], "prompt": ["p"], "category": [], "contestant": [
 Button = tuple[str, bool, dict[str, Any]]
 
 
+def inspected(total: int = 3, **more: Any) -> InspectedStudy:
+    values = {"counts": COUNTS, "choices": CHOICES, "selection": Selection(study="s"), **more}
+    return InspectedStudy(studies=1, planned=9, total=total, **values)
+
+
 def buttons(counts: dict[str, int] | None = None, **selected: Any) -> list[Button]:
     """Text, whether pressed, and what it sets, of each button."""
-    made = "".join(filter_bar._filter_buttons(Selection(**selected), {**COUNTS, **(counts or {})}))
+    selection = Selection(study="s", **selected)
+    made = filter_bar.filter_bar(inspected(counts=COUNTS | (counts or {}), selection=selection))
     found = re.findall(r"<button(.*?)>(.*?)</button>", made)
     return [
         (
@@ -101,9 +107,12 @@ def test_kinds_of_unusable_replies_are_offered_once_one_is_chosen() -> None:
     assert buttons({**bad, "refusal": 0}, status="refusal") == [FLIPPED, off, unreadable, gone]
 
 
-def menus(**selected: Any) -> dict[str, list[tuple[str, bool]]]:
+def menus(
+    found: dict[str, int] | None = None, **selected: Any
+) -> dict[str, list[tuple[str, bool]]]:
     """Field of each menu -> its options: value, whether chosen."""
-    made = "".join(filter_bar._filter_menus(Selection(**selected), CHOICES))
+    shown = inspected(verified=found, selection=Selection(study="s", **selected))
+    made = filter_bar.filter_bar(shown)
     return {
         field: [
             (html.unescape(value), "selected" in rest)
@@ -128,11 +137,6 @@ def test_an_opponent_is_offered_only_for_a_chosen_model_and_is_another() -> None
     assert menus(against="y")["against"][2] == ("y", True)
 
 
-def inspected(total: int = 3, **more: Any) -> InspectedStudy:
-    values = {"counts": COUNTS, "choices": CHOICES, "selection": Selection(study="s"), **more}
-    return InspectedStudy(studies=1, planned=9, total=total, **values)
-
-
 def test_the_bar_is_empty_without_a_study_or_without_anything_to_filter() -> None:
     assert filter_bar.filter_bar(inspected()).count("<h1") == 1  # the tab has no other heading
     assert not filter_bar.filter_bar(inspected(choices=None))
@@ -141,18 +145,17 @@ def test_the_bar_is_empty_without_a_study_or_without_anything_to_filter() -> Non
 
 
 def test_verifications_are_offered_with_their_numbers_if_there_are_any() -> None:
-    assert not filter_bar._verified_menu(inspected())
-    assert not filter_bar._verified_menu(inspected(verified={filter_bar.ANY_CHECK: 0}))
+    assert "verified" not in menus()
+    assert "verified" not in menus({filter_bar.ANY_CHECK: 0})
     kinds = list(filter_bar.VERIFICATION_KINDS)
     one = next(kind for kind in kinds if kind != filter_bar.ANY_CHECK)
-    made = filter_bar._verified_menu(inspected(verified={filter_bar.ANY_CHECK: 4, one: 4}))
-    assert made.count("<option") == 3 and "(4)" in made
-    chosen = Selection(study="s", verified=one)
-    kept = filter_bar._verified_menu(inspected(verified={}, selection=chosen))
-    assert kept.count("<option") == 2 and "selected" in kept
+    found = {filter_bar.ANY_CHECK: 4, one: 4}
+    assert len(menus(found)["verified"]) == 3
+    assert "(4)" in filter_bar.filter_bar(inspected(verified=found))
+    assert menus({}, verified=one)["verified"] == [("", False), (one, True)]
 
 
 def test_the_search_keeps_its_text() -> None:
-    assert "on" in filter_bar._search_field("a <b>").split('"')[1].split()
-    assert 'value="a &lt;b&gt;"' in filter_bar._search_field("a <b>")
-    assert filter_bar._search_field("").split('"')[1] == "eh-search"
+    typed = filter_bar.filter_bar(inspected(selection=Selection(study="s", text="a <b>")))
+    assert 'class="eh-search on"' in typed and 'value="a &lt;b&gt;"' in typed
+    assert 'class="eh-search"' in filter_bar.filter_bar(inspected())

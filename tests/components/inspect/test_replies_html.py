@@ -123,7 +123,7 @@ def test_an_outcome_names_the_answer_its_score_or_the_reason(made: Judgement, te
 def test_a_bar_is_as_wide_as_its_probability_and_never_wider_than_its_box(
     p: float, width: str, text: str
 ) -> None:
-    made = replies_html._probability_bar(0, "x", "A", p)
+    made = replies_html._probability_bars(judged(Verdict(0, label_probabilities=(p,))))
     assert f"width:{width}" in made and text in text_of(made)
 
 

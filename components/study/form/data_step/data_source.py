@@ -18,12 +18,8 @@ from studies.spec.keys import DATA
 html: Final = macros("study/form/data_step/data_source.html")
 BUILTIN, FILE, UPLOAD, HUB, RECORDED = "built-in", "file", "upload", "hub", "recorded"
 SOURCE_KINDS: Final = (
-    (BUILTIN, "Built-in"),
-    (FILE, "File"),
-    (UPLOAD, "Upload"),
-    (HUB, "Hub"),
-    (RECORDED, "Recorded"),
-)
+    (BUILTIN, "Built-in"), (FILE, "File"), (UPLOAD, "Upload"), (HUB, "Hub"), (RECORDED, "Recorded"),
+)  # fmt: skip
 HUB_TOKEN_NAME: Final = "@hub"
 """Name under which the browser stores a Hub token."""
 HUB_URL: Final = "https://huggingface.co"

@@ -14,11 +14,7 @@ from components.html.templates import macros
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
 from components.study.file.lenient_study import FormState
-from components.study.form.data_step.table_columns import (
-    mapping_form,
-    offers_column_roles,
-    table_with_mapping,
-)
+from components.study.form.data_step import table_columns
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
 from judges.planning.plan_checks import count_skipped, showings_builder_for
@@ -40,7 +36,7 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 def records_html(preview: StudyPreview, state: FormState) -> Markup:
     """HTML report on the loaded records: errors, detected format, columns, missing answers, prompts
     that skip items, and one item."""
-    parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
+    parts = [_error_notice(preview), table_columns.mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
         parts.append(_join_report_html(found) if found else _answer_coverage_table(preview))
@@ -51,9 +47,11 @@ def records_html(preview: StudyPreview, state: FormState) -> Markup:
 
 
 def _error_notice(preview: StudyPreview) -> Markup:
-    if not preview.data_error or offers_column_roles(preview):
+    if not preview.data_error or table_columns.offers_column_roles(preview):
         return EMPTY  # the strip below names a column that is missing
-    if not preview.lenient_study.value_in_file(*DATA.mapping) and table_with_mapping(preview):
+    if not preview.lenient_study.value_in_file(*DATA.mapping) and table_columns.table_with_mapping(
+        preview
+    ):
         why = with_original_file_name(preview, preview.data_error)
         advice = "The meaning of each column was guessed. Check the guesses below and confirm them."
         notice = notice_html("warn", "The format of this table is unknown.", advice)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from components.html import pieces, templates
 from components.html.format import truncate
 from components.html.markup import EMPTY, Markup
-from components.html.pieces import notice_html
-from components.html.templates import macros
 from components.study.file.lenient_study import LenientStudy
 from components.study.form.prompts import prompt_protocols
 from components.study.plan.idle_cache import RECORDS
@@ -26,7 +25,7 @@ from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.load import TABLE_FORMAT, LoadedSource, detect_format_and_read, source_path
 from studies.spec.keys import DATA
 
-html: Final = macros("study/form/data_step/table_columns.html")
+html: Final = templates.macros("study/form/data_step/table_columns.html")
 SHOWN: Final = 3
 """Number of comparisons in the preview."""
 ANSWER_FIELD: Final = "responses."
@@ -146,7 +145,7 @@ def _first_comparisons_html(
         found = _read_first_rows(study, table, mapping)
     except EvenhandError as error:
         text = hide_hashes(str(error))
-        return notice_html("warn", "These columns cannot be read yet.", text[:400])
+        return pieces.notice_html("warn", "These columns cannot be read yet.", text[:400])
     items = {item.id: item for item in found.items}
     if found.judgements:
         shown = [_describe_judgement(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
