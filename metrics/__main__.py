@@ -12,9 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from metrics.summary.measured_study import read_results
-from metrics.summary.remedy_tables import render_remedies
-from metrics.summary.summary import WITHOUT_SUSPECTS
+from metrics.summary import measured_study, remedy_tables, summary
 from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
@@ -79,7 +77,7 @@ def _summarise_file(
         raise ValueError(
             f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
         )
-    return read_results(results, study, juries).summarise(by, quick=quick)
+    return measured_study.read_results(results, study, juries).summarise(by, quick=quick)
 
 
 # -- plain-text tables ---------------------------------------------------------------------------
@@ -133,12 +131,12 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
         if name == "by":
             yield from _render_cells(part, ())
             continue
-        if name == WITHOUT_SUSPECTS:
+        if name == summary.WITHOUT_SUSPECTS:
             yield from render_tables(part, "without injection suspects")
             continue
         yield f"\n## {heading}"
         if name == "remedies" and "truth" in part:  # a group has its agreement only
-            yield from render_remedies(part)
+            yield from remedy_tables.render_remedies(part)
             continue
         yield from _render_lines(part, ())
 

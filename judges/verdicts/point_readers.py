@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from judges.verdicts import asides, markers
+from judges.verdicts import asides, markers, verdict_formats
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
-from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import PASS_FAIL_OPTIONS, Verdict
 from studies.frames.arrangement import Arrangement
 
@@ -160,9 +159,9 @@ def read_point_verdict(
     highest; `arrangement` has the order and letters in which the request offered them, and the
     order of the criteria."""
     values = _values_by_name(tuple(options), arrangement)
-    if format == RUBRIC_FORMAT:
+    if format == verdict_formats.RUBRIC_FORMAT:
         return _read_rubric(text, values, arrangement.criteria)
-    pass_fail = format == PASS_FAIL_FORMAT
+    pass_fail = format == verdict_formats.PASS_FAIL_FORMAT
     marker = markers.last_match(_VERDICT if pass_fail else _SCORE, text.lower)
     if marker is not None and pass_fail and not arrangement.letters:
         return _read_pass_fail(text, marker)

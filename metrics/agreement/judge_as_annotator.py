@@ -15,12 +15,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.agreement.majority_agreement import CASE_KEY
-from metrics.agreement.pairwise_agreement import (
-    count_votes,
-    extract_case_votes,
-    picks_as_sorted_name_indices,
-)
+from metrics.agreement import majority_agreement, pairwise_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
     Floats,
@@ -66,11 +61,14 @@ def judges_as_annotators(
     rows = row_selection.select_picks(frame)
     if len(rows) == 0:
         return []
-    case, cases = row_selection.group_codes(rows, CASE_KEY)
+    case, cases = row_selection.group_codes(rows, majority_agreement.CASE_KEY)
     human = row_selection.people_mask(rows)
-    choice, judge = picks_as_sorted_name_indices(rows), rows["judge"].astype(str).to_numpy()
-    votes = extract_case_votes(rows, human, case, cases)
-    counts = count_votes(votes, int(choice.max(initial=0)) + 2)
+    choice, judge = (
+        pairwise_agreement.picks_as_sorted_name_indices(rows),
+        rows["judge"].astype(str).to_numpy(),
+    )
+    votes = pairwise_agreement.extract_case_votes(rows, human, case, cases)
+    counts = pairwise_agreement.count_votes(votes, int(choice.max(initial=0)) + 2)
     item = row_selection.item_codes(rows)[row_selection.first_row_per_group(case, cases)]
     person = _people_agreement_share(counts)
     found, shares = [], []

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -26,7 +26,6 @@ from metrics.estimation.intervals import (
     sum_by_item,
     unknown_estimate,
 )
-from metrics.estimation.measures import first_over_last
 from studies.domain import Estimate
 
 MIN_WRONG: Final = 5
@@ -100,7 +99,7 @@ def _excess_wrong_picks(
     expected = (known_answer != position) / (options - 1)
     values = np.stack([(pick == position) - expected, np.ones(len(pick))], axis=1)
     _, sums = sum_by_item(values, item)
-    return jackknife_estimate(sums, first_over_last, len(pick), "share", (-1.0, 1.0))
+    return jackknife_estimate(sums, measures.first_over_last, len(pick), "share", (-1.0, 1.0))
 
 
 def _pick_rate_minus_next_position(

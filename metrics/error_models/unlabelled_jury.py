@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.error_models.latent_truth import LatentFit, Replies, fit_latent_truth
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints, draw_item_weights, wilson_bounds
 from metrics.remedies.effective_votes import mean_error_correlation, votes_from_correlation
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
@@ -136,7 +135,7 @@ class _Cases:
         key = np.concatenate([truths[0], group[None]]).astype(np.int64).T
         _, first, self.case = np.unique(key, axis=0, return_index=True, return_inverse=True)
         self.patterns = len(first)
-        self.items, self.item = items, unique_codes(items)[1]
+        self.items, self.item = items, integer_codes.unique_codes(items)[1]
         counts = np.zeros((self.judges, 2, len(first), 15))
         for truth, codes in enumerate(truths):
             for judge in range(self.judges):

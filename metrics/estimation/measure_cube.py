@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints, Statistic, join_notes, unknown_estimate
 from metrics.estimation.measures import (
     ONE_ORDER_NOTE,
@@ -291,7 +290,7 @@ def _sum_rows_of_equal_cell_and_item(
     """Add up the rows of `sums` with equal cell and item; returns the cell and the item of each
     sum, and the sums, sorted by cell."""
     items = int(item.max(initial=0)) + 1
-    present, code = unique_codes(cell * items + item)
+    present, code = integer_codes.unique_codes(cell * items + item)
     added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
     return present // items, present % items, np.stack(added, axis=1) if added else sums[:0]
 

@@ -7,19 +7,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.score_scale import ScoreScale, scale_of
+from metrics.estimation import row_selection, score_scale
 from metrics.labels.labelled_rows import usable_scores
+from studies.frames import point_columns
 from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
-from studies.frames.point_columns import (
-    CRITERION_LABEL_PREFIX,
-    EXPECTED_COLUMN,
-    EXPECTED_LEVEL_PREFIX,
-    GOLD_COLUMN,
-    LEVEL_SPREAD_PREFIX,
-    SPREAD_COLUMN,
-    arrangement_of,
-)
 
 ANSWER: Final = ("item", "entry", "who")
 """Columns that identify one answer: `item`, the unit of resampling (an item, or a question that
@@ -39,7 +30,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
     parsed = _parse_arrangements(rows)
-    scales = [scale_of([one]) for one in parsed]
+    scales = [score_scale.scale_of([one]) for one in parsed]
     table = pd.DataFrame(
         {
             "judge": rows["judge"].astype(str).to_numpy(),
@@ -52,9 +43,9 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "labels": codes,
             "noise": rows["noise"].to_numpy(np.bool_),
             "score": usable_scores(rows),
-            "expected": _numbers_or_nan(rows, EXPECTED_COLUMN),
-            "spread": _numbers_or_nan(rows, SPREAD_COLUMN),
-            "label": _numbers_or_nan(rows, GOLD_COLUMN),
+            "expected": _numbers_or_nan(rows, point_columns.EXPECTED_COLUMN),
+            "spread": _numbers_or_nan(rows, point_columns.SPREAD_COLUMN),
+            "label": _numbers_or_nan(rows, point_columns.GOLD_COLUMN),
             "lowest": np.asarray([one.low for one in scales], np.float64)[codes],
             "highest": np.asarray([one.high for one in scales], np.float64)[codes],
             "step": np.asarray([one.step for one in scales], np.float64)[codes],
@@ -86,18 +77,18 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
             criterion=_texts_by_code(names, own["labels"].to_numpy()),
             place=place,
             score=_numbers_or_nan(rows, f"{LEVEL_PREFIX}{place}")[at],
-            expected=_numbers_or_nan(rows, f"{EXPECTED_LEVEL_PREFIX}{place}")[at],
-            spread=_numbers_or_nan(rows, f"{LEVEL_SPREAD_PREFIX}{place}")[at],
-            label=_numbers_or_nan(rows, f"{CRITERION_LABEL_PREFIX}{place}")[at],
+            expected=_numbers_or_nan(rows, f"{point_columns.EXPECTED_LEVEL_PREFIX}{place}")[at],
+            spread=_numbers_or_nan(rows, f"{point_columns.LEVEL_SPREAD_PREFIX}{place}")[at],
+            label=_numbers_or_nan(rows, f"{point_columns.CRITERION_LABEL_PREFIX}{place}")[at],
         )
         found.append(part[part["score"].notna() & (part["criterion"] != "")])
     return pd.concat(found, ignore_index=True)
 
 
-def table_scale(table: pd.DataFrame) -> ScoreScale:
+def table_scale(table: pd.DataFrame) -> score_scale.ScoreScale:
     """Return the scale of the scores and labels in rows of `point_table` or `chosen_options`."""
     low, high = float(table["lowest"].min()), float(table["highest"].max())
-    scale = ScoreScale(low, high, step=float(table["step"].min()))
+    scale = score_scale.ScoreScale(low, high, step=float(table["step"].min()))
     return scale.including(*(table[name].to_numpy(np.float64) for name in ("score", "label")))
 
 
@@ -112,7 +103,7 @@ def options_as_text(arrangement: Arrangement) -> str:
 
 
 def _parse_arrangements(rows: pd.DataFrame) -> list[Arrangement]:
-    return [arrangement_of(name) for name in rows["labels"].cat.categories]
+    return [point_columns.arrangement_of(name) for name in rows["labels"].cat.categories]
 
 
 def _texts_by_code(texts: list[str], codes: np.ndarray) -> np.ndarray:

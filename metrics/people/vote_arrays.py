@@ -11,7 +11,7 @@ import pandas as pd
 
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.agreement.pairwise_agreement import PeopleVotes, count_votes, extract_case_votes
-from metrics.estimation import row_selection
+from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -21,7 +21,6 @@ from metrics.estimation.intervals import (
     sum_by_item,
     unknown_estimate,
 )
-from metrics.estimation.measures import GroupedFrame
 from metrics.position.position_measures import CONSISTENCY
 from studies.domain import HUMAN_PREFIX, Estimate
 
@@ -140,7 +139,7 @@ class VotesByPerson:
 
     @cached_property
     def consistency_by_person(self) -> list[Estimate]:
-        got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["judge"]))
+        got = CONSISTENCY.by_cell(measures.GroupedFrame(self.rows, ["judge"]))
         found = [got.get((judge,)) for judge in self.judges]
         return [
             e

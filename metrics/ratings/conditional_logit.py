@@ -15,12 +15,7 @@ from scipy.optimize import linprog
 from scipy.special import stdtrit
 from scipy.stats import chi2
 
-from metrics.estimation.intervals import (
-    ITEMS_AGREE_NOTE,
-    NO_SPREAD_LOGITS,
-    join_notes,
-    student_t_quantile,
-)
+from metrics.estimation import intervals
 from metrics.ratings.battles import Floats, Ints, group_identical_items
 from studies.domain import Estimate
 
@@ -104,11 +99,11 @@ class LogitFit:
         value = float(weights @ self.beta)
         infinite = not self.is_finite(weights)
         error = self.clustered_standard_error(weights)
-        flat = error is not None and error < NO_SPREAD_LOGITS
-        note = join_notes(
+        flat = error is not None and error < intervals.NO_SPREAD_LOGITS
+        note = intervals.join_notes(
             INFINITE_NOTE if infinite else "",
             ONE_ITEM_NOTE if error is None else "",
-            ITEMS_AGREE_NOTE if flat and not infinite else "",
+            intervals.ITEMS_AGREE_NOTE if flat and not infinite else "",
         )
         low = high = None
         if error is not None and not flat and not infinite:
@@ -151,7 +146,7 @@ def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
     thus the normal quantile: the variance of a single 0/1 verdict follows from its probability.
     """
     if items < 2:
-        return float(student_t_quantile(items))
+        return float(intervals.student_t_quantile(items))
     per_item = max(verdicts / items, 1.0)
     share = 1 - 1 / per_item  # part of the variance that is estimated
     return float(stdtrit(min((items - 1) / max(share, 1e-6), 1e6), 0.975))

@@ -15,11 +15,7 @@ from typing import Final
 from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
 from studies.files.partial_files import name_if_free, replace_when_written
-from studies.store.recovery.backup import set_new_identity
-from studies.store.recovery.damage import check_store_file
-from studies.store.recovery.plain_reads import PLAIN_READ
-from studies.store.recovery.rolling_backups import backup_before_migration
-from studies.store.recovery.store_connection import StoreConnection
+from studies.store.recovery import backup, damage, plain_reads, rolling_backups, store_connection
 from studies.store.run_owners import try_lock
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
@@ -108,14 +104,14 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     file without tables.
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-    with PLAIN_READ:
+    with plain_reads.PLAIN_READ:
         connection = sqlite3.connect(
             address,
             uri=True,
             timeout=10,
             isolation_level=None,
             check_same_thread=False,
-            factory=StoreConnection,
+            factory=store_connection.StoreConnection,
         )
     connection.path = path
     connection.execute("PRAGMA foreign_keys=ON")
@@ -127,7 +123,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 def prepare_store(path: Path) -> None:
     """Create a missing store, or migrate an older one; raise StoreError for a newer version and for
     a file that is damaged or no store."""
-    check_store_file(path)
+    damage.check_store_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = connect(path, create=True)
@@ -166,7 +162,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         _add_identity(connection)
         return
     if version:
-        backup_before_migration(path, version)
+        rolling_backups.backup_before_migration(path, version)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("BEGIN IMMEDIATE")
     version = connection.execute("PRAGMA user_version").fetchone()[
@@ -177,7 +173,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
         step(connection)
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-    set_new_identity(connection)
+    backup.set_new_identity(connection)
     connection.execute("COMMIT")
 
 
@@ -189,7 +185,7 @@ def _add_identity(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0]:
         return
     with contextlib.suppress(sqlite3.OperationalError):
-        set_new_identity(connection)
+        backup.set_new_identity(connection)
 
 
 def _create_schema(connection: sqlite3.Connection, path: Path) -> None:

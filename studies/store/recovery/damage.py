@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from studies.errors import StoreDamaged, StoreUnusable
-from studies.store.recovery.file_header import read_header
-from studies.store.recovery.plain_reads import PLAIN_READ, is_open_here
+from studies.store.recovery import file_header, plain_reads
 from studies.store.recovery.wal_check import read_wal, wal_path, why_wal_is_foreign
 
 QUICK_CHECK_BYTES: Final = 8 << 20
@@ -51,14 +50,14 @@ def check_store_file(path: Path) -> None:
 
 def _find_fault(path: Path) -> StoreUnusable | None:
     """Return the first fault of a file; None if it has no fault or is open in this process."""
-    with PLAIN_READ:
-        return None if is_open_here(path) else _find_fault_in_closed_file(path)
+    with plain_reads.PLAIN_READ:
+        return None if plain_reads.is_open_here(path) else _find_fault_in_closed_file(path)
 
 
 def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
     try:
         size = path.stat().st_size
-        header = read_header(path) if size else None
+        header = file_header.read_header(path) if size else None
     except OSError as error:
         return StoreUnusable(
             f"cannot open the store {path}: {error.strerror}; choose another file with --store"
