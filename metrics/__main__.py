@@ -30,7 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_results(options: argparse.Namespace) -> int:
     by = [name.strip() for name in options.by.split(",") if name.strip()]
     juries = [tuple(name.strip() for name in jury.split(",")) for jury in options.jury]
-    result = _summarise_file(options.results, options.study, by, options.quick, juries)
+    wrong = set(by) - set(SPLIT_COLUMNS)
+    if wrong:
+        raise ValueError(
+            f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
+        )
+    result = measured_study.read_results(options.results, options.study, juries).summarise(
+        by, quick=options.quick
+    )
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
@@ -63,21 +70,6 @@ def _parser() -> argparse.ArgumentParser:
         help="compute the remedies of this jury too; may be given several times",
     )
     return parser
-
-
-def _summarise_file(
-    results: Path,
-    study: str | None,
-    by: Sequence[str],
-    quick: bool = False,
-    juries: Sequence[tuple[str, ...]] = (),
-) -> dict[str, Any]:
-    wrong = set(by) - set(SPLIT_COLUMNS)
-    if wrong:
-        raise ValueError(
-            f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
-        )
-    return measured_study.read_results(results, study, juries).summarise(by, quick=quick)
 
 
 # -- plain-text tables ---------------------------------------------------------------------------

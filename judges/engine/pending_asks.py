@@ -173,12 +173,6 @@ def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float |
     count, mean = plan_queries.ask_cost_count_and_mean(store, study, judge.name)
     if mean is not None and count >= MIN_COSTED_JUDGEMENTS:
         return mean
-    return _estimate_ask_cost(store, study, judge, price)
-
-
-def _estimate_ask_cost(
-    store: Store, study: str, judge: domain.JudgeSpec, price: domain.Price
-) -> float | None:
     plan = load_stored_plan(store, study)
     items = {item.id: item for item in plan.items}
     asks = [ask for _, ask in store.pending_asks(study, judge.name, -1, SAMPLE_ASKS)]

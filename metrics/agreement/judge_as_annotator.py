@@ -70,7 +70,10 @@ def judges_as_annotators(
     votes = pairwise_agreement.extract_case_votes(rows, human, case, cases)
     counts = pairwise_agreement.count_votes(votes, int(choice.max(initial=0)) + 2)
     item = row_selection.item_codes(rows)[row_selection.first_row_per_group(case, cases)]
-    person = _people_agreement_share(counts)
+    # For each case, the share of the other voters who agree with a voter, averaged over
+    # voters; nan for cases with fewer than two votes. `counts` has the votes, [case, choice].
+    n = counts.sum(axis=1)
+    person = safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
     found, shares = [], []
     for name in sorted(set(judge[~human])):
         selected = ~human & (judge == name)
@@ -89,13 +92,6 @@ def judges_as_annotators(
 
 def _value_or_minus_infinity(value: float | None) -> float:
     return -np.inf if value is None else value
-
-
-def _people_agreement_share(counts: Ints) -> Floats:
-    """Return, for each case, the share of the other voters who agree with a voter, averaged over
-    voters; nan for cases with fewer than two votes. `counts` has the votes, [case, choice]."""
-    n = counts.sum(axis=1)
-    return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:

@@ -146,7 +146,9 @@ class MeasureCube:
         found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
             found = [
-                _add_one_order_note(one) if alone else one
+                (replace(one, note=join_notes(one.note, ONE_ORDER_NOTE)) if one.n else one)
+                if alone
+                else one
                 for one, alone in zip(found, single, strict=True)
             ]
         if measure.needs_order:
@@ -299,11 +301,3 @@ def _pool_totals(totals: _MeasureTotals, code: Ints) -> _MeasureTotals:
     """Add up totals over cells; `code` is the coarser cell of each cell."""
     cell, item, sums = _sum_rows_of_equal_cell_and_item(code[totals.cell], totals.item, totals.sums)
     return replace(totals, cell=cell, item=item, sums=sums)
-
-
-def _add_one_order_note(estimate: Estimate) -> Estimate:
-    return (
-        replace(estimate, note=join_notes(estimate.note, ONE_ORDER_NOTE))
-        if estimate.n
-        else estimate
-    )

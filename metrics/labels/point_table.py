@@ -31,6 +31,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     codes = rows["labels"].cat.codes.to_numpy()
     parsed = _parse_arrangements(rows)
     scales = [score_scale.scale_of([one]) for one in parsed]
+    # The options in the order offered as one text, such as "1 2 3" or "A=1 B=2".
     table = pd.DataFrame(
         {
             "judge": rows["judge"].astype(str).to_numpy(),
@@ -38,7 +39,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "item": row_selection.item_codes(rows),
             "entry": rows["item"].cat.codes.to_numpy(),
             "who": rows["first"].astype(str).to_numpy(),
-            "options": _texts_by_code([options_as_text(one) for one in parsed], codes),
+            "options": _texts_by_code([" ".join(one.option_labels) for one in parsed], codes),
             "criteria": _texts_by_code([" ".join(one.criteria) for one in parsed], codes),
             "labels": codes,
             "noise": rows["noise"].to_numpy(np.bool_),
@@ -95,11 +96,6 @@ def table_scale(table: pd.DataFrame) -> score_scale.ScoreScale:
 def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
     """Return the arrangement that each code in the column `labels` of `point_table` stands for."""
     return _parse_arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
-
-
-def options_as_text(arrangement: Arrangement) -> str:
-    """Return the options in the order offered as one text, such as "1 2 3" or "A=1 B=2"."""
-    return " ".join(arrangement.option_labels)
 
 
 def _parse_arrangements(rows: pd.DataFrame) -> list[Arrangement]:

@@ -263,7 +263,12 @@ class VotesByPerson:
         """
         votes = self.votes
         counts = count_votes(votes)
-        first = self._name_index_of_first_slot()
+        # For each row, the index of the model shown first in the alphabetical list of the
+        # models shown.
+        names = row_selection.contestants(self.rows)
+        placed = row_selection.slot_contestants(self.rows, names)
+        below = (placed >= 0) & (placed < placed[:, :1])
+        first = np.asarray(below.sum(axis=1), np.int64)
         group, _ = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         own = votes.choice[group]
         decisive = counts[:, 1:].sum(axis=1)[self.case] - (own >= 0)
@@ -271,14 +276,6 @@ class VotesByPerson:
         for_first = counts[self.case, np.minimum(first + 1, width - 1)] * (first + 1 < width)
         share = safe_divide(for_first - (own == first), decisive)
         return np.where(np.isfinite(share), share, 1 / self.options)
-
-    def _name_index_of_first_slot(self) -> Ints:
-        """Return, for each row, the index of the model shown first in the alphabetical list of the
-        models shown."""
-        names = row_selection.contestants(self.rows)
-        placed = row_selection.slot_contestants(self.rows, names)
-        below = (placed >= 0) & (placed < placed[:, :1])
-        return np.asarray(below.sum(axis=1), np.int64)
 
 
 def _first_slot_bias(share: Estimate, chance: float) -> Estimate:

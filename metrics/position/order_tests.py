@@ -77,21 +77,16 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
     if sizes.sum() > MAX_EXACT_FLIPS:
         p = 2 * float(stats.norm.sf(total / math.sqrt(float((sizes**2).sum()))))
         return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "normal")
-    mass = _signed_sum_distribution(sizes)
-    distance = np.abs(2 * np.arange(len(mass)) - int(sizes.sum()))
-    p = float(mass[distance >= total].sum())
-    return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "exact")
-
-
-def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """Probabilities that Σ ±size_i, with random signs, is −S, −S + 2, …, S, where S = Σ size_i."""
+    # Probabilities that Σ ±size_i, with random signs, is −S, −S + 2, …, S, where S = Σ size_i.
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         step = np.zeros(value * count + 1)
         step[::value] = _fair_coin_probabilities(count)
         mass = np.convolve(mass, step)
-    return mass
+    distance = np.abs(2 * np.arange(len(mass)) - int(sizes.sum()))
+    p = float(mass[distance >= total].sum())
+    return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "exact")
 
 
 @lru_cache(maxsize=512)

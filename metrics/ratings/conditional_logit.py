@@ -178,18 +178,14 @@ def zero_sum_basis(size: int) -> Floats:
     return np.asarray(basis[:, 1:])
 
 
-def alternative_differences(problem: LogitProblem) -> Floats:
-    """Return the regressors of each alternative minus those of the first alternative in the same
-    setting. Only these differences determine the probabilities."""
+def unidentified_parameters(problem: LogitProblem) -> Mask:
+    """Mask of the parameters that have no unique estimate, whatever the outcomes."""
+    # The regressors of each alternative minus those of the first alternative in the same setting.
+    # Only these differences determine the probabilities.
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
-    return np.asarray(moved[problem.available])
-
-
-def unidentified_parameters(problem: LogitProblem) -> Mask:
-    """Mask of the parameters that have no unique estimate, whatever the outcomes."""
-    rows = alternative_differences(problem)
+    rows = np.asarray(moved[problem.available])
     width = problem.design.shape[2]
     if not width:
         return np.zeros(0, bool)
@@ -267,7 +263,11 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
         counts = counts + problem.pseudo * problem.available
     beta = np.zeros(problem.design.shape[2])
     if not len(beta):
-        return _fit_without_parameters(problem, counts)
+        none = np.zeros(0)
+        square = np.zeros((0, 0))
+        return LogitFit(
+            none, _log_likelihood(problem, none, counts), square, square, None, problem.items
+        )
     best = _log_likelihood(problem, beta, counts)
     for _ in range(200):
         gradient, hessian = _gradient_and_information(problem, beta, counts)
@@ -279,14 +279,6 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
     model = np.asarray(np.linalg.pinv(hessian, hermitian=True))
     robust = _clustered_covariance(problem, beta, model) if problem.items > 1 else None
     return LogitFit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
-
-
-def _fit_without_parameters(problem: LogitProblem, counts: Floats) -> LogitFit:
-    none = np.zeros(0)
-    square = np.zeros((0, 0))
-    return LogitFit(
-        none, _log_likelihood(problem, none, counts), square, square, None, problem.items
-    )
 
 
 def likelihood_ratio_test(

@@ -61,8 +61,4 @@ def _coverage_point(grid: OrderGrid, score: Values, margin: float) -> CoveragePo
     kept = np.where(np.abs(score) < margin - ZERO, 0.0, score)
     rule = rule_sets.Rule(f"margin({margin:g})", (), decide_by_sign(kept), {})
     (line,) = rule_table.estimate_rules(grid, [rule], np.random.default_rng(0))
-    return _point_from_estimate(margin, line)
-
-
-def _point_from_estimate(margin: float, line: rule_table.RuleEstimate) -> CoveragePoint:
     return CoveragePoint(margin, line.decided, line.right_when_decided)

@@ -186,8 +186,7 @@ class _TwinVerdictsOfRater:
         if self.design != DUEL:
             used &= np.isfinite(columns["before"])
         self.planned = {
-            str(name): _distinct_units(columns["unit"][twin == k])
-            for k, name in enumerate(families)
+            str(name): set(columns["unit"][twin == k].tolist()) for k, name in enumerate(families)
         }
         self._usable = {
             str(name): _select_entries(columns, used & (twin == k))
@@ -329,10 +328,6 @@ def _mean_beyond_floor(totals: Floats) -> Floats:
 
 def _select_entries(rows: _Columns, mask: Any) -> _Columns:
     return {name: values[mask] for name, values in rows.items()}
-
-
-def _distinct_units(units: Any) -> set[int]:
-    return set(units.tolist())
 
 
 def _mean_of_totals(totals: Floats) -> Floats:

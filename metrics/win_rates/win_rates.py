@@ -85,7 +85,11 @@ def win_rates_by_cell(
     outcome: OutcomeKind = "verdict",
 ) -> dict[measures.CellKey, dict[str, Estimate]]:
     """Estimate the win rates (see `win_rate`) in every cell: cell -> contestant -> estimate."""
-    _check_outcome_kind(outcome, combine, ties)
+    # Raise ValueError for an unknown `outcome`, and for "probability" unless `combine` is "pooled"
+    # and `ties` is "half".
+    check_rule(outcome, get_args(OutcomeKind))
+    if outcome == "probability" and (combine, ties) != ("pooled", "half"):
+        raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
     evidence = measures.GroupedFrame(_comparison_rows(frame), by)
     names = row_selection.contestants(evidence.frame)
     rows = _apply_tie_rule(outcome_rows(evidence.frame, combine, unreadable), ties)
@@ -117,14 +121,6 @@ def _judges_by_cell(rows: pd.DataFrame, cells: int) -> list[int]:
 
 DEFAULT_RULES: Final = ("pooled", "exclude")
 BY_PROBABILITY: Final = "by label probabilities"
-
-
-def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
-    """Raise ValueError for an unknown `outcome`, and for "probability" unless `combine` is "pooled"
-    and `ties` is "half"."""
-    check_rule(outcome, get_args(OutcomeKind))
-    if outcome == "probability" and (combine, ties) != ("pooled", "half"):
-        raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
 
 
 def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:

@@ -169,7 +169,13 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         0
     ]  # another process may have migrated it
     if version == 0:
-        _create_schema(connection, path)
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+        if tables:
+            raise StoreUnusable(
+                f"{path} is another program's database; choose another file with --store"
+            )
+        for statement in schema_statements():
+            connection.execute(statement)
     for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
         step(connection)
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
@@ -186,16 +192,6 @@ def _add_identity(connection: sqlite3.Connection) -> None:
         return
     with contextlib.suppress(sqlite3.OperationalError):
         backup.set_new_identity(connection)
-
-
-def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
-    if tables:
-        raise StoreUnusable(
-            f"{path} is another program's database; choose another file with --store"
-        )
-    for statement in schema_statements():
-        connection.execute(statement)
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
@@ -264,23 +260,20 @@ class DatabaseWatch:
                     _log.warning("%s: %s", self.path, RESTORED_NOTICE)
                 now = file_stamp(self.path)
             if now != self._stamp:
-                self._open_file(now)
+                # Open the file at the path in place of the one open so far; `now` is its stamp,
+                # None without a file.
+                self._close_file()
+                if now is not None:
+                    self._open_connection = connect(self.path)
+                    # A query also opens the write-ahead log.
+                    self._open_connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                self._stamp = now
         return now
 
     def close(self) -> None:
         with self._lock:
             self._close_file()
             self._stamp = None
-
-    def _open_file(self, now: FileStamp) -> None:
-        """Open the file at the path in place of the one open so far; `now` is its stamp, None
-        without a file."""
-        self._close_file()
-        if now is not None:
-            self._open_connection = connect(self.path)
-            # A query also opens the write-ahead log.
-            self._open_connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        self._stamp = now
 
     def _close_file(self) -> None:
         if self._open_connection is not None:

@@ -65,7 +65,11 @@ def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
     if not size:
         return StoreDamaged(path, "the file is empty (0 bytes); a new store needs a new name")
     if header is None:
-        return _not_a_database_error(path)
+        return StoreUnusable(
+            f"cannot open the store {path}: file is not a database; choose another file with --store. "
+            f"If it was a store, its header is damaged: restore a backup, or run python -m studies "
+            f"repair {shlex.quote(str(path))}"
+        )
     if foreign := why_wal_is_foreign(path, header):
         log = wal_path(path).name
         return StoreDamaged(path, f"the write-ahead log {log} is another store's ({foreign})")
@@ -76,14 +80,6 @@ def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
     if size <= QUICK_CHECK_BYTES and (fault := find_page_fault(path)):
         return StoreDamaged(path, fault)
     return None
-
-
-def _not_a_database_error(path: Path) -> StoreUnusable:
-    return StoreUnusable(
-        f"cannot open the store {path}: file is not a database; choose another file with --store. "
-        f"If it was a store, its header is damaged: restore a backup, or run python -m studies "
-        f"repair {shlex.quote(str(path))}"
-    )
 
 
 def _log_has_pages(path: Path, first: int, last: int) -> bool:
