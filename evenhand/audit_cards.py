@@ -1,7 +1,5 @@
 """Report cards of the judges in a frame: sentences as on the page, and the main measures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

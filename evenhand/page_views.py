@@ -1,7 +1,5 @@
 """Reports of a study as a file, and the page inside a notebook."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import socket

@@ -1,7 +1,5 @@
 """Ratings of contestants from three columns: online Elo and Bradley–Terry, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

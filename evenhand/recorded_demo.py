@@ -1,8 +1,6 @@
 """The recorded demo: two judges' verdicts on the probe set, measured without any call. The command
 prints the cards of the 1.5B judge."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Final
 

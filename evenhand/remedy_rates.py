@@ -1,8 +1,6 @@
 """Remedies of a study as a table: agreement of each decision rule, its calls, and the rule that is
 recommended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape

@@ -3,8 +3,6 @@
 The input is a store, a CSV of battles, or a table of verdicts with the right label of each answer.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

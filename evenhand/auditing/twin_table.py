@@ -1,7 +1,5 @@
 """Twins of a study as a table: how far each change of an answer moves each judge."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path

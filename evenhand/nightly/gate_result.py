@@ -1,8 +1,6 @@
 """Result of a gate (a night, which is one run, compared with a baseline of earlier nights): one
 check for each stream (judge, prompt and kind of score), the outcome, and a table in Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

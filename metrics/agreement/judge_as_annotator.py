@@ -7,8 +7,6 @@ and the same other voters, so the difficulty of a case cancels. This is the alte
 test of Calderon, Reichart and Dror (2025), reported as a difference of the two shares.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -5,8 +5,6 @@ A score is a whole number of sixtieths, so that means of up to six calls are exa
 is better.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple

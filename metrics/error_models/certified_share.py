@@ -8,8 +8,6 @@ any margin with a larger error is at most δ. Each item counts once, with one of
 drawn at random, because the comparisons of an item are not independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

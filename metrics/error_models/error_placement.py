@@ -6,8 +6,6 @@ share of comparisons whose right answer is in position k, a_k the accuracy on th
 on all, and E_k the share of wrong picks that go to position k.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final

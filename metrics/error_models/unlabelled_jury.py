@@ -9,8 +9,6 @@ hard, if this explains the verdicts better. Errors that most judges share on one
 look like right answers: without labels nothing can tell them apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

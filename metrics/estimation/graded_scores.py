@@ -5,8 +5,6 @@ five-level verdict (better ½, much better 1, a tie 0); else the difference of t
 scores, divided by the range of all scores that the judge gave with the prompt.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Selection of the rows of a frame that count for each kind of measure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 

@@ -1,7 +1,5 @@
 """Agreement of a judge with people on the level (score) of each criterion of a rubric."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

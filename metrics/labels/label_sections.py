@@ -1,7 +1,5 @@
 """Sections of the summary that compare verdicts on single answers with their labels."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 

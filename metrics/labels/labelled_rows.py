@@ -1,7 +1,5 @@
 """Verdicts on single answers with the labels of the answers, by judge and prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar

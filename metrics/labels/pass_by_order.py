@@ -5,8 +5,6 @@ the difference of the two rates is the mean of the differences by answer. Noise-
 left out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 

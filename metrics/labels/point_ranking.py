@@ -4,8 +4,6 @@ Differences between observed values are paired by item. A model's rank is a rang
 the intervals of all differences allow, adjusted together (Bonferroni).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

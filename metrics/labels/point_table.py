@@ -1,7 +1,5 @@
 """Tables of usable verdicts on one answer, with the arrangement of options and criteria."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -5,8 +5,6 @@ independent, so each item votes once: by its first pair that was read in both or
 for the slot toward which the pair flipped.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -4,8 +4,6 @@ A reply may be unusable because of the verdict it would have given, such as a re
 answer. The bounds hold for any such reason; they do not include sampling error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

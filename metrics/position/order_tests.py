@@ -1,8 +1,6 @@
 """Significance tests of position bias: under the null hypothesis, verdicts depend on content
 only."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

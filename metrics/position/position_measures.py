@@ -1,7 +1,5 @@
 """Position bias measures: slot shares, consistency, flips and their direction, chance levels."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Final

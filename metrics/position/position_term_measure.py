@@ -5,8 +5,6 @@ the pseudo-values is γ, and the standard error of this mean, clustered by item,
 sandwich estimator.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

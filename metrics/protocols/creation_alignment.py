@@ -3,8 +3,6 @@
 MAE is the mean absolute error, Consistency the share of differences of at most 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal

@@ -4,8 +4,6 @@ models.
 Computed from single verdicts ("single") and from the mean of both orders of a case ("dual").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

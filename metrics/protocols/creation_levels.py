@@ -1,7 +1,5 @@
 """Creation-MMBench's numbers: five-level counts, Reward, Win Rate and Visual Factuality Score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final

@@ -3,8 +3,6 @@
 Its columns are Visual Factuality Score (VFS), Reward, Win Rate and five-level counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

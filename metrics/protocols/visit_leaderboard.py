@@ -1,7 +1,5 @@
 """VisIT-Bench's leaderboard: Elo, matches, win rate against the reference answer, and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Battles: the pairwise verdicts of a frame as integer codes, and their counts by item and pair."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 

@@ -1,7 +1,5 @@
 """Bradley–Terry leaderboards: strengths on the Elo scale, rating gaps with intervals, and ranks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -4,8 +4,6 @@ A pair consists of the contestants *low* and *high*, which have the lower and th
 that consist of the same single battle form one *kind*, any other item is a kind of its own.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

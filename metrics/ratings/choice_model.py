@@ -1,7 +1,5 @@
 """Conditional logit model of one choice among N options: strengths, position and label effects."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final
 

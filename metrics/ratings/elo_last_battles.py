@@ -6,8 +6,6 @@ ends with the same ratings as a pass over its last tens of thousands, whatever t
 verified by playing the last battles from two starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

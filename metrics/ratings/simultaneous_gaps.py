@@ -1,7 +1,5 @@
 """Critical value for all differences of strengths on a leaderboard at once."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -3,8 +3,6 @@
 They rank contestants nearly like Bradley–Terry with ties as half wins, on another scale.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 

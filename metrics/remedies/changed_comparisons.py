@@ -1,8 +1,6 @@
 """Comparisons on which a remedy earns another credit than the rule "one call" (the verdict of a
 single call of the judge)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -5,8 +5,6 @@ Agreement is here the mean half credit against the known better answer (1 if rig
 of a single call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Risk-coverage curve: share of right decisions among decided comparisons, by share decided."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,8 +1,6 @@
 """Remedies for choices among N options: one call, or the option chosen most often over all
 rotations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Estimates of remedies on the same comparisons: agreement, share decided, difference to one call
 (the rule without a remedy, which takes the verdict of a single call)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

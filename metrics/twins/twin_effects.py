@@ -7,8 +7,6 @@ adjusted interval beyond the floor excludes zero. If no control loses, the judge
 to real faults, and no effect is claimed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final

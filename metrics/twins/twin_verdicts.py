@@ -1,7 +1,5 @@
 """Verdicts on twins as a table: each beside the verdict on the original, if there is one."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counting rules of win rates: which outcomes of a comparison in two orders count, and how."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, Literal, get_args
 

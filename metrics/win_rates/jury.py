@@ -1,8 +1,6 @@
 """Jury verdicts: each judge's orders are merged, then a strict majority of all judges (the panel)
 decides."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 

@@ -5,8 +5,6 @@ measured by twins with padding (metrics/twins), and by the probe set: its "padde
 content of its "precise" ones in more words.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Agreement of judges with people when the verdicts of both orders are merged to one."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from metrics.agreement.majority_agreement import agreement_with_people_measure

@@ -1,8 +1,6 @@
 """Precision plan: how much narrower a win rate's interval becomes with more items, judges or
 repeats."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

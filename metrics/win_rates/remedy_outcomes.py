@@ -6,8 +6,6 @@ by the replies that are stored: by fewer repeats, by fewer judges, or by a plain
 a graded one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

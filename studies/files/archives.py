@@ -4,8 +4,6 @@ The sizes in an archive's table of contents can be false, so each entry is also 
 unpacked.
 """
 
-from __future__ import annotations
-
 import struct
 import zipfile
 import zlib

@@ -4,8 +4,6 @@ Names are coded once and everything else is computed from the codes, because a t
 millions of rows but has few distinct names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 

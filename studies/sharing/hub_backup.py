@@ -5,8 +5,6 @@ dataset; the token is the secret HF_TOKEN. A snapshot is one file in one commit,
 complete or absent.
 """
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import tempfile

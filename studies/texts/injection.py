@@ -5,8 +5,6 @@ changed and no item is excluded automatically. A flag is not proof: an answer th
 injections may be flagged too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

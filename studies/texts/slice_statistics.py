@@ -1,7 +1,5 @@
 """Statistics of a slice before a run: categories, text lengths, coverage, opening verbs."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Sequence

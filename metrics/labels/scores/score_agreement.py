@@ -1,7 +1,5 @@
 """Agreement of a judge's scores with labels on the same scale: error, bias, rank correlation, κ."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final

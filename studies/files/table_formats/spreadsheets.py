@@ -1,7 +1,5 @@
 """Read the first visible sheet of an Excel workbook (.xlsx) as rows of a table."""
 
-from __future__ import annotations
-
 import datetime
 import zipfile
 import zlib

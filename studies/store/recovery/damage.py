@@ -66,9 +66,9 @@ def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
         return StoreDamaged(path, "the file is empty (0 bytes); a new store needs a new name")
     if header is None:
         return StoreUnusable(
-            f"cannot open the store {path}: file is not a database; choose another file with --store. "
-            f"If it was a store, its header is damaged: restore a backup, or run python -m studies "
-            f"repair {shlex.quote(str(path))}"
+            f"cannot open the store {path}: file is not a database; choose another file with "
+            "--store. If it was a store, its header is damaged: restore a backup, or run python "
+            f"-m studies repair {shlex.quote(str(path))}"
         )
     if foreign := why_wal_is_foreign(path, header):
         log = wal_path(path).name
