@@ -1,7 +1,5 @@
 """Command line `evenhand WORD …`: page, runs, plans, measures, imports, reports, nightly check."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from typing import Final

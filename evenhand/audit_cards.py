@@ -1,7 +1,5 @@
 """Report cards of the judges in a frame: sentences as on the page, and the main measures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,18 +10,10 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy, Value
 from components.filtering.raters import Raters
 from components.html.format import NARROW_SPACE
-from components.results.cards.point_card import PointCard
-from components.results.cards.report_card import ReportCard
-from components.results.cards.sentence_rules import card_sentences
+from components.results.cards import point_card, report_card, sentence_rules
 from evenhand.study_table import JudgedStudy
 from metrics.catalogue import records
-from metrics.remedies.known_winners import WinnerSource
-from metrics.remedies.remedy_study import (
-    RemedyStudy,
-    add_call_credits,
-    build_remedy_study,
-    estimate_call_agreement,
-)
+from metrics.remedies import known_winners, remedy_study
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
 from studies.frames.known_answers import KnownAnswerSource
@@ -61,7 +51,7 @@ class UnsavedRaters(Raters):
     default."""
 
     source: KnownAnswerSource = "none"
-    winners: WinnerSource | None = None
+    winners: known_winners.WinnerSource | None = None
 
     @cached_property
     def known_answer_source(self) -> KnownAnswerSource:
@@ -72,13 +62,15 @@ class UnsavedRaters(Raters):
         return {}
 
     @cached_property
-    def remedies(self) -> RemedyStudy:
-        return build_remedy_study(self.filtered.whole_frame_by_person, (), self.winners)
+    def remedies(self) -> remedy_study.RemedyStudy:
+        return remedy_study.build_remedy_study(
+            self.filtered.whole_frame_by_person, (), self.winners
+        )
 
     @cached_property
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
-        return estimate_call_agreement(
-            add_call_credits(self.filtered.whole_frame_by_person, self.remedies)
+        return remedy_study.estimate_call_agreement(
+            remedy_study.add_call_credits(self.filtered.whole_frame_by_person, self.remedies)
         )
 
 
@@ -98,12 +90,12 @@ def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
     filtered = UnsavedStudy(study.name, judgements=study.frame)
     raters = UnsavedRaters(filtered, study.known_answer_source, study.measured.remedies.source)
     for rater in raters.filtered_rater_names:
-        card = ReportCard(raters, rater)
+        card = report_card.ReportCard(raters, rater)
         if (card.rows["options"] == 1).all():
-            points = PointCard(card.rows)
+            points = point_card.PointCard(card.rows)
             said, measures = points.sentences, _point_measures(points)
         else:
-            said = [one.text for one in card_sentences(card.facts, card.words)]
+            said = [one.text for one in sentence_rules.card_sentences(card.facts, card.words)]
             measures = dict(_comparison_measures(card, study.known_answer_source))
         yield JudgeCard(card.judge, card.prompt, tuple(map(_plain_sentence, said)), measures)
 
@@ -113,13 +105,13 @@ def _plain_sentence(text: str) -> str:
     return text.replace("**", "").replace(NARROW_SPACE, " ")
 
 
-def _point_measures(card: PointCard) -> dict[str, Estimate]:
+def _point_measures(card: point_card.PointCard) -> dict[str, Estimate]:
     """Return label -> measure, for the measures of verdicts on single answers that have a value."""
     return {label: one for label, _, one, _ in card.measures if one.value is not None}
 
 
 def _comparison_measures(
-    card: ReportCard, source: KnownAnswerSource
+    card: report_card.ReportCard, source: KnownAnswerSource
 ) -> Iterator[tuple[str, Estimate]]:
     """Yield (name, estimate) for each measure of the card of a judge of comparisons, if it has a
     value. Accuracy is left out if the better answers are known from people, because the agreement

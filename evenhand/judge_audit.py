@@ -1,7 +1,5 @@
 """The audit of a study: cards of its judges as text or HTML, and all numbers as a table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final

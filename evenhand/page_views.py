@@ -1,7 +1,5 @@
 """Reports of a study as a file, and the page inside a notebook."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import socket
@@ -19,14 +17,13 @@ from urllib.parse import urlencode
 from evenhand.extras import names_missing_extra
 from evenhand.judge_audit import JudgeAudit
 from evenhand.study_table import JudgedStudy, as_study
-from studies import settings
-from studies.errors import EvenhandError, build_write_error
+from studies import errors, settings
 
 START_SECONDS: Final = 120.0
 PAGE_HEIGHT: Final = 900
 
 
-class PageNotStarted(EvenhandError):
+class PageNotStarted(errors.EvenhandError):
     """Raised if the page did not start in time, or its process ended before."""
 
 
@@ -54,7 +51,7 @@ def report(data: Any, path: str | Path) -> Path:
     try:
         target.write_text(html, encoding="utf-8")
     except OSError as error:
-        raise build_write_error(target, error) from None
+        raise errors.build_write_error(target, error) from None
     return target
 
 

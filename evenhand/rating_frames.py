@@ -1,18 +1,14 @@
 """Ratings of contestants from three columns: online Elo and Bradley–Terry, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from metrics.ratings.battles import Battles, battles_from_codes
+from metrics.ratings import battles, online_elo
 from metrics.ratings.bradley_terry import ratings_from_battles
-from metrics.ratings.online_elo import elo_table
-from studies.domain import Estimate
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.frames.battle_frame import encode_battles
 
 SEED: Final = 7
@@ -43,7 +39,7 @@ def elo(
     if not intervals:
         rounds = orders = 0
     rng = np.random.default_rng(SEED)
-    table = elo_table(data, rng=rng, k=k, orders=orders, rounds=rounds)
+    table = online_elo.elo_table(data, rng=rng, k=k, orders=orders, rounds=rounds)
     rows = {
         name: {
             **_estimate_columns(got.estimate),
@@ -76,7 +72,7 @@ def _battles_from_columns(
     second: Iterable[object],
     winner: Iterable[object],
     item: Iterable[object] | None,
-) -> Battles:
+) -> battles.Battles:
     columns = {"model_a": first, "model_b": second, "winner": winner}
     if item is not None:
         columns["item"] = item
@@ -84,14 +80,14 @@ def _battles_from_columns(
     counts = {name: len(values) for name, values in arrays.items()}
     if len({*counts.values()}) > 1:
         listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-        raise SourceError(f"the columns have different numbers of rows ({listed})")
+        raise errors.SourceError(f"the columns have different numbers of rows ({listed})")
     try:
-        return battles_from_codes(encode_battles(pd.DataFrame(arrays)))
+        return battles.battles_from_codes(encode_battles(pd.DataFrame(arrays)))
     except ValueError as error:
-        raise SourceError(str(error)) from None
+        raise errors.SourceError(str(error)) from None
 
 
-def _estimate_columns(estimate: Estimate) -> dict[str, object]:
+def _estimate_columns(estimate: domain.Estimate) -> dict[str, object]:
     return {
         "rating": estimate.value,
         "low": estimate.low,

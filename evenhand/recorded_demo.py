@@ -1,16 +1,13 @@
 """The recorded demo: two judges' verdicts on the probe set, measured without any call. The command
 prints the cards of the 1.5B judge."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Final
 
 from evenhand.judge_audit import JudgeAudit
 from evenhand.study_table import JudgedStudy
 from metrics.remedies.known_winners import DESIGN
-from metrics.summary.measured_study import MeasuredStudy
-from metrics.summary.remedy_section import RemedyInputs
+from metrics.summary import measured_study, remedy_section
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import read_items
 from studies.files.tables import read_table
@@ -38,8 +35,8 @@ def demo_study(file: str = "pairs") -> JudgedStudy:
     items = [item for item in read_items(BUILT_IN_SOURCES["probe"]) if item.id in used]
     name = FILES[file]
     frame = frame_from_judgements(items, judgements, name)
-    inputs = RemedyInputs(source=DESIGN)
-    measured = MeasuredStudy.from_rows(frame, name, items, inputs)
+    inputs = remedy_section.RemedyInputs(source=DESIGN)
+    measured = measured_study.MeasuredStudy.from_rows(frame, name, items, inputs)
     return JudgedStudy(measured, name, "design", items=tuple(items))
 
 

@@ -1,8 +1,6 @@
 """Remedies of a study as a table: agreement of each decision rule, its calls, and the rule that is
 recommended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -14,11 +12,9 @@ import pandas as pd
 from evenhand.extras import names_missing_extra
 from evenhand.study_table import as_study
 from metrics.remedies.rule_names import rule_words_of_id
+from metrics.summary import remedy_tables, summary
 from metrics.summary.remedy_section import remedy_section
-from metrics.summary.remedy_tables import render_remedies
-from metrics.summary.summary import to_plain_data
-from studies.errors import SourceError
-from studies.terminal import escape_control
+from studies import errors, terminal
 
 ESTIMATES: Final = ("agreement", "difference", "adjusted", "decided", "right_when_decided")
 COLUMNS: Final = [
@@ -40,7 +36,7 @@ class RemedyComparison:
     the judge and prompt whose single calls have the highest agreement."""
 
     def __str__(self) -> str:
-        return escape_control("\n".join(render_remedies(self.section)))
+        return terminal.escape_control("\n".join(remedy_tables.render_remedies(self.section)))
 
     __repr__ = __str__
 
@@ -58,9 +54,9 @@ def remedies(data: Any) -> RemedyComparison:
     """Compare decision rules on the comparisons of a study (or table, or file) whose better answer
     is known, by design or from people's votes; SourceError if there are none."""
     study = as_study(data)
-    section = to_plain_data(remedy_section(study.frame, study.measured.remedies))
+    section = summary.to_plain_data(remedy_section(study.frame, study.measured.remedies))
     if not section:
-        raise SourceError(
+        raise errors.SourceError(
             f"{study.name}: no comparison with a known better answer; add a column `truth`, or "
             "votes by people"
         )

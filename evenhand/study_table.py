@@ -1,7 +1,5 @@
 """Studies of the library: read from a file or a store, or built from a table in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Tables in memory as input of the library: their kinds, the roles of their columns, and errors
 that name the arguments of a Python call."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

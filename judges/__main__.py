@@ -18,10 +18,8 @@ from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.operations.align_command import add_align_command
+from judges.operations import align_command, image_descriptions, list_models
 from judges.operations.check_judge import check_judge, reread_replies
-from judges.operations.image_descriptions import describe_images_to_file
-from judges.operations.list_models import add_model_commands, add_providers_command
 from judges.operations.terminal_progress import format_duration, run_summary, supervise_run
 from judges.planning import forecast, plan_checks
 from judges.planning.plan import Plan, asks_of, load_stored_plan, make_plan, save_plan
@@ -101,11 +99,11 @@ def _build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", type=Path, help="file of JSON lines; default: the terminal")
     sub.set_defaults(command=write_twins)
     _add_describe_command(commands)
-    add_align_command(commands, _candidate_comparison_text)
+    align_command.add_align_command(commands, _candidate_comparison_text)
     batch_commands.add_batch_commands(commands)
     key_consents.add_allow_command(commands)
-    add_providers_command(commands)
-    add_model_commands(commands)
+    list_models.add_providers_command(commands)
+    list_models.add_model_commands(commands)
     return parser
 
 
@@ -289,7 +287,7 @@ def describe_images(options: argparse.Namespace) -> int:
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
     key_consents.confirm_study_keys(study, options)
     again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
-    done = describe_images_to_file(
+    done = image_descriptions.describe_images_to_file(
         study,
         options.judge,
         options.prompt,

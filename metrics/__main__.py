@@ -3,8 +3,6 @@
 The input is a store, a CSV of battles, or a table of verdicts with the right label of each answer.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -12,9 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from metrics.summary.measured_study import read_results
-from metrics.summary.remedy_tables import render_remedies
-from metrics.summary.summary import WITHOUT_SUSPECTS
+from metrics.summary import measured_study, remedy_tables, summary
 from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
@@ -32,7 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_results(options: argparse.Namespace) -> int:
     by = [name.strip() for name in options.by.split(",") if name.strip()]
     juries = [tuple(name.strip() for name in jury.split(",")) for jury in options.jury]
-    result = _summarise_file(options.results, options.study, by, options.quick, juries)
+    wrong = set(by) - set(SPLIT_COLUMNS)
+    if wrong:
+        raise ValueError(
+            f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
+        )
+    result = measured_study.read_results(options.results, options.study, juries).summarise(
+        by, quick=options.quick
+    )
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
@@ -65,21 +68,6 @@ def _parser() -> argparse.ArgumentParser:
         help="compute the remedies of this jury too; may be given several times",
     )
     return parser
-
-
-def _summarise_file(
-    results: Path,
-    study: str | None,
-    by: Sequence[str],
-    quick: bool = False,
-    juries: Sequence[tuple[str, ...]] = (),
-) -> dict[str, Any]:
-    wrong = set(by) - set(SPLIT_COLUMNS)
-    if wrong:
-        raise ValueError(
-            f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
-        )
-    return read_results(results, study, juries).summarise(by, quick=quick)
 
 
 # -- plain-text tables ---------------------------------------------------------------------------
@@ -133,12 +121,12 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
         if name == "by":
             yield from _render_cells(part, ())
             continue
-        if name == WITHOUT_SUSPECTS:
+        if name == summary.WITHOUT_SUSPECTS:
             yield from render_tables(part, "without injection suspects")
             continue
         yield f"\n## {heading}"
         if name == "remedies" and "truth" in part:  # a group has its agreement only
-            yield from render_remedies(part)
+            yield from remedy_tables.render_remedies(part)
             continue
         yield from _render_lines(part, ())
 

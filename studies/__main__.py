@@ -1,8 +1,6 @@
 """Import, list, show, export, delete, back up and repair the studies of a store, on the command
 line."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

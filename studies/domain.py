@@ -1,7 +1,5 @@
 """Domain types: items, judge specifications, asks, verdicts, judgements and estimates."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -12,8 +12,6 @@ EvenhandError
         └── StoreDamaged    bytes of the file are missing or wrong
 """
 
-from __future__ import annotations
-
 import errno
 import shlex
 from pathlib import Path

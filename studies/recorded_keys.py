@@ -1,7 +1,5 @@
 """Keys of judgements made without a call: recorded verdicts and human votes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

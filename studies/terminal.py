@@ -1,7 +1,5 @@
 """Terminal commands: exit codes, error lines and the escaping of control characters."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sqlite3

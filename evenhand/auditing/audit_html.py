@@ -1,8 +1,6 @@
 """HTML of an audit for notebooks and reports: cards in the page's colours, with a chart of the
 intervals; every name and sentence is escaped, so that no text of a study is run as code."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from html import escape

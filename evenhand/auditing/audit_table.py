@@ -1,7 +1,5 @@
 """The summary of a study as one table: a row for each number of `evenhand metrics --json`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 

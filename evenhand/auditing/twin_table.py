@@ -1,7 +1,5 @@
 """Twins of a study as a table: how far each change of an answer moves each judge."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -15,8 +13,7 @@ from evenhand.study_table import JudgedStudy, as_study
 from metrics.summary.summary import to_plain_data
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.twins.twin_sentence import twin_headline
-from studies.errors import SourceError
-from studies.terminal import escape_control
+from studies import errors, terminal
 from studies.texts.twin_families import CONTROLS
 
 _ESTIMATES: Final = ("change", "floor", "beyond_floor", "adjusted")
@@ -40,7 +37,7 @@ class TwinComparison:
         shown = self.table[["judge", "prompt", "family", "adjusted", "detectable", "finding"]]
         lines = [f"{judge} · {prompt}: {text}" for (judge, prompt), text in self.sentences.items()]
         table = shown.to_string(index=False, float_format="{:.3f}".format)
-        return escape_control("\n".join([*lines, table]))
+        return terminal.escape_control("\n".join([*lines, table]))
 
     __repr__ = __str__
 
@@ -61,7 +58,7 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
     study = as_study(data)
     rows = study.measured.twins
     if rows is None or not len(rows):
-        raise SourceError(
+        raise errors.SourceError(
             f"{study.name}: no verdicts on twins; add twins: quick to the study file and run it"
         )
     effects = twin_effects(rows, study.frame)

@@ -1,8 +1,6 @@
 """Anchor items: items with the same questions and answers every night, which tell a change of the
 judge from a change of the system that it judges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

@@ -59,7 +59,12 @@ def load_baseline(path: Path) -> Baseline:
     if not isinstance(data, dict) or data.get("version") != VERSION:
         raise BaselineUnusable(f"{path} is no baseline of this version; make a new one")
     try:
-        return _baseline_from_json(data)
+        streams = {}
+        for entry in data["streams"]:
+            history = StreamHistory.from_data(entry)
+            streams[Stream(str(entry["judge"]), str(entry["prompt"]), history.kind)] = history
+        models = {str(judge): tuple(map(str, names)) for judge, names in data["models"].items()}
+        return Baseline(str(data["study"]), streams, models)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BaselineUnusable(f"{path} is damaged ({error!r}); make a new one") from None
 
@@ -86,12 +91,3 @@ def _baseline_to_json(baseline: Baseline) -> dict[str, Any]:
             for stream, history in baseline.streams.items()
         ],
     }
-
-
-def _baseline_from_json(data: Mapping[str, Any]) -> Baseline:
-    streams = {}
-    for entry in data["streams"]:
-        history = StreamHistory.from_data(entry)
-        streams[Stream(str(entry["judge"]), str(entry["prompt"]), history.kind)] = history
-    models = {str(judge): tuple(map(str, names)) for judge, names in data["models"].items()}
-    return Baseline(str(data["study"]), streams, models)

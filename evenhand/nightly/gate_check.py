@@ -2,8 +2,6 @@
 night is one run of a study). The probability of a false alarm is limited over all nights
 together."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

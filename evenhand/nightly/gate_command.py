@@ -1,8 +1,6 @@
 """Compare a judge with its baseline, every night or for a pull request; exit code 0 if ok, 1 if
 worse, 2 if it cannot tell."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

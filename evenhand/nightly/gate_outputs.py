@@ -1,7 +1,5 @@
 """Result of a gate (a run compared with earlier ones) as JUnit XML and as an SVG badge."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 from xml.etree import ElementTree

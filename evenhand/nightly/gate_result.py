@@ -1,8 +1,6 @@
 """Result of a gate (a night, which is one run, compared with a baseline of earlier nights): one
 check for each stream (judge, prompt and kind of score), the outcome, and a table in Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +8,7 @@ from html import escape
 from typing import Final, Literal
 
 from metrics.catalogue import records
-from metrics.drift.night_history import NightComparison
-from metrics.drift.night_scores import Stream
+from metrics.drift import night_history, night_scores
 from studies.terminal import escape_control
 
 Outcome = Literal["ok", "worse", "cannot tell"]
@@ -35,10 +32,10 @@ class StreamCheck:
     """Result of comparing a night (one run) with a baseline of earlier nights, for one stream: a
     judge, a prompt and a kind of score, such as accuracy."""
 
-    stream: Stream
+    stream: night_scores.Stream
     outcome: Outcome
     reason: str
-    night: NightComparison | None = None
+    night: night_history.NightComparison | None = None
     threshold: float = 0.0
     failed: bool = False
     """Whether nothing was compared because the run failed; `reason` is then the cause."""

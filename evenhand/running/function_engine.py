@@ -1,7 +1,5 @@
 """An engine whose runs may have judges that are Python functions."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 

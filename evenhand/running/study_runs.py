@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from judges.engine.engine import Engine
     from judges.engine.run import Run
     from studies.spec.study import Study
-    from studies.store.store import Store
 
 DEFAULT_PROMPTS: Final = ("brief-letters",)
 
@@ -58,16 +57,12 @@ def run(
         save_plan(plan, kept)
         engine = _build_engine(functions)
         try:
-            _start_and_follow_run(engine, plan, kept, progress)
+            _follow_run(engine.start(plan, kept), progress)
         finally:
             engine.close()
     finally:
         kept.close()
     return read(path, plan.study.name)
-
-
-def _start_and_follow_run(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
-    _follow_run(engine.start(plan, store), progress)
 
 
 def _follow_run(started: Run, progress: bool) -> None:

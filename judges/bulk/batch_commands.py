@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
-from judges.bulk import batch_files
-from judges.bulk.batch_api import SubmittedBatch, collect_batches, submit_batches
+from judges.bulk import batch_api, batch_files
 from judges.judge_errors import PlanError
 from judges.models.clients import find_api_key, tls_context
 from judges.models.failures import classify_error
 from judges.money.costs import require_prices_for_budget
 from judges.planning.forecast import forecast_plan
 from judges.planning.plan import Plan, make_plan, save_plan
-from judges.security import endpoint_rules, key_consents
-from judges.security.key_store import SecretKey
+from judges.security import endpoint_rules, key_consents, key_store
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
@@ -102,7 +100,7 @@ def submit_batch_files(options: argparse.Namespace) -> int:
     key_consents.confirm_study_keys(plan.study, options)
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         with _judge_client(plan, judge, key_consents.user_consents()) as (client, _):
-            _print_batches(submit_batches(client, options.folder, paths))
+            _print_batches(batch_api.submit_batches(client, options.folder, paths))
     store.close()
     return 0
 
@@ -140,7 +138,7 @@ def collect_finished_batches(options: argparse.Namespace) -> int:
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         names = {path.name for path in paths}
         with _judge_client(plan, judge, key_consents.user_consents()) as (client, key):
-            found += collect_batches(
+            found += batch_api.collect_batches(
                 client,
                 options.folder,
                 names,
@@ -167,7 +165,7 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 @contextlib.contextmanager
 def _judge_client(
     plan: Plan, name: str, consents: key_consents.Consents
-) -> Iterator[tuple[openai.OpenAI, SecretKey]]:
+) -> Iterator[tuple[openai.OpenAI, key_store.SecretKey]]:
     """Context manager that yields a client of the endpoint of the judge `name`, and the judge's API
     key. PlanError if the study has no such judge or the key is missing; API errors in the block are
     raised as PlanError too."""
@@ -220,7 +218,7 @@ def _make_header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], N
     return strip_headers_and_set_key
 
 
-def _print_batches(batches: dict[str, SubmittedBatch]) -> None:
+def _print_batches(batches: dict[str, batch_api.SubmittedBatch]) -> None:
     for name, submitted in batches.items():
         counts = ", ".join(f"{n:,} {what}" for what, n in submitted.counts.items())
         print(f"{name}: {submitted.batch_id} {submitted.status} {counts}".rstrip())

@@ -29,8 +29,7 @@ from judges.planning.plan import Plan, render_call
 from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
 from studies.errors import SourceError
 from studies.files.partial_files import replace_when_written
-from studies.store.queries.judgement_queries import is_answered
-from studies.store.queries.run_costs import put_settled_attempt
+from studies.store.queries import judgement_queries, run_costs
 from studies.store.queries.run_queries import PastRun, put_run
 from studies.store.rows import put_judgement
 from studies.store.store import Store
@@ -333,8 +332,8 @@ class _BatchImporter:
     ) -> bool:
         """Insert a judgement with its attempt; return False if the call has a stored judgement
         other than an error. A reply to a call that a run has answered meanwhile is billed too."""
-        put_settled_attempt(connection, judgement, self.owner, usage, cost)
-        if is_answered(connection, judgement.ask.key):
+        run_costs.put_settled_attempt(connection, judgement, self.owner, usage, cost)
+        if judgement_queries.is_answered(connection, judgement.ask.key):
             return False
         put_judgement(connection, judgement)
         return True

@@ -279,7 +279,15 @@ class _RoundRunner:
                 files = write_asks(group, folder / f"asks-{vllm_judge}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
                 stage = self._build_stage(vllm_judge, data, job, workers)
-                self._import_arriving_shards(stage, folder)
+                # Import shards into the store as they arrive, so that the page shows the progress;
+                # note the judges that a worker stopped.
+                for table in stage.iter_batches(batch_size=None, batch_format="pyarrow"):
+                    for row in table.to_pylist():
+                        if row["stopped"]:
+                            self.rounds.stopped_judges.setdefault(row["judge"], row["stopped"])
+                        else:
+                            self._import_shards([folder / row["shard"]])
+                    self.on_progress(self.totals)
             recover_journals(folder)  # of workers that died
             self._import_shards(find_shards(folder))
             _mark_imported_drop_requests(folder, self.store, self.plan)
@@ -334,17 +342,6 @@ class _RoundRunner:
             compute=self.ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
             num_cpus=0.5,  # most of its time is waiting for replies
         )
-
-    def _import_arriving_shards(self, results: Any, folder: Path) -> None:
-        """Import shards into the store as they arrive, so that the page shows the progress; note
-        the judges that a worker stopped."""
-        for table in results.iter_batches(batch_size=None, batch_format="pyarrow"):
-            for row in table.to_pylist():
-                if row["stopped"]:
-                    self.rounds.stopped_judges.setdefault(row["judge"], row["stopped"])
-                else:
-                    self._import_shards([folder / row["shard"]])
-            self.on_progress(self.totals)
 
     def _import_shards(self, paths: list[Path]) -> None:
         new = [path for path in paths if path not in self.imported_shards]

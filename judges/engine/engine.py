@@ -23,8 +23,7 @@ from judges.models.clients import EndpointModel, build_model, find_api_key
 from judges.models.interface import JudgeModel, known_refused_parameters
 from judges.money.costs import price_of, require_prices_for_budget
 from judges.planning.plan import Plan
-from judges.security.endpoint_rules import check_url
-from judges.security.key_consents import Consents, user_consents
+from judges.security import endpoint_rules, key_consents
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.store.store import Store
@@ -100,9 +99,9 @@ class Engine:
         with self._start_lock:
             return self.active_run(study) or start()
 
-    def consents(self, store: Store) -> Consents:
+    def consents(self, store: Store) -> key_consents.Consents:
         """API-key variables that runs with this store may send, each with its allowed origins."""
-        return user_consents()
+        return key_consents.user_consents()
 
     def find_run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
@@ -212,7 +211,7 @@ class Engine:
         require_prices_for_budget(run.plan.study.budget_usd, run.judges)
         for judge in run.judges:
             if judge.kind == "endpoint":
-                check_url(judge.endpoint)
+                endpoint_rules.check_url(judge.endpoint)
                 find_api_key(judge, typed, self.consents(run.store))
 
     async def _close_models(self) -> None:

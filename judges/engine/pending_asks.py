@@ -17,8 +17,7 @@ from judges.models.interface import JudgeCall
 from judges.money.costs import price_of
 from judges.planning.forecast import estimate_tokens, min_cached_tokens, sort_asks_for_cache
 from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
-from studies import domain
-from studies.errors import EvenhandError
+from studies import domain, errors
 from studies.store.queries import plan_queries
 from studies.store.run_journal import RunJournal
 from studies.store.store import Store
@@ -158,7 +157,7 @@ def quote_cost_if_possible(
     cost None."""
     try:
         return quote_cost(store, study, again, pending=pending)
-    except EvenhandError:
+    except errors.EvenhandError:
         left = store.counts(study)
         asks = sum(left.get(status, 0) for status in again) + pending * left.get("pending", 0)
         return CostQuote(asks, None)
@@ -174,12 +173,6 @@ def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float |
     count, mean = plan_queries.ask_cost_count_and_mean(store, study, judge.name)
     if mean is not None and count >= MIN_COSTED_JUDGEMENTS:
         return mean
-    return _estimate_ask_cost(store, study, judge, price)
-
-
-def _estimate_ask_cost(
-    store: Store, study: str, judge: domain.JudgeSpec, price: domain.Price
-) -> float | None:
     plan = load_stored_plan(store, study)
     items = {item.id: item for item in plan.items}
     asks = [ask for _, ask in store.pending_asks(study, judge.name, -1, SAMPLE_ASKS)]

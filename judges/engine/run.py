@@ -17,21 +17,17 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
-from judges.engine import snapshot
-from judges.engine.outcome import Extractor
-from judges.engine.pending_asks import QueueBuilder, count_asks_with_retries_pending
+from judges.engine import outcome, pending_asks, snapshot, worker_pool
 from judges.engine.run_state import JudgeState, RunSettings, RunState, SiblingRuns
 from judges.engine.snapshot import RunSnapshot, RunStatus
-from judges.engine.worker_pool import WorkerPool
 from judges.models.failures import redact_message
 from judges.money.costs import Ledger
 from judges.planning.plan import Plan
 from judges.security.key_store import SecretKey, make_expiring_secret_key
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError, StoreError
-from studies.store.queries.plan_queries import pending_counts
+from studies.store.queries import plan_queries, run_queries
 from studies.store.queries.run_costs import study_spending
-from studies.store.queries.run_queries import PastRun, put_run
 from studies.store.run_journal import RunJournal, list_maybe_paid_twice
 from studies.store.store import Store
 from studies.store.writer import WriteFunction
@@ -65,13 +61,13 @@ class Run:
         self.started = settings.wall_clock()
         self.ended: float | None = None
         self.finished = threading.Event()
-        self.extraction = Extractor.from_plan(plan)
+        self.extraction = outcome.Extractor.from_plan(plan)
         self._keys = {judge: make_expiring_secret_key(value) for judge, value in keys.items()}
         self._settings = settings
         self._maybe_paid_twice = len(list_maybe_paid_twice(store, plan.study.name))
         self._tally = snapshot.RunTally(
-            count_asks_with_retries_pending(store, plan.study.name, settings),
-            pending_counts(store, plan.study.name, settings.retry_statuses),
+            pending_asks.count_asks_with_retries_pending(store, plan.study.name, settings),
+            plan_queries.pending_counts(store, plan.study.name, settings.retry_statuses),
         )
         self._journal = RunJournal(store, again=settings.retry_statuses, wall=settings.wall_clock)
         self._ledger = Ledger(plan.study.budget_usd, study_spending(store, plan.study.name))
@@ -243,11 +239,11 @@ class Run:
 
     def record_state(self) -> None:
         """Store the run's state for the list of past runs."""
-        row = PastRun(
+        row = run_queries.PastRun(
             self.id, self.plan.study.name, self.state, self.reason, self.started, self.ended,
             self.lease_owner_id,
         )  # fmt: skip
-        self.store.writer.run(lambda connection: put_run(connection, row))
+        self.store.writer.run(lambda connection: run_queries.put_run(connection, row))
 
     def _record_state_if_possible(self) -> None:
         """Store the run's state for other processes; an error of the store is ignored. This method
@@ -311,10 +307,10 @@ class Run:
             (self._apply_controls if self._paused else RunState.apply_controls)(run_state)
         recounting = asyncio.create_task(self._refresh_counts_regularly(run_state))
         try:
-            builder = QueueBuilder(
+            builder = pending_asks.QueueBuilder(
                 self.plan, self.store, self._journal, self._tally, self.extraction, self._plan_sha
             )
-            await WorkerPool(run_state, builder.build(judges)).run()
+            await worker_pool.WorkerPool(run_state, builder.build(judges)).run()
         finally:
             recounting.cancel()
         return snapshot.final_status(run_state, self._stop_reason)
@@ -328,7 +324,7 @@ class Run:
             if run_state.shares_asks:
                 with contextlib.suppress(StoreError):
                     self._tally.counts = await asyncio.to_thread(
-                        count_asks_with_retries_pending, *counted
+                        pending_asks.count_asks_with_retries_pending, *counted
                     )
 
     def _record_end(self, state: RunStatus, reason: str) -> None:

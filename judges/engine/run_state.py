@@ -17,9 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from judges.engine.limits.hedging import HedgeBudget
-from judges.engine.limits.rate_limit import EndpointLimiter
-from judges.engine.limits.stragglers import CallDurations
+from judges.engine.limits import hedging, rate_limit, stragglers
 from judges.models.failures import CallFailure
 from judges.models.interface import JudgeModel
 from judges.money.costs import Ledger, price_of
@@ -79,7 +77,7 @@ class JudgeState:
     name: str
     model: JudgeModel
     price: Price | None
-    limiter: EndpointLimiter
+    limiter: rate_limit.EndpointLimiter
     workers: int = 1
     allowance: RunAllowance | None = None
     """Spending allowance of the API key of the page's host, if this key pays for the calls. It is
@@ -100,8 +98,8 @@ class JudgeState:
     missing_parameters: set[str] = field(default_factory=set)
     """Dropped parameters without which replies may differ from those of the planned call."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
-    hedge_budget: HedgeBudget = field(default_factory=HedgeBudget)
-    durations: CallDurations = field(default_factory=CallDurations)
+    hedge_budget: hedging.HedgeBudget = field(default_factory=hedging.HedgeBudget)
+    durations: stragglers.CallDurations = field(default_factory=stragglers.CallDurations)
     slow_calls: dict[str, float] = field(default_factory=dict)
     """Name of an attempt (see SlowCallWatch) -> its start time, for the attempts that take far
     longer than usual and are not counted as in flight."""

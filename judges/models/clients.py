@@ -21,18 +21,15 @@ import aiohttp
 import httpx2
 
 from judges.judge_errors import PlanError
-from judges.models import chat_completion, interface
+from judges.models import chat_completion, failures, interface
 from judges.models.chat_completion import CompletionStream
 from judges.models.embedded import EmbeddedServer, find_or_start_shared_server
-from judges.models.failures import BadReply, StreamSilent
 from judges.models.interface import JudgeCall, JudgeModel, JudgeReply
 from judges.models.simulation.simulated import SimulatedModel
-from judges.security import endpoint_rules
+from judges.security import endpoint_rules, key_consents
 from judges.security.endpoint_rules import LOCAL_RULES, EndpointRules
-from judges.security.key_consents import Consents
 from judges.security.key_store import SecretKey, make_expiring_secret_key
-from studies import settings
-from studies.domain import JudgeSpec
+from studies import domain, settings
 
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
@@ -87,7 +84,7 @@ class EndpointModel:
                 response, reply = await self._receive(request, call, stream, limit)
         except TimeoutError:
             if stream.started:
-                raise StreamSilent from None
+                raise failures.StreamSilent from None
             raise
         quota = interface.parse_request_quota(response.headers, self._rate_headers)
         return reply if quota is None else replace(reply, quota=quota)
@@ -231,7 +228,7 @@ async def _read_limited(response: httpx2.Response) -> bytes:
     Content-Length header states) or has a compression that was not requested."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ACCEPTED_ENCODINGS:
-        raise BadReply(
+        raise failures.BadReply(
             f"the reply is compressed as {encoding[:20]!r}, which was not requested; check "
             "the address (base_url), or the proxy in front of the endpoint"
         )
@@ -239,7 +236,7 @@ async def _read_limited(response: httpx2.Response) -> bytes:
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > MAX_REPLY_BYTES:
-            raise BadReply(
+            raise failures.BadReply(
                 f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB, the size limit; lower "
                 "max_tokens or check the address (base_url)"
             )
@@ -327,7 +324,7 @@ MAX_KEY_LENGTH: Final = 8192
 
 
 def find_api_key(
-    judge: JudgeSpec, typed: Mapping[str, str | SecretKey], consents: Consents
+    judge: domain.JudgeSpec, typed: Mapping[str, str | SecretKey], consents: key_consents.Consents
 ) -> SecretKey:
     """Return the API key of a judge: the key typed on the page, which expires, else the value of
     the environment variable that `api_key_env` names; empty if the judge names no variable.
@@ -358,7 +355,7 @@ def find_api_key(
 
 
 def build_model(
-    judge: JudgeSpec,
+    judge: domain.JudgeSpec,
     key: SecretKey | str,
     families: Mapping[str, str],
     rules: EndpointRules | None = None,

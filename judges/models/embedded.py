@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from judges.models.weights import WeightsMissing, locate_weights, model_name, sha256_of
-from studies import settings
-from studies.errors import SettingError
+from studies import errors, settings
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 UNREADABLE_WEIGHTS_EXIT = 3  # exit code of the child, see embedded_server.py
@@ -130,7 +129,7 @@ def thread_count() -> int:
     the machine has one core. EmbeddedUnavailable if the variable is malformed."""
     try:
         return settings.THREADS.read() or min(2, os.cpu_count() or 1)
-    except SettingError as error:
+    except errors.SettingError as error:
         raise EmbeddedUnavailable(str(error)) from None
 
 

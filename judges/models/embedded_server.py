@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import xllamacpp
 
@@ -34,10 +34,17 @@ _PROBE_PROMPTS = (f"{_PROBE_PREFIX} nets full of silver", f"{_PROBE_PREFIX} the 
 def main() -> int:
     """Serve until standard input closes; return UNREADABLE_WEIGHTS_EXIT if the weights cannot be
     loaded."""
-    options = _parse_options()
+    parser = argparse.ArgumentParser(description="Serve a GGUF model on a loopback port.")
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--context", type=int, default=CONTEXT_TOKENS)
+    options = parser.parse_args()
     # Ctrl-C reaches the whole process group, but the parent still needs the answers in flight.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    output = _redirect_standard_output()
+    # The real standard output, for the line that reports the address; redirect the output of native
+    # code to standard error.
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
     try:
         server = start_server(options.weights, options.threads, options.context)
     except RuntimeError as error:  # raised by the library for a file it cannot load
@@ -49,22 +56,6 @@ def main() -> int:
         pass
     # Exit at once: the library would first finish a reply that has no reader any more.
     os._exit(0)
-
-
-def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Serve a GGUF model on a loopback port.")
-    parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--context", type=int, default=CONTEXT_TOKENS)
-    return parser.parse_args()
-
-
-def _redirect_standard_output() -> TextIO:
-    """Return the real standard output, for the line that reports the address; redirect the output
-    of native code to standard error."""
-    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return output
 
 
 def start_server(weights: Path, threads: int, context: int) -> Any:

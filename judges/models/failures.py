@@ -18,8 +18,7 @@ import aiohttp
 import httpx2
 
 from judges.judge_errors import EndpointRefused, KeyExpired
-from judges.models import interface
-from judges.models.embedded import EmbeddedUnavailable
+from judges.models import embedded, interface
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
 from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
@@ -96,7 +95,7 @@ def _is_status_error(error: BaseException) -> TypeGuard[openai.APIStatusError]:
 def _classify_without_redaction(error: BaseException, endpoint: str) -> CallFailure:
     if _is_status_error(error):
         return _classify_status(error, endpoint)
-    if isinstance(error, EmbeddedUnavailable):
+    if isinstance(error, embedded.EmbeddedUnavailable):
         return _stop("not available", str(error))
     if isinstance(error, KeyExpired):
         return _stop("key expired", str(error))

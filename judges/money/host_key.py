@@ -18,8 +18,7 @@ from typing import Any, Final
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.money.costs import listed_prices, worst_case_cost
-from studies import settings
-from studies.domain import JudgeSpec, Price
+from studies import domain, settings
 from studies.store.queries import allowance_queries
 from studies.store.writer import WriteFunction
 
@@ -41,7 +40,7 @@ class HostKey:
     key_env: str
     """Name of the environment variable that holds the key; the key itself is not stored here."""
     endpoint: str
-    prices: Mapping[str, Price]
+    prices: Mapping[str, domain.Price]
     """Prices of the models allowed; the price in a study file is ignored."""
     run_usd: float
     """Spending cap of one run, in dollars."""
@@ -50,7 +49,7 @@ class HostKey:
     day_usd: float
     """Spending cap of all visitors together per day (UTC), in dollars."""
 
-    def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
+    def refusal_reason(self, judge: domain.JudgeSpec, *, sees: bool = False) -> str:
         """Return why a judge cannot use this API key; empty if it can. `sees` states whether images
         are sent to the judge."""
         if judge.api_key_env != self.key_env:
@@ -127,7 +126,7 @@ class RunAllowance:
     _settled_event: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def price(self) -> Price:
+    def price(self) -> domain.Price:
         return self.host_key.prices[self.model]
 
     @property

@@ -28,13 +28,7 @@ from judges.planning.plan import Plan, asks_of, plan_for_current_visitor, save_p
 from judges.planning.plan_checks import check_plan
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
 from studies.domain import REFERENCE, Item, JudgeSpec
-from studies.people.label_split import (
-    SEED,
-    LabelSplit,
-    Look,
-    load_labels_and_extend_split,
-    record_look,
-)
+from studies.people import label_split
 from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, item_with_only_these_labels
 from studies.spec.derived_names import candidate_study_name, writer_study_name
 from studies.spec.study import Study
@@ -56,7 +50,7 @@ class AlignTask:
     judge: JudgeSpec
     prompt: Prompt
     labels: StudyLabels
-    split: LabelSplit
+    split: label_split.LabelSplit
     cases: tuple[learn_cases.LearnCase, ...]
 
     @property
@@ -68,7 +62,7 @@ class AlignTask:
 
 
 def split_and_find_mistakes(
-    plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = SEED
+    plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = label_split.SEED
 ) -> AlignTask:
     """Put the labelled items of a stored study into two parts, learn and hold-out (the stored
     split, else a new one with `seed`), and find the mistakes of a judge ("": the first) with a
@@ -79,7 +73,7 @@ def split_and_find_mistakes(
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
     spec = _find_by_name_or_first(study.judges, judge, "judge")
     chosen = _find_by_name_or_first(plan.prompts, prompt, "prompt")
-    labels, split = load_labels_and_extend_split(
+    labels, split = label_split.load_labels_and_extend_split(
         store, study.name, seed, learn_cases.label_kind(chosen)
     )
     if not labels.cases:
@@ -315,7 +309,9 @@ class AlignRuns:
     def start_look(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
         """Start the calls of today's prompt and the candidates on the hold-out, and store that the
         hold-out was used for them (a "look")."""
-        look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in candidates))
+        look = label_split.Look(
+            task.judge.name, task.prompt.name, tuple(one.record for one in candidates)
+        )
         run = self.start(plan)
-        record_look(self.store, task.plan.study.name, look)
+        label_split.record_look(self.store, task.plan.study.name, look)
         return run

@@ -188,7 +188,14 @@ def add_model_commands(commands: Any) -> None:
 
 def print_models(options: argparse.Namespace) -> int:
     if options.endpoint is None:
-        return _print_local_servers()
+        servers = find_local_servers()
+        for server in servers:
+            print(f"{server.preset.title} at {server.address}")
+            print("\n".join(f"  {name}" for name in server.models))
+        if not servers:
+            names = ", ".join(p.title for p in provider_presets().values() if p.local)
+            print(f"No model server answers at its usual port of this machine ({names}).")
+        return 0
     judge = _build_judge_for_endpoint(options.endpoint, options.key_env)
     key = SecretKey("")
     if judge.api_key_env:
@@ -215,17 +222,6 @@ def _build_judge_for_endpoint(provider: str, key_env: str | None) -> JudgeSpec:
         raise PlanError(f"{provider}: has no fixed address; give yours, https://…/openai/v1")
     variable = key_env if key_env is not None else (preset.api_key_env if preset else "")
     return JudgeSpec(name=provider, model="-", endpoint=address.rstrip("/"), api_key_env=variable)
-
-
-def _print_local_servers() -> int:
-    servers = find_local_servers()
-    for server in servers:
-        print(f"{server.preset.title} at {server.address}")
-        print("\n".join(f"  {name}" for name in server.models))
-    if not servers:
-        names = ", ".join(p.title for p in provider_presets().values() if p.local)
-        print(f"No model server answers at its usual port of this machine ({names}).")
-    return 0
 
 
 def download_hub_weights(options: argparse.Namespace) -> int:

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from judges.judge_errors import PlanError
-from judges.models.simulation.simulated import SIMULATED_FORMATS
-from judges.models.simulation.simulated_scores import SCORING_FORMATS
+from judges.models.simulation import simulated, simulated_scores
 from judges.rendering.messages import point_arrangements
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
-from studies.spec import keys, presentations
-from studies.spec.provider_presets import preset_for_url
+from studies.spec import keys, presentations, provider_presets
 from studies.spec.study import Study, preset_differences
 
 _REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
@@ -190,7 +188,7 @@ def _has_single_token_labels(study: Study, prompt: Prompt) -> bool:
 
 
 def _check_judge_fits_prompt(study: Study, judge: JudgeSpec, prompt: Prompt) -> None:
-    preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
+    preset = provider_presets.preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
     if judge.read == "probabilities" and preset and not preset.returns_logprobs(judge.model):
         raise PlanError(
             f"judge {judge.name!r} reads label probabilities, but {preset.title} returns none for "
@@ -206,13 +204,13 @@ def _check_judge_fits_prompt(study: Study, judge: JudgeSpec, prompt: Prompt) -> 
             f"{prompt.verdict!r} of prompt {prompt.name!r} has no single-token labels; set "
             "read: text or choose another prompt"
         )
-    if judge.kind == "simulated" and prompt.verdict not in SIMULATED_FORMATS:
+    if judge.kind == "simulated" and prompt.verdict not in simulated.SIMULATED_FORMATS:
         raise PlanError(
             f"judge {judge.name!r} is simulated and cannot write the verdict format "
             f"{prompt.verdict!r} of prompt {prompt.name!r}; it can write "
-            f"{', '.join(SIMULATED_FORMATS)}"
+            f"{', '.join(simulated.SIMULATED_FORMATS)}"
         )
-    picks = prompt.verdict not in SCORING_FORMATS
+    picks = prompt.verdict not in simulated_scores.SCORING_FORMATS
     if judge.simulation.get("tie_rate") and picks and not prompt.format.ties:
         raise PlanError(
             f"judge {judge.name!r} has a tie_rate, but prompt {prompt.name!r} offers no tie; "

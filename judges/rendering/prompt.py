@@ -20,11 +20,9 @@ from judges.verdicts.verdict_formats import (
     Format,
     find_format,
 )
-from studies.domain import PASS_FAIL_OPTIONS
-from studies.errors import StudyError
+from studies import domain, errors
 from studies.frames.arrangement import parse_arrangement
-from studies.spec.field_reader import FieldReader, load_yaml
-from studies.spec.study import PROTOCOLS
+from studies.spec import field_reader, study
 
 PROMPTS_FOLDER: Final = Path(__file__).parents[1] / "prompts"
 _OPTION: Final = re.compile(r"-?[0-9]{1,4}(\.[0-9]{1,3})?|[A-Za-z][A-Za-z0-9 -]{0,39}")
@@ -69,7 +67,7 @@ class Prompt:
     @property
     def options(self) -> tuple[str, ...]:
         """Options of a verdict on one answer, from lowest to highest; () if the format has none."""
-        return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
+        return domain.PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
     def grammar_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return a llama.cpp grammar that forces a readable verdict; None if the format has none
@@ -177,15 +175,15 @@ def _find_prompt_file(name: str, folder: Path) -> Path:
 def parse_prompt(text: str, where: str = "prompt") -> Prompt:
     try:
         return _parse_prompt_fields(text, where)
-    except (ValueError, StudyError) as error:
-        message = str(error) if isinstance(error, StudyError) else f"{where}: {error}"
+    except (ValueError, errors.StudyError) as error:
+        message = str(error) if isinstance(error, errors.StudyError) else f"{where}: {error}"
         raise PromptError(message) from None
 
 
 def _parse_prompt_fields(text: str, where: str) -> Prompt:
-    read = FieldReader(load_yaml(text), where)
+    read = field_reader.FieldReader(field_reader.load_yaml(text), where)
     name, version = read.text("name"), read.whole_number("version", 1, 1)
-    protocol = read.choice("protocol", "pairwise", PROTOCOLS)
+    protocol = read.choice("protocol", "pairwise", study.PROTOCOLS)
     source, verdict = read.text("source", "ours"), read.text("verdict", "none")
     messages = tuple(_parse_message(entry, where) for entry in read.list_entries("messages"))
     extraction = read.text("extraction")

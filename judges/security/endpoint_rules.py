@@ -103,7 +103,14 @@ def check_url(url: str, rules: EndpointRules | None = None) -> None:
     """Raise EndpointRefused for a base URL that is not allowed; if the rules are not strict, only
     for one with a user name or password. No DNS lookup is made."""
     rules = rules or current_endpoint_rules()
-    _check_no_credentials(url)
+    # Raise EndpointRefused for a URL with a user name or password, because URLs are stored with
+    # every request.
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise _refused_url_error(
+            url,
+            "it contains a user name or password. Type the key, or name its variable in "
+            "api_key_env",
+        )
     if not rules.strict:
         return
     match = _URL.fullmatch(url)
@@ -127,17 +134,6 @@ def check_url(url: str, rules: EndpointRules | None = None) -> None:
     if port not in rules.ports:
         allowed = " or ".join(map(str, rules.ports))
         raise _refused_url_error(url, f"port {port} is not allowed; use {allowed}")
-
-
-def _check_no_credentials(url: str) -> None:
-    """Raise EndpointRefused for a URL with a user name or password, because URLs are stored with
-    every request."""
-    if "@" in url.partition("://")[2].partition("/")[0]:
-        raise _refused_url_error(
-            url,
-            "it contains a user name or password. Type the key, or name its variable in "
-            "api_key_env",
-        )
 
 
 def _refused_url_error(url: str, why: str) -> EndpointRefused:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from judges.verdicts import asides, markers
+from judges.verdicts import asides, markers, verdict_formats
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
-from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import PASS_FAIL_OPTIONS, Verdict
 from studies.frames.arrangement import Arrangement
 
@@ -140,16 +139,6 @@ _OPTION_END: Final = re.compile(rf"{markers.LABEL_END}(?![.,][0-9]| ?[/%]|[\])]?
 _SCORE: Final = re.compile(r"(?<!\w)score ?:")
 
 
-def _read_pass_fail(text: CleanedReply, marker: re.Match[str]) -> markers.MarkerMatch:
-    """Read `Verdict: PASS` or `Verdict: FAIL` as a score of 1 or 0."""
-    word = _PASS_OR_FAIL.match(text.lower, marker.end())
-    after = (_SECOND_VERDICT, _VERDICT_REJECTED)
-    if word is None or any(one.match(text.lower, word.end()) for one in after):
-        return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
-    score = 1.0 if word[1] == "pass" else 0.0
-    return markers.MarkerMatch(Verdict(scores=(score,)), "", (marker.start(), word.end()))
-
-
 def read_point_verdict(
     format: str, text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> markers.MarkerMatch:
@@ -160,12 +149,18 @@ def read_point_verdict(
     highest; `arrangement` has the order and letters in which the request offered them, and the
     order of the criteria."""
     values = _values_by_name(tuple(options), arrangement)
-    if format == RUBRIC_FORMAT:
+    if format == verdict_formats.RUBRIC_FORMAT:
         return _read_rubric(text, values, arrangement.criteria)
-    pass_fail = format == PASS_FAIL_FORMAT
+    pass_fail = format == verdict_formats.PASS_FAIL_FORMAT
     marker = markers.last_match(_VERDICT if pass_fail else _SCORE, text.lower)
     if marker is not None and pass_fail and not arrangement.letters:
-        return _read_pass_fail(text, marker)
+        # Read `Verdict: PASS` or `Verdict: FAIL` as a score of 1 or 0.
+        word = _PASS_OR_FAIL.match(text.lower, marker.end())
+        after = (_SECOND_VERDICT, _VERDICT_REJECTED)
+        if word is None or any(one.match(text.lower, word.end()) for one in after):
+            return markers.MarkerMatch(reason=markers.UNREADABLE_MARKER)
+        score = 1.0 if word[1] == "pass" else 0.0
+        return markers.MarkerMatch(Verdict(scores=(score,)), "", (marker.start(), word.end()))
     if marker is None or not options:
         return markers.MarkerMatch()
     found = _option_score_at(text, marker.end(), values)

@@ -1,7 +1,5 @@
 """Agreement and correlation coefficients of arrays of ratings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

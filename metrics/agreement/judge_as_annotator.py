@@ -7,20 +7,13 @@ and the same other voters, so the difficulty of a case cancels. This is the alte
 test of Calderon, Reichart and Dror (2025), reported as a difference of the two shares.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from metrics.agreement.majority_agreement import CASE_KEY
-from metrics.agreement.pairwise_agreement import (
-    count_votes,
-    extract_case_votes,
-    picks_as_sorted_name_indices,
-)
+from metrics.agreement import majority_agreement, pairwise_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
     Floats,
@@ -66,13 +59,19 @@ def judges_as_annotators(
     rows = row_selection.select_picks(frame)
     if len(rows) == 0:
         return []
-    case, cases = row_selection.group_codes(rows, CASE_KEY)
+    case, cases = row_selection.group_codes(rows, majority_agreement.CASE_KEY)
     human = row_selection.people_mask(rows)
-    choice, judge = picks_as_sorted_name_indices(rows), rows["judge"].astype(str).to_numpy()
-    votes = extract_case_votes(rows, human, case, cases)
-    counts = count_votes(votes, int(choice.max(initial=0)) + 2)
+    choice, judge = (
+        pairwise_agreement.picks_as_sorted_name_indices(rows),
+        rows["judge"].astype(str).to_numpy(),
+    )
+    votes = pairwise_agreement.extract_case_votes(rows, human, case, cases)
+    counts = pairwise_agreement.count_votes(votes, int(choice.max(initial=0)) + 2)
     item = row_selection.item_codes(rows)[row_selection.first_row_per_group(case, cases)]
-    person = _people_agreement_share(counts)
+    # For each case, the share of the other voters who agree with a voter, averaged over
+    # voters; nan for cases with fewer than two votes. `counts` has the votes, [case, choice].
+    n = counts.sum(axis=1)
+    person = safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
     found, shares = [], []
     for name in sorted(set(judge[~human])):
         selected = ~human & (judge == name)
@@ -91,13 +90,6 @@ def judges_as_annotators(
 
 def _value_or_minus_infinity(value: float | None) -> float:
     return -np.inf if value is None else value
-
-
-def _people_agreement_share(counts: Ints) -> Floats:
-    """Return, for each case, the share of the other voters who agree with a voter, averaged over
-    voters; nan for cases with fewer than two votes. `counts` has the votes, [case, choice]."""
-    n = counts.sum(axis=1)
-    return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints, proportion, safe_divide
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import Estimate
@@ -53,7 +52,7 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
     frequent, NO_CHOICE without votes. `case` and `chosen` are the case and the choice (index of a
     contestant, or TIE) of each vote."""
     width = int(chosen.max(initial=0)) + 2
-    votes, code = unique_codes(case * width + chosen + 1)
+    votes, code = integer_codes.unique_codes(case * width + chosen + 1)
     counts = np.bincount(code, minlength=len(votes))
     owner, choice = votes // width, votes % width - 1
     most = np.zeros(cases, np.int64)

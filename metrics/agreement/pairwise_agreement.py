@@ -19,8 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.agreement.majority_agreement import CASE_KEY, NO_CHOICE, majority_choices
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -119,7 +118,7 @@ def _contingency_tables_by_item(
 ) -> Floats:
     """Count the calls (or add up their weights) in each cell of the two raters' contingency table,
     by item: [item, cell]. `cell` and `item` are those of each call, `cells` the table's size."""
-    present, code = unique_codes(item)
+    present, code = integer_codes.unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
 

@@ -1,6 +1,7 @@
 """Records of the measures of a judge's correctness: agreement with known answers, with people and
 with other judges, and the share of replies without a verdict."""
 
+from functools import partial
 from typing import Final
 
 from metrics.agreement.majority_agreement import (
@@ -25,6 +26,8 @@ from metrics.remedies.remedy_study import CALL_AGREEMENT
 from studies.domain import USABLE_STATUSES
 
 PEOPLE_BEHIND: Final = {"unlike": "people"}
+
+declare_agreement: Final = partial(declare, question="agreement")
 _LEVELS: Final = (
     "A judge's level is the mean of both orders, where it judged both. A person is compared with "
     "the other people."
@@ -39,11 +42,10 @@ def right_share_at_random(options: int, ties: float) -> float:
     return (1 - ties) / options
 
 
-AGREEMENT: Final = declare(
+AGREEMENT: Final = declare_agreement(
     key="agreement",
     name="Agreement with people or known answers",
     short="Agreement",
-    question="agreement",
     definition="comparisons that one call decides for the answer that most people prefer, or "
     "for the known better one; undecided counts half",
     how="On the comparisons that every judge judged in both orders; without any, on all. A "
@@ -59,10 +61,9 @@ AGREEMENT: Final = declare(
     families=(BEHAVIOUR, QUALITY),
     selection=PEOPLE_BEHIND,
 )
-TIES_AGREEMENT: Final = declare(
+TIES_AGREEMENT: Final = declare_agreement(
     key="agreement_with_ties",
     name="Agreement with people, ties included",
-    question="agreement",
     definition="verdicts equal to the majority of people, ties included",
     how="Without a single most frequent vote, the majority is a tie. Chance level: 1/(N + 1), "
     f"for a judge that chooses among N positions and the tie. {SHARE_INTERVAL}",
@@ -76,10 +77,9 @@ TIES_AGREEMENT: Final = declare(
     selection=PEOPLE_BEHIND,
     counts_verdicts=True,
 )
-DECISIVE_AGREEMENT: Final = declare(
+DECISIVE_AGREEMENT: Final = declare_agreement(
     key="agreement_decisive",
     name="Agreement with people, without ties",
-    question="agreement",
     definition="verdicts equal to the majority of people where neither is a tie",
     how=SHARE_INTERVAL,
     paths=("agreement.people.*.agreement_decisive",),
@@ -90,11 +90,10 @@ DECISIVE_AGREEMENT: Final = declare(
     selection=PEOPLE_BEHIND,
     counts_verdicts=True,
 )
-KAPPA: Final = declare(
+KAPPA: Final = declare_agreement(
     key="people_kappa",
     name="κ with people",
     short="κ",
-    question="agreement",
     definition="agreement with the majority of people, corrected for chance; 0 is the chance level",
     how=f"Cohen's κ over the positions and the tie. {JACKKNIFE_INTERVAL}",
     paths=("agreement.people.*.kappa",),
@@ -108,10 +107,9 @@ KAPPA: Final = declare(
     selection=PEOPLE_BEHIND,
     counts_verdicts=True,
 )
-OTHER_JUDGES: Final = declare(
+OTHER_JUDGES: Final = declare_agreement(
     key="other_judges",
     name="Agreement with other judges and prompts",
-    question="agreement",
     definition="verdicts equal to those of other judges and prompts in the same order",
     how="Each verdict is compared with each of theirs on the same answers. Repeats count by "
     f"their most frequent verdict. {SHARE_INTERVAL}",
@@ -121,10 +119,9 @@ OTHER_JUDGES: Final = declare(
     outlets=frozenset({"card"}),
     counts_verdicts=True,
 )
-ACCURACY: Final = declare(
+ACCURACY: Final = declare_agreement(
     key="accuracy",
     name="Accuracy",
-    question="agreement",
     definition="verdicts for the known better answer; a tie counts as wrong",
     how="True ties are left out; of three options or more, all unbeaten ones are right. Chance "
     "level: (1 − share of ties)/N, times k if k options are right. "
@@ -138,10 +135,9 @@ ACCURACY: Final = declare(
     families=(BEHAVIOUR, QUALITY),
     counts_verdicts=True,
 )
-LEAD: Final = declare(
+LEAD: Final = declare_agreement(
     key="accuracy_lead",
     name="Accuracy above chance",
-    question="agreement",
     definition="accuracy minus that of a judge that ties as often and otherwise chooses at "
     "random, in points",
     how="Chance is (1 − t)/N with the share t of ties, times k if k options are right. For "
@@ -163,10 +159,9 @@ def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(evidence.frame, failed, 1)
 
 
-UNUSABLE: Final = declare(
+UNUSABLE: Final = declare_agreement(
     key="unusable",
     name="Unusable replies",
-    question="agreement",
     definition="calls without a verdict: unreadable, empty, refused, truncated or failed",
     how=f"Repeats for the noise floor count too. {SHARE_INTERVAL}",
     paths=("counts.by_status",),

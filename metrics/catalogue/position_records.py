@@ -1,5 +1,6 @@
 """Records of the measures of order and position."""
 
+from functools import partial
 from typing import Final
 
 from metrics.catalogue.record import (
@@ -25,6 +26,9 @@ POSITION: Final = "Position"
 QUALITY: Final = "Quality"
 FLIPS_BEHIND: Final = {"flipped": True}
 
+declare_of_position: Final = partial(declare, question="position")
+declare_of_both_orders: Final = partial(declare_of_position, needs=(BOTH_ORDERS,))
+
 
 def position_json_paths(key: str) -> tuple[str, str]:
     """JSON paths of a measure: in the section by judge and prompt, and in the one of all judges
@@ -42,10 +46,9 @@ def even_share(options: int, _ties: float) -> float:
     return 1 / options
 
 
-CONSISTENCY: Final = declare(
+CONSISTENCY: Final = declare_of_both_orders(
     key="consistency",
     name="Consistency",
-    question="position",
     definition="comparisons with the same verdict in every order",
     how="A comparison is consistent if its verdict is the same in all planned orders: always "
     "the same answer, or always a tie. Repeats of an order count by their most frequent "
@@ -55,18 +58,16 @@ CONSISTENCY: Final = declare(
     paths=(*position_json_paths("consistency"), "position.*.*.consistency_bounds"),
     neutral=chance_consistency,
     better="high",
-    needs=(BOTH_ORDERS,),
     measure=measures.CONSISTENCY,
     outlets=frozenset({"matrix", "card", "library", "paper", "gate"}),
     families=(BEHAVIOUR, POSITION, QUALITY),
     selection=FLIPS_BEHIND,
     also_known_as=("Position Consistency (Shi et al. 2024)", "1 − flip rate"),
 )
-FIRST_SHARE: Final = declare(
+FIRST_SHARE: Final = declare_of_position(
     key="first_share",
     name="First-position share",
     short="First",
-    question="position",
     definition="verdicts for the answer shown first, ties left out",
     how="`first / decisive verdicts` of comparisons judged in all orders, in which each answer "
     "is shown first equally often. All decisive verdicts count if no comparison has several "
@@ -82,15 +83,13 @@ FIRST_SHARE: Final = declare(
     counts_verdicts=True,
     also_known_as=("Primacy share", "Position Bias Rate"),
 )
-TERM_SHARE: Final = declare(
+TERM_SHARE: Final = declare_of_both_orders(
     key="first_if_equal",
     name="First position among equals",
-    question="position",
     definition="verdicts that the answer shown first would win against an equally good one",
     how="σ(γ) of the position term. Interval: Student's t over items.",
     paths=(),
     neutral=0.5,
-    needs=(BOTH_ORDERS,),
     measure=FIRST_IF_EQUAL,
     options="pairs",
     families=(POSITION,),
@@ -102,17 +101,15 @@ def _tally_primacy_minus_recency(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(made.rows, -made.sums[:, 0], made.sums[:, -1])
 
 
-LEAN: Final = declare(
+LEAN: Final = declare_of_both_orders(
     key="lean",
     name="Lean",
-    question="position",
     definition="flips toward the answer shown first minus flips toward the second, in % of pairs",
     how="`Lean = (flips toward first − flips toward second) / pairs`; preference fairness "
     "times −1. Interval: Student's t over items.",
     paths=(),
     style="points",
     neutral=0.0,
-    needs=(BOTH_ORDERS,),
     measure=Measure(
         "lean", "share", _tally_primacy_minus_recency, "mean", (-1, 1), measures.NO_PAIRS_NOTE
     ),
@@ -122,36 +119,31 @@ LEAN: Final = declare(
     selection=FLIPS_BEHIND,
     also_known_as=("Preference Fairness, with the other sign (Shi et al. 2024)",),
 )
-HARD_FLIPS: Final = declare(
+HARD_FLIPS: Final = declare_of_both_orders(
     key="hard_flips",
     name="Hard flips",
-    question="position",
     definition="comparisons that different answers win in different orders",
     paths=position_json_paths("hard_flips"),
     better="low",
-    needs=(BOTH_ORDERS,),
     measure=measures.HARD_FLIPS,
     families=(BEHAVIOUR, POSITION),
     selection=FLIPS_BEHIND,
     how=SHARE_INTERVAL,
 )
-SOFT_FLIPS: Final = declare(
+SOFT_FLIPS: Final = declare_of_both_orders(
     key="soft_flips",
     name="Soft flips",
-    question="position",
     definition="comparisons with one winner in some orders and a tie in the others",
     paths=position_json_paths("soft_flips"),
     better="low",
-    needs=(BOTH_ORDERS,),
     measure=measures.SOFT_FLIPS,
     families=(POSITION,),
     selection=FLIPS_BEHIND,
     how=SHARE_INTERVAL,
 )
-TERM: Final = declare(
+TERM: Final = declare_of_both_orders(
     key="position_term",
     name="Position term",
-    question="position",
     definition="log-odds advantage of being shown first, for equally good answers",
     how="The γ of `logit P(first wins) = θ_first − θ_second + γ`, so that a strong answer "
     "shown first does not count as bias. Interval: sandwich standard error by items.",
@@ -159,16 +151,14 @@ TERM: Final = declare(
     unit="logit",
     style="logit",
     neutral=0.0,
-    needs=(BOTH_ORDERS,),
     measure=POSITION_TERM,
     options="pairs",
     outlets=frozenset({"matrix", "card"}),
 )
-ENTROPY: Final = declare(
+ENTROPY: Final = declare_of_position(
     key="entropy",
     name="Position entropy",
     short="Entropy",
-    question="position",
     definition="entropy of the chosen position divided by log₂ N; 1 means no preferred position",
     how="Maximum likelihood from the verdicts that the first-position share counts; mean "
     "weighted by verdicts if N differs. The entropy varies little and shows no direction (62 % "
@@ -186,10 +176,9 @@ ENTROPY: Final = declare(
     counts_verdicts=True,
     also_known_as=("Position entropy (Grade Score, Iourovitski 2024)",),
 )
-TIES: Final = declare(
+TIES: Final = declare_of_position(
     key="tie_rate",
     name="Ties",
-    question="position",
     definition="verdicts that are ties",
     paths=position_json_paths("tie_rate"),
     measure=measures.TIE_RATE,
@@ -199,11 +188,10 @@ TIES: Final = declare(
     counts_verdicts=True,
     how=f"Comparisons without a verdict in all planned orders are left out. {SHARE_INTERVAL}",
 )
-NOISE_FLOOR: Final = declare(
+NOISE_FLOOR: Final = declare_of_position(
     key="noise_floor",
     name="Changes on a repeat",
     short="Noise",
-    question="position",
     definition="verdicts that change when repeated in the same order",
     how="Share of pairs of repeats that differ, mean over the repeated orders. Repeats made "
     f"for this purpose enter no win rate, rating or position share. {SHARE_INTERVAL}",
@@ -216,52 +204,45 @@ NOISE_FLOOR: Final = declare(
     selection={"noise": True},
     also_known_as=("noise floor",),
 )
-FLIPS: Final = declare(
+FLIPS: Final = declare_of_both_orders(
     key="conflict",
     name="Flips",
-    question="position",
     definition="comparisons whose verdict is not the same in every order",
     how=f"`Flips = 1 − consistency`. {SHARE_INTERVAL}",
     paths=position_json_paths("conflict"),
     better="low",
-    needs=(BOTH_ORDERS,),
     measure=measures.CONFLICT,
     outlets=frozenset({"library"}),
     selection=FLIPS_BEHIND,
     also_known_as=("flip rate", "Conflict Rate", "swap inconsistency"),
 )
-CHANCE_CONSISTENCY: Final = declare(
+CHANCE_CONSISTENCY: Final = declare_of_both_orders(
     key="chance",
     name="Chance consistency",
-    question="position",
     definition="comparisons in which verdicts drawn at random, with the judge's own shares of "
     "positions and ties, are the same in every order",
     how="For a pair: t² + 2·f·s from the shares of ties (t), first (f) and second (s). "
     "Comparisons of N options in N orders count; if N differs, those of the smallest N. "
     "Interval: jackknife over items.",
     paths=position_json_paths("chance"),
-    needs=(BOTH_ORDERS,),
     measure=measures.EXPECTED_CONSISTENCY,
 )
-CONSISTENCY_KAPPA: Final = declare(
+CONSISTENCY_KAPPA: Final = declare_of_both_orders(
     key="kappa",
     name="Consistency above chance, κ",
     short="κ",
-    question="position",
     definition="consistency corrected for chance: (consistency − chance)/(1 − chance)",
     paths=position_json_paths("kappa"),
     unit="kappa",
     style="decimal",
     neutral=0.0,
     better="high",
-    needs=(BOTH_ORDERS,),
     measure=measures.CONSISTENCY_KAPPA,
     how=f"On the comparisons of *Chance consistency*. {JACKKNIFE_INTERVAL}",
 )
-STABILITY: Final = declare(
+STABILITY: Final = declare_of_position(
     key="stability",
     name="Stability of repeats",
-    question="position",
     definition="repeats of one order that give its most frequent verdict, mean over orders",
     paths=position_json_paths("stability"),
     better="high",
@@ -270,10 +251,9 @@ STABILITY: Final = declare(
     how=f"Noise-floor repeats are left out. {SHARE_INTERVAL}",
     also_known_as=("Repetition Stability (Shi et al. 2024)",),
 )
-EFFECT: Final = declare(
+EFFECT: Final = declare_of_position(
     key="order_effect",
     name="Order effect",
-    question="position",
     definition="disagreement of single replies between orders minus disagreement of repeats "
     "in the same order",
     how="0 without an effect of the order, if repeats are independent replies. With three "
@@ -289,69 +269,59 @@ EFFECT: Final = declare(
     measure=ORDER_EFFECT,
     outlets=frozenset({"library"}),
 )
-PRIMACY: Final = declare(
+PRIMACY: Final = declare_of_both_orders(
     key="primacy",
     name="Flips toward the first position",
-    question="position",
     definition="pairs that flip toward the answer shown first",
     paths=position_json_paths("primacy"),
-    needs=(BOTH_ORDERS,),
     measure=measures.PRIMACY,
     options="pairs",
     selection={"flipped": True, "toward": "first"},
     how=SHARE_INTERVAL,
     also_known_as=("Primacy count, as a share (Shi et al. 2024)",),
 )
-RECENCY: Final = declare(
+RECENCY: Final = declare_of_both_orders(
     key="recency",
     name="Flips toward the second position",
-    question="position",
     definition="pairs that flip toward the answer shown second",
     paths=position_json_paths("recency"),
-    needs=(BOTH_ORDERS,),
     measure=measures.RECENCY,
     options="pairs",
     selection={"flipped": True, "toward": "second"},
     how=SHARE_INTERVAL,
     also_known_as=("Recency count, as a share (Shi et al. 2024)",),
 )
-FAIRNESS: Final = declare(
+FAIRNESS: Final = declare_of_both_orders(
     key="fairness",
     name="Recency minus primacy",
-    question="position",
     definition="flips toward the second position minus flips toward the first, in % of pairs",
     paths=position_json_paths("fairness"),
     unit="recency − primacy",
     style="points",
     neutral=0.0,
-    needs=(BOTH_ORDERS,),
     measure=measures.FAIRNESS,
     options="pairs",
     how=T_INTERVAL,
     also_known_as=("Preference Fairness (Shi et al. 2024)",),
 )
-SLOT: Final = declare(
+SLOT: Final = declare_of_both_orders(
     key="slot_effect",
     name="Effect of the position",
-    question="position",
     definition="decisive verdicts for the first position, whatever its label",
     how="With labels crossed: `(f + g)/2`, where f and g are the shares of the first position "
     "labelled A and labelled B. Interval: jackknife over items.",
     paths=("position.*.*.slot_effect",),
     neutral=0.5,
-    needs=(BOTH_ORDERS,),
     measure=SLOT_EFFECT,
     options="pairs",
 )
-LABEL: Final = declare(
+LABEL: Final = declare_of_both_orders(
     key="label_effect",
     name="Effect of the label",
-    question="position",
     definition="decisive verdicts for the first label, whatever its position",
     how="With labels crossed: `(f + 1 − g)/2`. Interval: jackknife over items.",
     paths=("position.*.*.label_effect",),
     neutral=0.5,
-    needs=(BOTH_ORDERS,),
     measure=LABEL_EFFECT,
     options="pairs",
 )
@@ -359,10 +329,9 @@ for _part, _words, _mean, _term in (
     ("position", "of the first position", "mean", "(ℓ₁ + ℓ₂)/2"),
     ("content", "of the content", "mean absolute", "(ℓ₁ − ℓ₂)/2"),
 ):
-    declare(
+    declare_of_position(
         key=f"logit_{_part}",
         name=f"Log-odds {_words}",
-        question="position",
         definition=f"{_mean} log-odds {_words}, from the probabilities of the labels in both "
         "orders",
         how=f"`{_term}`, with ℓ₁ and ℓ₂ the log-odds of the answer shown first in the two "
@@ -378,10 +347,9 @@ for _part, _words in (
     ("noise", "outcomes within one order"),
     ("order", "outcomes that the order explains"),
 ):
-    declare(
+    declare_of_position(
         key=f"entropy_{_part}",
         name=f"Entropy of {_words}",
-        question="position",
         definition=f"entropy of the {_words}, in bits, for comparisons repeated in every order",
         how="Total = noise + order; with few repeats the part of the order is too high. "
         "Noise-floor repeats are left out. Interval: Student's t over items.",

@@ -10,8 +10,6 @@ over all items has a known distribution. An item's score is *high* above the mid
 item's lowest and highest score, else *low*.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

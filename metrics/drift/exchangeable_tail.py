@@ -6,8 +6,6 @@ distribution, without an estimated variance, and each item is compared only with
 earlier night this is McNemar's exact test.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import reduce

@@ -9,14 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from metrics.drift.baseline_contrast import (
-    LOOKS,
-    SHARE,
-    baseline_p_value,
-    strength_of_baseline_p_value,
-)
+from metrics.drift import baseline_contrast, exchangeable_tail
 from metrics.drift.change_evidence import ChangeEvidence
-from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_scores import SCALE, Kind, has_verdicts, outcome_scores
 from metrics.estimation.intervals import mean_estimate, unknown_estimate
 from studies.domain import Estimate
@@ -71,7 +65,7 @@ class StreamHistory:
         scores = {item: outcome_scores(self.kind, bags[item]) for item in common}
         ours = [scores[item][tonight[item]] for item in common]
         counts = [_count_nights_by_score(scores[item], bags[item]) for item in common]
-        p = lower_tail_probability(counts, ours)
+        p = exchangeable_tail.lower_tail_probability(counts, ours)
         evidence = self.evidence.after(p)
         strength = self._strength_of_evidence(bags, evidence)
         earlier = [_mean_score(scores[item], self.bags[item]) for item in common]
@@ -91,8 +85,8 @@ class StreamHistory:
         others and, on the nights in LOOKS only, the baseline night against all later ones."""
         if not self.single:
             return evidence.e_value
-        strength = (1 - SHARE) * evidence.e_value
-        if evidence.nights not in LOOKS:
+        strength = (1 - baseline_contrast.SHARE) * evidence.e_value
+        if evidence.nights not in baseline_contrast.LOOKS:
             return strength
         counts, baseline = [], []
         sign = -1 if self.kind == "agreement" else 1  # a baseline unlike the others agrees less
@@ -101,8 +95,8 @@ class StreamHistory:
             counted = _count_nights_by_score(scores, bags[item])
             counts.append({sign * score: nights for score, nights in counted.items()})
             baseline.append(sign * scores[outcome])
-        p = baseline_p_value(counts, baseline)
-        return max(strength, strength_of_baseline_p_value(evidence.nights, p))
+        p = baseline_contrast.baseline_p_value(counts, baseline)
+        return max(strength, baseline_contrast.strength_of_baseline_p_value(evidence.nights, p))
 
     def to_data(self) -> dict[str, Any]:
         """Return the history as plain data for a JSON file."""

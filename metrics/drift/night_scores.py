@@ -5,8 +5,6 @@ A score is a whole number of sixtieths, so that means of up to six calls are exa
 is better.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -16,8 +14,7 @@ import pandas as pd
 
 from metrics.catalogue import answer_records, records
 from metrics.catalogue.record import BOTH_ORDERS, KNOWN_ANSWERS, MeasureRecord, Need
-from metrics.estimation import row_selection
-from metrics.estimation.measures import GroupedFrame
+from metrics.estimation import measures, row_selection
 from metrics.protocols.creation_levels import score_columns
 from metrics.twins.twin_verdicts import DUEL, twin_verdicts
 from studies.frames.frame import NO_PICK, SEP, TIE
@@ -102,7 +99,7 @@ def _score_resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, 
 def _scores_of_measure_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dict[str, str]:
     """Return item -> the measure's value on the item, or 1 minus this value if low values are
     good, in sixtieths as text: "30" for a half."""
-    tally = record.estimator.tally(GroupedFrame(rows))
+    tally = record.estimator.tally(measures.GroupedFrame(rows))
     items = tally.rows["item"].astype(str).to_numpy()
     sums = pd.DataFrame({"sum": tally.sums[:, 0], "n": tally.sums[:, -1]}).groupby(items).sum()
     means = sums["sum"] / sums["n"]

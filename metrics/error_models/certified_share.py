@@ -8,8 +8,6 @@ any margin with a larger error is at most δ. Each item counts once, with one of
 drawn at random, because the comparisons of an item are not independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +17,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from metrics.estimation.intervals import Floats, Ints, proportion, unknown_estimate
+from metrics.remedies import order_grid, risk_coverage
 from metrics.remedies.decision_rules import ZERO, sum_of_jury_verdicts
-from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.risk_coverage import MARGINS
 from studies.domain import Estimate
 
 ALPHA: Final = 0.1
@@ -112,7 +109,7 @@ def _draw_one_per_item(items: Ints) -> Ints:
 
 
 def certify_judge_share(
-    grid: OrderGrid, raters: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
+    grid: order_grid.OrderGrid, raters: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
 ) -> CertifiedShare:
     """Certify the largest share of comparisons that one judge may decide alone, or a jury that was
     not chosen by its agreement; `raters` are the numbers of its judges in the grid.
@@ -123,7 +120,7 @@ def certify_judge_share(
     known = grid.known_winner != 0
     if len(raters) == 1 and grid.graded is not None and np.isfinite(grid.graded[raters[0]]).any():
         graded = grid.graded[raters[0]].astype(np.float64)
-        score, margins = (graded[0] + graded[1]) / 2, tuple(MARGINS)
+        score, margins = (graded[0] + graded[1]) / 2, tuple(risk_coverage.MARGINS)
     else:
         score = sum_of_jury_verdicts([grid.verdicts[rater] for rater in raters])
         margins = tuple(float(votes) for votes in range(1, 2 * len(raters) + 1))

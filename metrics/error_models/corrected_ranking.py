@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import rare_events, row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -28,7 +28,6 @@ from metrics.estimation.intervals import (
     safe_divide,
     student_t_quantile,
 )
-from metrics.estimation.rare_events import Z95
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, START_RATING, RankRange
 from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT, graph_components
 from metrics.remedies.known_winners import WinnerSource
@@ -352,7 +351,7 @@ def _rank_ranges(
     gaps = rounds[:, left] - rounds[:, right]
     spread = np.maximum(gaps.std(axis=0, ddof=1), 1e-12)
     largest = np.abs((gaps - gaps.mean(axis=0)) / spread).max(axis=1)
-    quantile = max(float(np.quantile(largest, 0.95)), Z95) * t / Z95
+    quantile = max(float(np.quantile(largest, 0.95)), rare_events.Z95) * t / rare_events.Z95
     above = np.zeros((size, size), bool)
     above[left, right] = bounded & (theta[left] - theta[right] > quantile * spread)
     best, worst = 1 + above.sum(axis=0), size - above.sum(axis=1)

@@ -6,8 +6,6 @@ share of comparisons whose right answer is in position k, a_k the accuracy on th
 on all, and E_k the share of wrong picks that go to position k.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -15,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -26,7 +24,6 @@ from metrics.estimation.intervals import (
     sum_by_item,
     unknown_estimate,
 )
-from metrics.estimation.measures import first_over_last
 from studies.domain import Estimate
 
 MIN_WRONG: Final = 5
@@ -100,7 +97,7 @@ def _excess_wrong_picks(
     expected = (known_answer != position) / (options - 1)
     values = np.stack([(pick == position) - expected, np.ones(len(pick))], axis=1)
     _, sums = sum_by_item(values, item)
-    return jackknife_estimate(sums, first_over_last, len(pick), "share", (-1.0, 1.0))
+    return jackknife_estimate(sums, measures.first_over_last, len(pick), "share", (-1.0, 1.0))
 
 
 def _pick_rate_minus_next_position(

@@ -7,8 +7,6 @@ means: of two answers, either the first or the second is the better one, and the
 in one truth and wrong in the other. Given the class, raters reply independently.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -9,8 +9,6 @@ hard, if this explains the verdicts better. Errors that most judges share on one
 look like right answers: without labels nothing can tell them apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.error_models.latent_truth import LatentFit, Replies, fit_latent_truth
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints, draw_item_weights, wilson_bounds
 from metrics.remedies.effective_votes import mean_error_correlation, votes_from_correlation
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
@@ -136,7 +133,7 @@ class _Cases:
         key = np.concatenate([truths[0], group[None]]).astype(np.int64).T
         _, first, self.case = np.unique(key, axis=0, return_index=True, return_inverse=True)
         self.patterns = len(first)
-        self.items, self.item = items, unique_codes(items)[1]
+        self.items, self.item = items, integer_codes.unique_codes(items)[1]
         counts = np.zeros((self.judges, 2, len(first), 15))
         for truth, codes in enumerate(truths):
             for judge in range(self.judges):

@@ -1,7 +1,5 @@
 """Estimate several measures in every cell of a frame, in blocks of items if the frame is large."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import pandas as pd

@@ -3,8 +3,6 @@
 Each contrast has a raw interval and one adjusted for the whole family of comparisons.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Entropy of choices by maximum likelihood, and its split into noise and the effect of order."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -5,24 +5,20 @@ five-level verdict (better ½, much better 1, a tie 0); else the difference of t
 scores, divided by the range of all scores that the judge gave with the prompt.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import Floats
-from metrics.estimation.prompt_kinds import five_level_mask
+from metrics.estimation import intervals, prompt_kinds, row_selection
 from studies.frames.frame import NO_PICK
 
 
-def first_slot_scores(frame: pd.DataFrame) -> Floats:
+def first_slot_scores(frame: pd.DataFrame) -> intervals.Floats:
     """Graded score of each row in favour of the first slot; nan where the reply is unusable or not
     graded."""
     score = np.full(len(frame), np.nan)
     if {"score_0", "score_1"} <= set(frame.columns):
         score = _score_differences(frame)
-    five = five_level_mask(frame)
+    five = prompt_kinds.five_level_mask(frame)
     if five.any():
         pick, margin = frame["pick"].to_numpy(), frame["margin"].to_numpy()
         side = np.where(pick == 0, 0.5, np.where(pick == 1, -0.5, 0.0)) * margin
@@ -33,7 +29,7 @@ def first_slot_scores(frame: pd.DataFrame) -> Floats:
     return np.where(row_selection.usable_status_mask(frame), score, np.nan)
 
 
-def _score_differences(frame: pd.DataFrame) -> Floats:
+def _score_differences(frame: pd.DataFrame) -> intervals.Floats:
     """Score of the first answer minus score of the second, divided by the range of all scores that
     the judge gave with the prompt; nan without both scores."""
     scores = frame[["score_0", "score_1"]].to_numpy(np.float64)

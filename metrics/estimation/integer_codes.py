@@ -4,8 +4,6 @@ Five million rows can form as many different groups. Hashing takes ten times the
 a counting table with an entry for every possible combination takes half the memory of the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints, Statistic, join_notes, unknown_estimate
 from metrics.estimation.measures import (
     ONE_ORDER_NOTE,
@@ -147,7 +146,9 @@ class MeasureCube:
         found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
             found = [
-                _add_one_order_note(one) if alone else one
+                (replace(one, note=join_notes(one.note, ONE_ORDER_NOTE)) if one.n else one)
+                if alone
+                else one
                 for one, alone in zip(found, single, strict=True)
             ]
         if measure.needs_order:
@@ -291,7 +292,7 @@ def _sum_rows_of_equal_cell_and_item(
     """Add up the rows of `sums` with equal cell and item; returns the cell and the item of each
     sum, and the sums, sorted by cell."""
     items = int(item.max(initial=0)) + 1
-    present, code = unique_codes(cell * items + item)
+    present, code = integer_codes.unique_codes(cell * items + item)
     added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
     return present // items, present % items, np.stack(added, axis=1) if added else sums[:0]
 
@@ -300,11 +301,3 @@ def _pool_totals(totals: _MeasureTotals, code: Ints) -> _MeasureTotals:
     """Add up totals over cells; `code` is the coarser cell of each cell."""
     cell, item, sums = _sum_rows_of_equal_cell_and_item(code[totals.cell], totals.item, totals.sums)
     return replace(totals, cell=cell, item=item, sums=sums)
-
-
-def _add_one_order_note(estimate: Estimate) -> Estimate:
-    return (
-        replace(estimate, note=join_notes(estimate.note, ONE_ORDER_NOTE))
-        if estimate.n
-        else estimate
-    )

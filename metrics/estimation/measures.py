@@ -17,8 +17,7 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import (
     CLUSTER_T_METHOD,
     NO_SPREAD,
@@ -295,7 +294,7 @@ def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
     """Sum a tally's rows; return cell, item and sums of every (cell, item), sorted by cell."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(tally.rows))
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
-    present, code = unique_codes(key)
+    present, code = integer_codes.unique_codes(key)
     sums = [np.bincount(code, column, minlength=len(present)) for column in tally.sums.T]
     return present // max(items, 1), present % max(items, 1), np.stack(sums, axis=1)
 

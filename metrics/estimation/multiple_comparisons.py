@@ -1,7 +1,5 @@
 """Adjustment of intervals and p-values for several comparisons: Bonferroni, max-t and Holm."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ A frame has no prompt texts. The kind is needed because an unreadable reply to a
 not a missing verdict on a pair, and verdicts of five levels have tables of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

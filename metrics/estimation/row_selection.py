@@ -1,7 +1,5 @@
 """Selection of the rows of a frame that count for each kind of measure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -9,14 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from metrics.estimation.integer_codes import (
-    Codes,
-    categories_and_codes,
-    codes_by_appearance,
-    codes_offset_and_size,
-    combined_codes,
-    unique_codes,
-)
+from metrics.estimation import integer_codes
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.frames.frame import NO_PICK, QUESTION_COLUMN, SEP, SUSPECT_COLUMN, TIE
 
@@ -50,7 +41,7 @@ def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
 
 def usable_status_mask(frame: pd.DataFrame) -> Mask:
     """Mask of the rows with a usable status, noise-floor repeats included."""
-    names, codes = categories_and_codes(frame["status"])
+    names, codes = integer_codes.categories_and_codes(frame["status"])
     usable = [name in USABLE_STATUSES for name in names]
     return np.array([*usable, False], np.bool_)[codes]  # code -1: no status
 
@@ -82,7 +73,7 @@ def select_known_order(frame: pd.DataFrame) -> pd.DataFrame:
 
 def people_mask(frame: pd.DataFrame) -> Mask:
     """Mask of the rows judged by a person."""
-    names, codes = categories_and_codes(frame["judge"])
+    names, codes = integer_codes.categories_and_codes(frame["judge"])
     human = np.array([str(name).startswith(HUMAN_PREFIX) for name in names], bool)
     return human[codes] if len(human) else np.zeros(len(frame), bool)
 
@@ -178,7 +169,7 @@ def used_categories(column: pd.Series) -> list[Any]:
 
     Counting the codes is faster than `unique`, which sorts or hashes all rows.
     """
-    names, codes = categories_and_codes(column)
+    names, codes = integer_codes.categories_and_codes(column)
     counts = np.bincount(np.add(codes, 1, dtype=np.int64), minlength=len(names) + 1)
     return [names[place] for place in np.flatnonzero(counts[1:])]
 
@@ -186,7 +177,7 @@ def used_categories(column: pd.Series) -> list[Any]:
 def column_codes(column: pd.Series) -> tuple[Ints, int]:
     """Integer codes of a column and the number of possible codes; a missing value has its own
     code."""
-    codes, shift, count = codes_offset_and_size(column)
+    codes, shift, count = integer_codes.codes_offset_and_size(column)
     return np.add(codes, shift, dtype=np.int64), count
 
 
@@ -199,8 +190,8 @@ def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]
     """
     by_person = {"judge", "comparison"} <= set(columns) and PERSON_COLUMN in frame
     names = (*columns, PERSON_COLUMN) if by_person else columns
-    key, size = combined_codes((frame[name] for name in names), len(frame))
-    codes, count = codes_by_appearance(key, size)
+    key, size = integer_codes.combined_codes((frame[name] for name in names), len(frame))
+    codes, count = integer_codes.codes_by_appearance(key, size)
     return codes.astype(np.int64), count
 
 
@@ -222,7 +213,7 @@ def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
     categorical column, in category order."""
     group, groups = column_codes(frame[column])
     item, items = column_codes(resampling_unit(frame))
-    both, _ = unique_codes(group * items + item)
+    both, _ = integer_codes.unique_codes(group * items + item)
     counts = np.bincount(both // max(items, 1), minlength=groups)[1:]
     names = frame[column].cat.categories
     return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
@@ -302,10 +293,10 @@ def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
     return table[codes]
 
 
-def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
+def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[integer_codes.Codes, Ints]:
     """Return a code for each row's list of contestants in the order shown, and the table of these
     lists: [code, slot] of indices into `names`."""
-    shown, codes = categories_and_codes(frame["shown"])
+    shown, codes = integer_codes.categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0
     table = np.full((len(shown), width), NO_SLOT, np.int64)

@@ -1,7 +1,5 @@
 """Measures of verdicts on single answers, as shares, for comparing two judges or prompts."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

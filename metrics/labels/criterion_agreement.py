@@ -1,15 +1,11 @@
 """Agreement of a judge with people on the level (score) of each criterion of a rubric."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from metrics.labels.label_sections import estimates_by_field
-from metrics.labels.option_order import rows_by_rater
-from metrics.labels.point_table import chosen_options, table_scale
+from metrics.labels import label_sections, option_order, point_table
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from studies.domain import Rater
 
@@ -22,16 +18,16 @@ def criterion_agreement(frame: pd.DataFrame) -> dict[Rater, dict[str, ScoreAgree
     """
     if not (frame["options"] == 1).any():
         return {}
-    levels = chosen_options(frame)
+    levels = point_table.chosen_options(frame)
     levels = levels[~levels["noise"] & (levels["criterion"] != "") & levels["label"].notna()]
     found: dict[Rater, dict[str, ScoreAgreement]] = {}
-    for rater, own in rows_by_rater(levels):
+    for rater, own in option_order.rows_by_rater(levels):
         found[rater] = {
             str(name): score_agreement(
                 part["score"].to_numpy(np.float64),
                 part["label"].to_numpy(np.float64),
                 part["item"].to_numpy(np.int64),
-                table_scale(own),
+                point_table.table_scale(own),
             )
             for name, part in own.groupby("criterion", sort=True)
         }
@@ -43,6 +39,6 @@ def criterion_agreement_section(frame: pd.DataFrame) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for (judge, prompt), criteria in criterion_agreement(frame).items():
         nested.setdefault(judge, {})[prompt] = {
-            name: estimates_by_field(one) for name, one in criteria.items()
+            name: label_sections.estimates_by_field(one) for name, one in criteria.items()
         }
     return nested

@@ -1,7 +1,5 @@
 """Sections of the summary that compare verdicts on single answers with their labels."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
@@ -9,17 +7,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.labels.labelled_rows import (
-    pass_fail_codes,
-    pass_fail_rows_by_rater,
-    score_rows_by_rater,
-)
-from metrics.labels.pass_fail import (
-    PassFailRates,
-    PassFailRows,
-    equal_errors_p_value,
-    pass_fail_rates,
-)
+from metrics.labels import labelled_rows, pass_fail
 from metrics.labels.scores.score_agreement import score_agreement
 from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from studies.domain import Estimate
@@ -46,7 +34,7 @@ Json = dict[str, Any]
 class PassFailResult:
     """All pass/fail measures of one judge with one prompt."""
 
-    rates: PassFailRates
+    rates: pass_fail.PassFailRates
     true_pass_rate: Estimate
     power_tuned: Estimate
     """True pass rate by another method (`prediction_powered_rate`)."""
@@ -65,16 +53,18 @@ def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResu
     """Compute the pass/fail measures of each judge and prompt: (judge, prompt) -> result."""
     return {
         rater: _build_pass_fail_result(rows, pass_fail_rows_by_contestant(frame, rater))
-        for rater, rows in pass_fail_rows_by_rater(frame).items()
+        for rater, rows in labelled_rows.pass_fail_rows_by_rater(frame).items()
     }
 
 
 def _build_pass_fail_result(
-    rows: PassFailRows, by_contestant: dict[str, PassFailRows]
+    rows: pass_fail.PassFailRows, by_contestant: dict[str, pass_fail.PassFailRows]
 ) -> PassFailResult:
-    rates = pass_fail_rates(rows)
+    rates = pass_fail.pass_fail_rates(rows)
     errors_p = (
-        equal_errors_p_value(list(by_contestant.values())) if len(by_contestant) > 1 else None
+        pass_fail.equal_errors_p_value(list(by_contestant.values()))
+        if len(by_contestant) > 1
+        else None
     )
     return PassFailResult(
         rates, true_pass_rate(rows, rates), prediction_powered_rate(rows), errors_p
@@ -83,7 +73,7 @@ def _build_pass_fail_result(
 
 def pass_fail_rows_by_contestant(
     frame: pd.DataFrame, rater: tuple[str, str]
-) -> dict[str, PassFailRows]:
+) -> dict[str, pass_fail.PassFailRows]:
     """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, unusable
     replies included, without noise-floor repeats."""
     return _pass_fail_rows_by(frame, rater, "first")
@@ -91,16 +81,16 @@ def pass_fail_rows_by_contestant(
 
 def pass_fail_rates_by(
     frame: pd.DataFrame, rater: tuple[str, str], column: Literal["contestant", "category"]
-) -> dict[str, PassFailRates]:
+) -> dict[str, pass_fail.PassFailRates]:
     """Compute the rates of one judge and prompt separately for each contestant or category; rows
     without a category are left out."""
     found = _pass_fail_rows_by(frame, rater, "first" if column == "contestant" else column)
-    return {name: pass_fail_rates(rows) for name, rows in found.items() if name}
+    return {name: pass_fail.pass_fail_rates(rows) for name, rows in found.items() if name}
 
 
 def _pass_fail_rows_by(
     frame: pd.DataFrame, rater: tuple[str, str], column: str
-) -> dict[str, PassFailRows]:
+) -> dict[str, pass_fail.PassFailRows]:
     """Return the pass/fail verdicts of one judge and prompt by the values of a column, without
     noise-floor repeats."""
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
@@ -109,7 +99,7 @@ def _pass_fail_rows_by(
     rows = row_selection.select_rows(frame, mask)
     who = rows[column].astype(str).to_numpy()
     return {
-        name: pass_fail_codes(row_selection.select_rows(rows, who == name))
+        name: labelled_rows.pass_fail_codes(row_selection.select_rows(rows, who == name))
         for name in sorted(set(who))
     }
 
@@ -139,7 +129,7 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
     return nested
 
 
-def _rates_as_json(rates: PassFailRates) -> Json:
+def _rates_as_json(rates: pass_fail.PassFailRates) -> Json:
     values: Json = {name: getattr(rates, name) for name in RATE_NAMES}
     return values | {"confusion": asdict(rates.confusion), "unusable": rates.unusable}
 
@@ -151,7 +141,7 @@ def scores_section(frame: pd.DataFrame) -> Json:
     estimates for the expected score, if the judge gave probabilities of the options.
     """
     nested: Json = {}
-    for (judge, prompt), rows in score_rows_by_rater(frame).items():
+    for (judge, prompt), rows in labelled_rows.score_rows_by_rater(frame).items():
         if np.isfinite(rows.label).any():
             found = score_agreement(rows.score, rows.label, rows.item, rows.scale)
             values: Json = dict(estimates_by_field(found))

@@ -1,7 +1,5 @@
 """Verdicts on single answers with the labels of the answers, by judge and prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -9,9 +7,8 @@ from typing import Final, TypeVar
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import row_selection, score_scale
 from metrics.estimation.intervals import Floats, Ints
-from metrics.estimation.score_scale import ScoreScale, frame_scale
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
 from studies.domain import Rater
 from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, pass_fail_mask
@@ -30,7 +27,7 @@ class ScoreRows:
     item: Ints
     expected: Floats
     """Expected score from the probabilities of the options; nan without them."""
-    scale: ScoreScale
+    scale: score_scale.ScoreScale
 
 
 def pass_fail_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, PassFailRows]:
@@ -70,7 +67,7 @@ def _build_score_rows(rows: pd.DataFrame) -> ScoreRows:
         _label_of_each_row(rows),
         row_selection.item_codes(rows),
         _float_column_or_nan(rows, EXPECTED_COLUMN),
-        frame_scale(rows),
+        score_scale.frame_scale(rows),
     )
 
 

@@ -5,8 +5,6 @@ averaged first; noise-floor repeats are used for the noise floor only. With a ru
 `shift` are about the overall score, the shares of places about the level of each criterion.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,15 +5,12 @@ the difference of the two rates is the mean of the differences by answer. Noise-
 left out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import mean_estimate
+from metrics.estimation import intervals, row_selection
 from metrics.labels.option_order import ONE_ORDER_NOTE
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
 from studies.domain import PASS, Estimate, Rater
@@ -76,9 +73,9 @@ def _estimate_pass_rates(answers: pd.DataFrame) -> PassByOrder:
     note = "" if len(answers) else ONE_ORDER_NOTE
     first, last = (answers[name].to_numpy(float) for name in ("pass_first", "fail_first"))
     return PassByOrder(
-        mean_estimate(first, items, "share", (0.0, 1.0), note),
-        mean_estimate(last, items, "share", (0.0, 1.0), note),
-        mean_estimate(first - last, items, "difference of shares", (-1.0, 1.0), note),
+        intervals.mean_estimate(first, items, "share", (0.0, 1.0), note),
+        intervals.mean_estimate(last, items, "share", (0.0, 1.0), note),
+        intervals.mean_estimate(first - last, items, "difference of shares", (-1.0, 1.0), note),
     )
 
 

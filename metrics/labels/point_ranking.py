@@ -4,8 +4,6 @@ Differences between observed values are paired by item. A model's rank is a rang
 the intervals of all differences allow, adjusted together (Bonferroni).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -17,12 +15,7 @@ import pandas as pd
 
 from metrics.estimation.intervals import NO_COMMON_NOTE, join_notes, unknown_estimate
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.labels.label_sections import (
-    PassFailResult,
-    pass_fail_results,
-    pass_fail_rows_by_contestant,
-)
-from metrics.labels.option_order import rows_by_rater
+from metrics.labels import label_sections, option_order
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates
 from metrics.labels.point_table import point_table, table_scale
 from metrics.labels.true_pass_rate import (
@@ -75,11 +68,11 @@ def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
         return {}
     table = point_table(frame)
     table = table[~table["noise"]]
-    passing = pass_fail_results(frame) if pass_fail_mask(frame).any() else {}
+    passing = label_sections.pass_fail_results(frame) if pass_fail_mask(frame).any() else {}
     found: dict[Rater, PointRanking] = {}
-    for rater, own in rows_by_rater(table):
+    for rater, own in option_order.rows_by_rater(table):
         if rater in passing:
-            rows = pass_fail_rows_by_contestant(frame, rater)
+            rows = label_sections.pass_fail_rows_by_contestant(frame, rater)
             found[rater] = _rank_by_pass_rate(own, rows, passing[rater])
         else:
             found[rater] = _rank_by_score(own)
@@ -97,7 +90,7 @@ def _rank_by_score(own: pd.DataFrame) -> PointRanking:
 
 
 def _rank_by_pass_rate(
-    own: pd.DataFrame, rows: Mapping[str, PassFailRows], whole: PassFailResult
+    own: pd.DataFrame, rows: Mapping[str, PassFailRows], whole: label_sections.PassFailResult
 ) -> PointRanking:
     """Rank the models of one judge and prompt by true pass rate, or by observed pass rate if a true
     rate is unknown. `own` are its rows of `point_table`, `rows` its verdicts by model, `whole` the
@@ -119,7 +112,7 @@ def _rank_by_pass_rate(
 
 
 def _correct_with_pooled_labels(
-    rows: Mapping[str, PassFailRows], whole: PassFailResult
+    rows: Mapping[str, PassFailRows], whole: label_sections.PassFailResult
 ) -> dict[str, Estimate]:
     """Return model -> true pass rate, with the judge's errors estimated on the labels of all models
     together."""

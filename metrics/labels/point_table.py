@@ -1,25 +1,14 @@
 """Tables of usable verdicts on one answer, with the arrangement of options and criteria."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.score_scale import ScoreScale, scale_of
+from metrics.estimation import row_selection, score_scale
 from metrics.labels.labelled_rows import usable_scores
+from studies.frames import point_columns
 from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
-from studies.frames.point_columns import (
-    CRITERION_LABEL_PREFIX,
-    EXPECTED_COLUMN,
-    EXPECTED_LEVEL_PREFIX,
-    GOLD_COLUMN,
-    LEVEL_SPREAD_PREFIX,
-    SPREAD_COLUMN,
-    arrangement_of,
-)
 
 ANSWER: Final = ("item", "entry", "who")
 """Columns that identify one answer: `item`, the unit of resampling (an item, or a question that
@@ -39,7 +28,8 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
     parsed = _parse_arrangements(rows)
-    scales = [scale_of([one]) for one in parsed]
+    scales = [score_scale.scale_of([one]) for one in parsed]
+    # The options in the order offered as one text, such as "1 2 3" or "A=1 B=2".
     table = pd.DataFrame(
         {
             "judge": rows["judge"].astype(str).to_numpy(),
@@ -47,14 +37,14 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "item": row_selection.item_codes(rows),
             "entry": rows["item"].cat.codes.to_numpy(),
             "who": rows["first"].astype(str).to_numpy(),
-            "options": _texts_by_code([options_as_text(one) for one in parsed], codes),
+            "options": _texts_by_code([" ".join(one.option_labels) for one in parsed], codes),
             "criteria": _texts_by_code([" ".join(one.criteria) for one in parsed], codes),
             "labels": codes,
             "noise": rows["noise"].to_numpy(np.bool_),
             "score": usable_scores(rows),
-            "expected": _numbers_or_nan(rows, EXPECTED_COLUMN),
-            "spread": _numbers_or_nan(rows, SPREAD_COLUMN),
-            "label": _numbers_or_nan(rows, GOLD_COLUMN),
+            "expected": _numbers_or_nan(rows, point_columns.EXPECTED_COLUMN),
+            "spread": _numbers_or_nan(rows, point_columns.SPREAD_COLUMN),
+            "label": _numbers_or_nan(rows, point_columns.GOLD_COLUMN),
             "lowest": np.asarray([one.low for one in scales], np.float64)[codes],
             "highest": np.asarray([one.high for one in scales], np.float64)[codes],
             "step": np.asarray([one.step for one in scales], np.float64)[codes],
@@ -86,18 +76,18 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
             criterion=_texts_by_code(names, own["labels"].to_numpy()),
             place=place,
             score=_numbers_or_nan(rows, f"{LEVEL_PREFIX}{place}")[at],
-            expected=_numbers_or_nan(rows, f"{EXPECTED_LEVEL_PREFIX}{place}")[at],
-            spread=_numbers_or_nan(rows, f"{LEVEL_SPREAD_PREFIX}{place}")[at],
-            label=_numbers_or_nan(rows, f"{CRITERION_LABEL_PREFIX}{place}")[at],
+            expected=_numbers_or_nan(rows, f"{point_columns.EXPECTED_LEVEL_PREFIX}{place}")[at],
+            spread=_numbers_or_nan(rows, f"{point_columns.LEVEL_SPREAD_PREFIX}{place}")[at],
+            label=_numbers_or_nan(rows, f"{point_columns.CRITERION_LABEL_PREFIX}{place}")[at],
         )
         found.append(part[part["score"].notna() & (part["criterion"] != "")])
     return pd.concat(found, ignore_index=True)
 
 
-def table_scale(table: pd.DataFrame) -> ScoreScale:
+def table_scale(table: pd.DataFrame) -> score_scale.ScoreScale:
     """Return the scale of the scores and labels in rows of `point_table` or `chosen_options`."""
     low, high = float(table["lowest"].min()), float(table["highest"].max())
-    scale = ScoreScale(low, high, step=float(table["step"].min()))
+    scale = score_scale.ScoreScale(low, high, step=float(table["step"].min()))
     return scale.including(*(table[name].to_numpy(np.float64) for name in ("score", "label")))
 
 
@@ -106,13 +96,8 @@ def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
     return _parse_arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
 
 
-def options_as_text(arrangement: Arrangement) -> str:
-    """Return the options in the order offered as one text, such as "1 2 3" or "A=1 B=2"."""
-    return " ".join(arrangement.option_labels)
-
-
 def _parse_arrangements(rows: pd.DataFrame) -> list[Arrangement]:
-    return [arrangement_of(name) for name in rows["labels"].cat.categories]
+    return [point_columns.arrangement_of(name) for name in rows["labels"].cat.categories]
 
 
 def _texts_by_code(texts: list[str], codes: np.ndarray) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Reliability curve: share of good answers by the probability of a pass, or mean label by score."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

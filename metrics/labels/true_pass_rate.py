@@ -10,8 +10,6 @@ answers by the labels, adjusted by the verdicts. It is valid without this assump
 answers are a random sample.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

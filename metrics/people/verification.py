@@ -16,16 +16,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.agreement.pairwise_agreement import PairAgreement, PeopleVotes, agreement_among_votes
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    jackknife_estimate,
-    proportion,
-    safe_divide,
-    sum_by_item,
-    unknown_estimate,
-)
+from metrics.estimation import intervals, row_selection
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import AnswerCheck, Estimate
 from studies.frames.frame import TIE
@@ -108,7 +99,7 @@ class VerificationArrays:
             self._fault_share(failed, code) for code in range(len(FAULTS) + 1)
         )
         follows, harmful = (
-            proportion(mask[selected], item) for mask in (self.follows, self.harmful)
+            intervals.proportion(mask[selected], item) for mask in (self.follows, self.harmful)
         )
         return VerificationShares(follows, answer, caption, neither, harmful)
 
@@ -117,13 +108,13 @@ class VerificationArrays:
         selects, unknown if it selects none; `code` is the index of the fault in FAULTS, or
         len(FAULTS) for neither of them."""
         if not failed.any():
-            return unknown_estimate(NONE_FAIL_NOTE, "share")
-        return proportion(self.fault[failed] == code, self.item[failed])
+            return intervals.unknown_estimate(NONE_FAIL_NOTE, "share")
+        return intervals.proportion(self.fault[failed] == code, self.item[failed])
 
     # ---- verifiers
 
     @cached_property
-    def answer_codes(self) -> tuple[Ints, int]:
+    def answer_codes(self) -> tuple[intervals.Ints, int]:
         """Code of the verified answer in each verification, and the number of different answers."""
         whole = self.item * max(len(self.contestants), 1) + self.contestant
         present, code = np.unique(whole, return_inverse=True)
@@ -139,7 +130,7 @@ class VerificationArrays:
         ).pair
         why = CONSTANT_ANSWERS_NOTE if twice else NOT_SHARED_NOTE
         estimates = [
-            one if one.value is not None else unknown_estimate(why, one.unit)
+            one if one.value is not None else intervals.unknown_estimate(why, one.unit)
             for one in (pair.share, pair.kappa, self._krippendorff_alpha())
         ]
         return VerifierAgreement(len(self.people), answers, twice, *estimates)
@@ -158,12 +149,14 @@ class VerificationArrays:
         item[answer] = self.item
         selected = m > 1
         yes, m, item = yes[selected], m[selected], item[selected]
-        _, sums = sum_by_item(np.stack([yes * (m - yes) / (m - 1), yes, m], axis=1), item)
+        _, sums = intervals.sum_by_item(np.stack([yes * (m - yes) / (m - 1), yes, m], axis=1), item)
         says_yes = float(yes.sum() / m.sum()) if len(m) else 0.0
-        effect = float(np.nan_to_num(safe_divide(1.0, 2 * says_yes * (1 - says_yes))))
+        effect = float(np.nan_to_num(intervals.safe_divide(1.0, 2 * says_yes * (1 - says_yes))))
         bounds = (-np.inf, 1.0)
         n = int(m.sum())
-        return jackknife_estimate(sums, _alpha_statistic, n, "alpha", bounds, effect=effect)
+        return intervals.jackknife_estimate(
+            sums, _alpha_statistic, n, "alpha", bounds, effect=effect
+        )
 
     # ---- against verdicts
 
@@ -200,7 +193,7 @@ class VerificationArrays:
         mixed = (follows.min(axis=1) == 0) & (follows.max(axis=1) == 1)
         return row_selection.select_rows(rows.assign(right=right), mixed)
 
-    def _majority_table(self, items: Sequence[str], names: Sequence[str]) -> Ints:
+    def _majority_table(self, items: Sequence[str], names: Sequence[str]) -> intervals.Ints:
         """Return `majority_follows` as a table [item, contestant]: 1 if the answer follows the
         instruction, 0 if it does not, UNVERIFIED (−1) if this is unknown."""
         table = np.full((len(items), len(names)), UNVERIFIED, np.int64)
@@ -270,7 +263,7 @@ def verification_summary(
     }
 
 
-def _distinct_values_and_codes(values: Sequence[str]) -> tuple[list[str], Ints]:
+def _distinct_values_and_codes(values: Sequence[str]) -> tuple[list[str], intervals.Ints]:
     """Return the distinct values, sorted, and the index of each value among them."""
     names = sorted(set(values))
     codes = {name: code for code, name in enumerate(names)}
@@ -282,8 +275,8 @@ def _fault_code(check: AnswerCheck) -> int:
     return FAULTS.index(check.fault) if check.fault in FAULTS else len(FAULTS)
 
 
-def _alpha_statistic(totals: Floats) -> Floats:
+def _alpha_statistic(totals: intervals.Floats) -> intervals.Floats:
     """Compute Krippendorff's α from totals on the last axis: o, yes and n of
     `VerificationArrays._krippendorff_alpha`."""
     unequal, yes, n = (totals[..., k] for k in range(3))
-    return 1 - safe_divide((n - 1) * unequal, yes * (n - yes))
+    return 1 - intervals.safe_divide((n - 1) * unequal, yes * (n - yes))

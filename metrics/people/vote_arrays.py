@@ -11,7 +11,7 @@ import pandas as pd
 
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.agreement.pairwise_agreement import PeopleVotes, count_votes, extract_case_votes
-from metrics.estimation import row_selection
+from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -21,7 +21,6 @@ from metrics.estimation.intervals import (
     sum_by_item,
     unknown_estimate,
 )
-from metrics.estimation.measures import GroupedFrame
 from metrics.position.position_measures import CONSISTENCY
 from studies.domain import HUMAN_PREFIX, Estimate
 
@@ -140,7 +139,7 @@ class VotesByPerson:
 
     @cached_property
     def consistency_by_person(self) -> list[Estimate]:
-        got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["judge"]))
+        got = CONSISTENCY.by_cell(measures.GroupedFrame(self.rows, ["judge"]))
         found = [got.get((judge,)) for judge in self.judges]
         return [
             e
@@ -264,7 +263,12 @@ class VotesByPerson:
         """
         votes = self.votes
         counts = count_votes(votes)
-        first = self._name_index_of_first_slot()
+        # For each row, the index of the model shown first in the alphabetical list of the
+        # models shown.
+        names = row_selection.contestants(self.rows)
+        placed = row_selection.slot_contestants(self.rows, names)
+        below = (placed >= 0) & (placed < placed[:, :1])
+        first = np.asarray(below.sum(axis=1), np.int64)
         group, _ = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         own = votes.choice[group]
         decisive = counts[:, 1:].sum(axis=1)[self.case] - (own >= 0)
@@ -272,14 +276,6 @@ class VotesByPerson:
         for_first = counts[self.case, np.minimum(first + 1, width - 1)] * (first + 1 < width)
         share = safe_divide(for_first - (own == first), decisive)
         return np.where(np.isfinite(share), share, 1 / self.options)
-
-    def _name_index_of_first_slot(self) -> Ints:
-        """Return, for each row, the index of the model shown first in the alphabetical list of the
-        models shown."""
-        names = row_selection.contestants(self.rows)
-        placed = row_selection.slot_contestants(self.rows, names)
-        below = (placed >= 0) & (placed < placed[:, :1])
-        return np.asarray(below.sum(axis=1), np.int64)
 
 
 def _first_slot_bias(share: Estimate, chance: float) -> Estimate:

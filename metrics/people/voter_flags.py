@@ -3,8 +3,6 @@
 A flag removes nothing: flagged voters stay in every result.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final, Literal

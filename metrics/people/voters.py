@@ -4,8 +4,6 @@ A person is a judge `human:<name>`. Voters who differ from the others are flagge
 (metrics.people.voter_flags) but stay in every result; results without them are shown in addition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 

@@ -5,13 +5,10 @@ independent, so each item votes once: by its first pair that was read in both or
 for the slot toward which the pair flipped.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation import intervals, row_selection
 from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from studies.domain import Estimate
 
@@ -52,5 +49,5 @@ def live_first_share(frame: pd.DataFrame) -> Estimate:
     moment of a run. An item votes by its first pair that flipped, for the slot toward which the
     pair flipped. Unknown unless every row shows two answers."""
     if not len(frame) or not (frame["options"] == 2).all():
-        return unknown_estimate(PAIRS_ONLY_NOTE, "share")
+        return intervals.unknown_estimate(PAIRS_ONLY_NOTE, "share")
     return confidence_sequence(*count_items_leaning_first(frame))

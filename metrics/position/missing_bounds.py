@@ -4,8 +4,6 @@ A reply may be unusable because of the verdict it would have given, such as a re
 answer. The bounds hold for any such reason; they do not include sampling error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -13,10 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation import intervals, prompt_kinds, row_selection
 from metrics.estimation.measures import CellKey, GroupedFrame
-from metrics.estimation.prompt_kinds import scoring_mask
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 
@@ -63,7 +59,7 @@ def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
 def _calls_planned_in_several_orders(frame: pd.DataFrame) -> pd.DataFrame:
     """Calls on comparisons planned in several orders, without noise-floor repeats and prompts that
     only score: these were not asked for a verdict."""
-    planned = (frame["orders"] > 1) & ~frame["noise"] & ~scoring_mask(frame)
+    planned = (frame["orders"] > 1) & ~frame["noise"] & ~prompt_kinds.scoring_mask(frame)
     return row_selection.select_rows(frame, planned)
 
 
@@ -81,7 +77,7 @@ def _bounds_by_cell(
     for code, key in enumerate(evidence.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])
         if n + gone == 0:
-            found[key] = unknown_estimate(NOTHING_PLANNED_NOTE, "share")
+            found[key] = intervals.unknown_estimate(NOTHING_PLANNED_NOTE, "share")
             continue
         found[key] = Estimate(
             yes / n if n else None,

@@ -9,8 +9,6 @@ replies that copy each other) agree more often than independent ones, and look l
 With three repeats or more, such a dependence between consecutive repeats can be seen.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -10,11 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation import integer_codes, prompt_kinds, row_selection
 from metrics.estimation.intervals import Ints
 from metrics.estimation.measures import CellKey, GroupedFrame
-from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.position.order_tests import (
     OrderTest,
     bowker_test,
@@ -216,13 +214,13 @@ def _leans_and_incomplete_by_item(
     `pairs` has one row per complete pair; `direction` is +1 for a flip toward the first slot, −1
     toward the second, 0 for no flip.
     """
-    asked = (frame["options"] == 2) & (frame["orders"] == 2) & ~scoring_mask(frame)
+    asked = (frame["options"] == 2) & (frame["orders"] == 2) & ~prompt_kinds.scoring_mask(frame)
     planned = row_selection.select_rows(frame, asked & ~frame["noise"])
     comparison, count = row_selection.group_codes(planned, row_selection.COMPARISON_KEY)
     planned = planned.iloc[row_selection.first_row_per_group(comparison, count)]
     item, items = row_selection.column_codes(row_selection.resampling_unit(planned))
     key = planned["cell"].to_numpy().astype(np.int64) * items + item
-    present, code = unique_codes(key)
+    present, code = integer_codes.unique_codes(key)
     read_item, _ = row_selection.column_codes(row_selection.resampling_unit(pairs))
     place = np.searchsorted(present, pairs["cell"].to_numpy().astype(np.int64) * items + read_item)
     lean = np.bincount(place, direction, minlength=len(present))

@@ -1,8 +1,6 @@
 """Significance tests of position bias: under the null hypothesis, verdicts depend on content
 only."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,9 +14,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import bdtr
 
-from metrics.estimation import row_selection
+from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import Floats, Ints
-from metrics.estimation.measures import GroupedFrame
 from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
@@ -78,21 +75,16 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
     if sizes.sum() > MAX_EXACT_FLIPS:
         p = 2 * float(stats.norm.sf(total / math.sqrt(float((sizes**2).sum()))))
         return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "normal")
-    mass = _signed_sum_distribution(sizes)
-    distance = np.abs(2 * np.arange(len(mass)) - int(sizes.sum()))
-    p = float(mass[distance >= total].sum())
-    return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "exact")
-
-
-def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """Probabilities that Σ ±size_i, with random signs, is −S, −S + 2, …, S, where S = Σ size_i."""
+    # Probabilities that Σ ±size_i, with random signs, is −S, −S + 2, …, S, where S = Σ size_i.
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         step = np.zeros(value * count + 1)
         step[::value] = _fair_coin_probabilities(count)
         mass = np.convolve(mass, step)
-    return mass
+    distance = np.abs(2 * np.arange(len(mass)) - int(sizes.sum()))
+    p = float(mass[distance >= total].sum())
+    return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "exact")
 
 
 @lru_cache(maxsize=512)
@@ -166,7 +158,7 @@ def _chi_square_distance(histograms: Floats) -> Floats:
 def both_orders_table(frame: pd.DataFrame) -> Ints:
     """Count pairs by outcome (x wins, tie, y wins) with x shown first (rows) and with y shown first
     (columns); x is the contestant that sorts first."""
-    rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
+    rows = row_selection.modal_verdicts(measures.GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     swapped = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
@@ -180,7 +172,7 @@ def both_orders_table(frame: pd.DataFrame) -> Ints:
 def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
     """Run the tests on pairs read in both orders: sign (by items, by pairs), McNemar (without and
     with continuity correction), Stuart–Maxwell, Bowker. p is None without such pairs."""
-    sets = two_order_sets(GroupedFrame(frame))
+    sets = two_order_sets(measures.GroupedFrame(frame))
     lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
     table = both_orders_table(frame)
@@ -222,7 +214,7 @@ def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
     """Collect the complete order sets with `options` options, repeats reduced to the most frequent
     verdict. If sets differ in their number of orders, only those with the most common number are
     used."""
-    rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
+    rows = row_selection.modal_verdicts(measures.GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
     rows = row_selection.select_rows(rows, rows["orders"] == orders)

@@ -1,7 +1,5 @@
 """Position bias measures: slot shares, consistency, flips and their direction, chance levels."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Final
@@ -9,9 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.all_measures import estimate_all
-from metrics.estimation.intervals import join_notes, proportion
+from metrics.estimation import all_measures, intervals, row_selection
 from metrics.estimation.measures import GroupedFrame, Measure
 from metrics.position import position_tallies as tallies
 from metrics.position.position_tallies import two_order_sets
@@ -127,7 +123,7 @@ STABILITY: Final = Measure(
 
 
 def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
-    return estimate_all([measure], frame)[measure.name][()]
+    return all_measures.estimate_all([measure], frame)[measure.name][()]
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
@@ -250,5 +246,5 @@ def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
     rows = evidence.balanced_picks
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))
     pick, item = rows["pick"].to_numpy(), row_selection.item_codes(rows)
-    note = join_notes("" if len(rows) else NO_SETS_NOTE, f"chance is 1/{options}")
-    return [proportion(pick == slot, item, note=note) for slot in range(options)]
+    note = intervals.join_notes("" if len(rows) else NO_SETS_NOTE, f"chance is 1/{options}")
+    return [intervals.proportion(pick == slot, item, note=note) for slot in range(options)]

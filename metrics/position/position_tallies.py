@@ -11,8 +11,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.entropy import normalised_entropy
+from metrics.estimation import entropy, row_selection
 from metrics.estimation.intervals import (
     ONE_ITEM_NOTE,
     Floats,
@@ -242,7 +241,7 @@ class PooledEntropy:
     def __call__(self, totals: Floats) -> Floats:
         blocks = [totals[..., a:b] for a, b in pairwise(self.column_edges)]
         n = np.stack([block.sum(axis=-1) for block in blocks])
-        each = np.nan_to_num(np.stack([normalised_entropy(block) for block in blocks]))
+        each = np.nan_to_num(np.stack([entropy.normalised_entropy(block) for block in blocks]))
         return safe_divide((n * each).sum(axis=0), n.sum(axis=0))
 
     @property
@@ -310,7 +309,7 @@ def pair_entropy_estimates(
 
 def _share_entropy(share: Floats) -> Floats:
     """Entropy, from 0 to 1, of the picks of two slots with this first-slot share."""
-    return normalised_entropy(np.stack([share, 1 - share], axis=-1))
+    return entropy.normalised_entropy(np.stack([share, 1 - share], axis=-1))
 
 
 def _entropy_estimate(

@@ -5,23 +5,20 @@ the pseudo-values is γ, and the standard error of this mean, clustered by item,
 sandwich estimator.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import Floats
+from metrics.estimation import intervals, row_selection
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.ratings.position_term import NO_VERDICTS_NOTE, RUN_BOTH_ORDERS_NOTE, fit_position_model
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 
-def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
+def _pseudo_values(rows: pd.DataFrame) -> tuple[intervals.Floats, intervals.Floats] | None:
     """Return the pseudo-values of the position term γ and of σ(γ) for each row of a cell: numbers
     whose mean is γ (or σ(γ)), each with the row's influence on it. None if γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))

@@ -3,8 +3,6 @@
 Intervals come from a bootstrap over the models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations

@@ -3,8 +3,6 @@
 MAE is the mean absolute error, Consistency the share of differences of at most 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -13,15 +11,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.agreement.majority_agreement import CASE_KEY, NO_PEOPLE_NOTE
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    mean_estimate,
-    proportion,
-    safe_divide,
-    unknown_estimate,
-)
+from metrics.estimation import intervals, row_selection
 from metrics.protocols.creation_levels import signed_scores
 from studies.domain import Estimate
 
@@ -47,9 +37,9 @@ class ScoreGaps:
     """Absolute differences between a judge's and people's scores. There is one difference per
     verdict, or one per case if both orders are averaged."""
 
-    gap: Floats
-    case: Ints
-    item: Ints
+    gap: intervals.Floats
+    case: intervals.Ints
+    item: intervals.Ints
     empty_note: str = NO_PEOPLE_NOTE
     """Reason shown where there are no differences."""
 
@@ -57,11 +47,11 @@ class ScoreGaps:
     def alignment(self) -> Alignment:
         if len(self.gap) == 0:
             return Alignment(
-                unknown_estimate(self.empty_note, "score"),
-                unknown_estimate(self.empty_note, "share"),
+                intervals.unknown_estimate(self.empty_note, "score"),
+                intervals.unknown_estimate(self.empty_note, "share"),
             )
-        within = proportion(self.gap <= MAX_GAP_WITHIN_ONE, self.item)
-        return Alignment(mean_estimate(self.gap, self.item, "score", (0, 4)), within)
+        within = intervals.proportion(self.gap <= MAX_GAP_WITHIN_ONE, self.item)
+        return Alignment(intervals.mean_estimate(self.gap, self.item, "score", (0, 4)), within)
 
 
 class SignedScores:
@@ -89,14 +79,14 @@ class SignedScores:
         """Mask of the verdicts given by people."""
         return row_selection.people_mask(self.rows)
 
-    def _sums_by_case(self, rows: row_selection.Mask) -> tuple[Floats, Floats]:
+    def _sums_by_case(self, rows: row_selection.Mask) -> tuple[intervals.Floats, intervals.Floats]:
         """Sum and number of the scores in the selected rows, for each case."""
         case = self.case[rows]
         total = np.bincount(case, self.score[rows], minlength=self.cases)
         return total.astype(np.float64), np.bincount(case, minlength=self.cases).astype(np.float64)
 
     @cached_property
-    def people_sums_by_case(self) -> tuple[Floats, Floats]:
+    def people_sums_by_case(self) -> tuple[intervals.Floats, intervals.Floats]:
         """Sum and number of the people's scores, for each case."""
         return self._sums_by_case(self.human)
 
@@ -117,7 +107,7 @@ class SignedScores:
             own, times = self._sums_by_case(mine)
             total, n = total - own, n - times
         score, case, item = self._select_scores(mine, run)
-        gap = np.abs(score - safe_divide(total, n)[case])
+        gap = np.abs(score - intervals.safe_divide(total, n)[case])
         known = np.isfinite(gap)
         one_order = run == "dual" and bool(mine.any()) and not self.asked_both_orders(mine)
         return ScoreGaps(
@@ -128,7 +118,9 @@ class SignedScores:
         """Whether any of the selected verdicts was planned in both orders."""
         return bool((self.rows["orders"].to_numpy()[rows] > 1).any())
 
-    def _select_scores(self, mine: row_selection.Mask, run: RunMode) -> tuple[Floats, Ints, Ints]:
+    def _select_scores(
+        self, mine: row_selection.Mask, run: RunMode
+    ) -> tuple[intervals.Floats, intervals.Ints, intervals.Ints]:
         """Return score, case and item of the selected verdicts; with the `run` "first", of those
         that show the baseline first; with "dual", of each case read in both orders, with the mean
         score."""
@@ -147,7 +139,7 @@ class SignedScores:
         """Return the absolute differences from people for a judge that answers "equal" on every
         case that people judged."""
         total, n = self.people_sums_by_case
-        gap = np.abs(safe_divide(total, n))
+        gap = np.abs(intervals.safe_divide(total, n))
         item = self.item[row_selection.first_row_per_group(self.case, self.cases)]
         known = np.isfinite(gap)
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])

@@ -4,8 +4,6 @@ models.
 Computed from single verdicts ("single") and from the mean of both orders of a case ("dual").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,8 +12,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.frame_stacking import stack_frames
+from metrics.estimation import frame_stacking, row_selection
 from metrics.estimation.intervals import Floats, Ints, paired_difference
 from metrics.protocols.creation_alignment import (
     MAX_GAP_WITHIN_ONE,
@@ -104,7 +101,7 @@ def human_alignment_table(
 def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) -> pd.DataFrame:
     """Stack the frames with the judge's input in the column `sees`; each person's vote is kept
     once."""
-    rows = stack_frames(frames, "sees")
+    rows = frame_stacking.stack_frames(frames, "sees")
     repeated = row_selection.people_mask(rows) & rows.duplicated(VOTE_KEY).to_numpy()
     rows = row_selection.select_rows(rows, ~repeated)
     if baseline is None:

@@ -1,7 +1,5 @@
 """Creation-MMBench's numbers: five-level counts, Reward, Win Rate and Visual Factuality Score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,16 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    join_notes,
-    mean_estimate,
-    pooled_judges_note,
-    proportion,
-    unknown_estimate,
-)
+from metrics.estimation import intervals, row_selection
 from metrics.estimation.score_scale import ScoreScale, frame_scale
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
@@ -31,7 +20,9 @@ MT_BENCH_SCALE: Final = ScoreScale(1, 10, 9)
 LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50, "much_worse": -100}
 
 
-def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Floats]:
+def signed_scores(
+    rows: pd.DataFrame, names: list[str]
+) -> tuple[intervals.Ints, intervals.Ints, intervals.Floats]:
     """Return three arrays (row, contestant as an index into `names`, score from −2: much worse to
     2: much better) with two entries for each verdict on a pair: first all answers shown first, then
     all shown second."""
@@ -125,9 +116,11 @@ def _reward_or_win_rate(
         if name == baseline:
             continue
         if win:
-            table[name] = proportion(score[mine] > 0, item[mine])
+            table[name] = intervals.proportion(score[mine] > 0, item[mine])
         else:
-            table[name] = mean_estimate(50 * score[mine], item[mine], "reward", (-100, 100))
+            table[name] = intervals.mean_estimate(
+                50 * score[mine], item[mine], "reward", (-100, 100)
+            )
     return table
 
 
@@ -162,7 +155,7 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
     }
 
 
-def _names_of_scores(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
+def _names_of_scores(placed: intervals.Ints, names: list[str], baseline: str | None) -> np.ndarray:
     """Return the name that each score belongs to: a contestant, or "baseline (vs opponent)"."""
     labels = np.array(names, dtype=object)[placed]
     if baseline is None:
@@ -172,13 +165,13 @@ def _names_of_scores(placed: Ints, names: list[str], baseline: str | None) -> np
 
 
 def _mean_score_over_items(
-    rows: pd.DataFrame, score: Floats, mine: np.ndarray, scale: ScoreScale
+    rows: pd.DataFrame, score: intervals.Floats, mine: np.ndarray, scale: ScoreScale
 ) -> Estimate:
     """Estimate the mean over items of the mean of the scores that `mine` selects, unknown if it
     selects none; `score` has one for each of the `rows`."""
     scored = mine & np.isfinite(score)
     if not scored.any():
-        return unknown_estimate("no scores", scale.unit)
+        return intervals.unknown_estimate("no scores", scale.unit)
     rows = row_selection.select_rows(rows, scored)
     item, items = row_selection.group_codes(rows, ["item"])
     each = np.asarray(np.bincount(item, score[scored]) / np.bincount(item), np.float64)
@@ -218,8 +211,8 @@ def _estimate_prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     means = {}
     for name in sorted(set(who)):
         found = _mean_score_over_items(rows, score, who == name, scale)
-        note = pooled_judges_note(len(np.unique(judge[who == name])))
-        means[name] = replace(found, note=join_notes(found.note, note))
+        note = intervals.pooled_judges_note(len(np.unique(judge[who == name])))
+        means[name] = replace(found, note=intervals.join_notes(found.note, note))
     return PromptRatings(scale, means)
 
 

@@ -3,8 +3,6 @@
 Its columns are Visual Factuality Score (VFS), Reward, Win Rate and five-level counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,10 +10,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import measures, prompt_kinds, row_selection
 from metrics.estimation.intervals import unknown_estimate
-from metrics.estimation.measures import CellKey, GroupedFrame
-from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.protocols import creation_levels
 from studies.domain import Estimate
 
@@ -47,7 +43,7 @@ def creation_table(
     baseline: str | None = None,
     by: Sequence[str] = (),
     judges: Sequence[str] | None = None,
-) -> dict[CellKey, list[CreationRow]]:
+) -> dict[measures.CellKey, list[CreationRow]]:
     """Build the rows of every model but the baseline in every cell of `by`, the highest Reward
     first.
 
@@ -58,10 +54,10 @@ def creation_table(
     count. Noise-floor repeats never count."""
     judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
     judged = _select_rows_with_baseline(row_selection.select_pairs(judged), baseline)
-    evidence = GroupedFrame(judged, by)
+    evidence = measures.GroupedFrame(judged, by)
     cell = evidence.frame["cell"].to_numpy()
     # Unreadable replies to a scoring prompt count as missing scores, not as missing verdicts.
-    scored = scoring_mask(judged)
+    scored = prompt_kinds.scoring_mask(judged)
     table = {}
     for code, key in enumerate(evidence.cells if len(judged) else []):
         here = cell == code

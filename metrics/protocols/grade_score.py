@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from metrics.estimation import row_selection
+from metrics.estimation import prompt_kinds, row_selection
 from metrics.estimation.entropy import entropy
 from metrics.estimation.intervals import (
     Floats,
@@ -26,7 +26,6 @@ from metrics.estimation.intervals import (
     unknown_estimate,
 )
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
-from metrics.estimation.prompt_kinds import scoring_mask
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
@@ -94,7 +93,7 @@ def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
     """Mask of the rows of comparisons of N > 1 options planned in at least N orders, without
     noise-floor repeats, prompts that only score, and replies that only scored."""
     scored = row_selection.usable_status_mask(frame) & (frame["pick"] < TIE).to_numpy()
-    scored |= scoring_mask(frame)
+    scored |= prompt_kinds.scoring_mask(frame)
     enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]
     return np.asarray(enough.to_numpy() & ~scored, np.bool_)
 

@@ -3,8 +3,6 @@
 The unrelated option is an answer to another question, shown among the answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -4,8 +4,6 @@ All are shares of comparisons or calls whose better answer is known. The measure
 project counts each readable verdict; a tie is wrong, and an unusable reply is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """VisIT-Bench's leaderboard: Elo, matches, win rate against the reference answer, and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -10,9 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from metrics.estimation import row_selection
+from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import join_notes, mean_estimate, unknown_estimate
-from metrics.estimation.measures import GroupedFrame
 from metrics.ratings.online_elo import EloRating, EloSettings, compute_elo
 from metrics.win_rates import counting_rules, win_rates
 from studies.domain import REFERENCE, Estimate
@@ -66,7 +63,7 @@ def visit_leaderboard_rows(
     of its values is rated separately. People's votes are left out unless `judges` names them or
     there are no other verdicts."""
     judged = row_selection.select_pairs(row_selection.select_judges(frame, judges))
-    evidence = GroupedFrame(judged, [by] if by else [])
+    evidence = measures.GroupedFrame(judged, [by] if by else [])
     cell = evidence.frame["cell"].to_numpy()
     rows: list[VisitLeaderboardRow] = []
     for code, key in enumerate(evidence.cells if len(judged) else []):

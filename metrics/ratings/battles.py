@@ -1,7 +1,5 @@
 """Battles: the pairwise verdicts of a frame as integer codes, and their counts by item and pair."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -9,13 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metrics.estimation.row_selection import (
-    OutcomeKind,
-    points_from_probabilities,
-    resampling_unit,
-    select_picks,
-    select_rows,
-)
+from metrics.estimation import row_selection
 from studies.frames.battle_frame import CodedBattles
 from studies.frames.frame import NO_PICK, QUESTION_COLUMN, TIE
 
@@ -62,7 +54,10 @@ class Battles:
 
 
 def extract_battles(
-    frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
+    frame: pd.DataFrame,
+    *,
+    weighting: Weighting = "sign",
+    outcome: row_selection.OutcomeKind = "verdict",
 ) -> Battles:
     """Extract the battles of a frame: readable verdicts on two different contestants.
 
@@ -80,12 +75,12 @@ def extract_battles(
     unit = [name for name in (QUESTION_COLUMN,) if name in frame]
     pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], BATTLE_COLUMNS + soft + unit]
     names = observed_categories(pairs["first"], pairs["second"])
-    rows = select_picks(pairs)
-    rows = select_rows(
+    rows = row_selection.select_picks(pairs)
+    rows = row_selection.select_rows(
         rows, recode_column(rows["first"], names) != recode_column(rows["second"], names)
     )
     judges = observed_categories(rows["judge"])
-    item = dense_codes(resampling_unit(rows).cat.codes.to_numpy().astype(np.int64))
+    item = dense_codes(row_selection.resampling_unit(rows).cat.codes.to_numpy().astype(np.int64))
     strong = (rows["margin"].to_numpy() >= 2) & (weighting == "arena-hard")
     return Battles(
         names=names,
@@ -118,13 +113,13 @@ def battles_from_codes(coded: CodedBattles) -> Battles:
     )
 
 
-def _outcomes_of_first_answer(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:
+def _outcomes_of_first_answer(rows: pd.DataFrame, outcome: row_selection.OutcomeKind) -> Floats:
     """Outcome of the answer shown first in each row: 1 won, 0 lost, 0.5 tie; if `outcome` is
     "probability", its points from the label probabilities, where there are any."""
     hard = _outcomes_from_picks(rows["pick"].to_numpy())
     if outcome == "verdict" or len(rows) == 0:
         return hard
-    soft = points_from_probabilities(rows.assign(options=2))[:, 0]
+    soft = row_selection.points_from_probabilities(rows.assign(options=2))[:, 0]
     return np.where(np.isfinite(soft), soft, hard)
 
 

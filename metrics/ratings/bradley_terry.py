@@ -1,7 +1,5 @@
 """Bradley–Terry leaderboards: strengths on the Elo scale, rating gaps with intervals, and ranks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +18,7 @@ from metrics.estimation.intervals import (
 )
 from metrics.estimation.multiple_comparisons import t_quantile_from_normal
 from metrics.estimation.row_selection import OutcomeKind
-from metrics.ratings import bradley_terry_fit
+from metrics.ratings import bradley_terry_fit, conditional_logit, simultaneous_gaps, unbounded_gaps
 from metrics.ratings.battles import (
     Battles,
     Floats,
@@ -32,9 +30,6 @@ from metrics.ratings.battles import (
     extract_battles,
 )
 from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT
-from metrics.ratings.conditional_logit import verdict_t_quantile
-from metrics.ratings.simultaneous_gaps import simultaneous_quantile
-from metrics.ratings.unbounded_gaps import GapLimits
 from studies.domain import Estimate
 
 START_RATING: Final = 1000.0
@@ -121,14 +116,14 @@ class Leaderboard:
         it has items − 1 degrees of freedom."""
         fractions = bool((2 * self.counts.won % 1).any())
         verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
-        return verdict_t_quantile(self.items, verdicts)
+        return conditional_logit.verdict_t_quantile(self.items, verdicts)
 
     @cached_property
     def _rank_quantile(self) -> float:
         """Quantile of the largest |t| over all gaps, for statements about all gaps at once."""
         if self.covariance is None:
             return self._t_quantile
-        z = simultaneous_quantile(self.covariance)
+        z = simultaneous_gaps.simultaneous_quantile(self.covariance)
         widening = float(t_quantile_from_normal(z, self.items) / student_t_quantile(self.items))
         return self._t_quantile * widening
 
@@ -143,8 +138,8 @@ class Leaderboard:
         )
 
     @cached_property
-    def _unbounded_gap_limits(self) -> GapLimits:
-        return GapLimits(self.counts)
+    def _unbounded_gap_limits(self) -> unbounded_gaps.GapLimits:
+        return unbounded_gaps.GapLimits(self.counts)
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:

@@ -4,8 +4,6 @@ A pair consists of the contestants *low* and *high*, which have the lower and th
 that consist of the same single battle form one *kind*, any other item is a kind of its own.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
@@ -51,14 +49,6 @@ def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
     return 0.5 + 0.5 * np.tanh(0.5 * (theta[counts.low] - theta[counts.high]))
 
 
-def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
-    """Incidence matrix [contestant, pair]: +1 for a pair's low contestant, −1 for the high one."""
-    pairs = len(counts.low)
-    value = np.concatenate([np.ones(pairs), -np.ones(pairs)])
-    where = (np.concatenate([counts.low, counts.high]), np.tile(np.arange(pairs), 2))
-    return sparse.csr_array((value, where), shape=(len(counts.names), pairs))
-
-
 def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) -> Floats:
     """Hessian of the negative log-likelihood: a graph Laplacian with weight N·p·(1 − p) for each
     pair. N is the number of wins in the pair, with `pseudo` added to both sides; p is the win
@@ -101,7 +91,11 @@ def fit_strengths(counts: PairCounts, *, pseudo: float = 0.0, l2: float = 0.0) -
     theta = np.zeros(len(counts.names))
     if not len(counts.low):
         return theta
-    spread = incidence_matrix(counts)
+    # Incidence matrix [contestant, pair]: +1 for a pair's low contestant, −1 for the high one.
+    pairs = len(counts.low)
+    value = np.concatenate([np.ones(pairs), -np.ones(pairs)])
+    where = (np.concatenate([counts.low, counts.high]), np.tile(np.arange(pairs), 2))
+    spread = sparse.csr_array((value, where), shape=(len(counts.names), pairs))
     low, high = counts.wins_low + pseudo, counts.wins_high + pseudo
     best = _log_likelihood(counts, theta, low, high, l2)
     for _ in range(200):

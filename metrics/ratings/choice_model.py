@@ -1,7 +1,5 @@
 """Conditional logit model of one choice among N options: strengths, position and label effects."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,9 +18,8 @@ from metrics.estimation.row_selection import (
     select_picks,
     slot_contestants,
 )
-from metrics.ratings import conditional_logit
+from metrics.ratings import bradley_terry_fit, conditional_logit
 from metrics.ratings.battles import Floats, Ints, dense_codes
-from metrics.ratings.bradley_terry_fit import graph_components
 from metrics.ratings.conditional_logit import (
     PSEUDO_COUNT,
     LikelihoodRatioTest,
@@ -137,7 +134,7 @@ class _ChoiceTable:
         size = len(self.names)
         links = np.zeros((size, size), bool)
         links[base, self.options[self.available]] = True
-        label = graph_components(links)
+        label = bradley_terry_fit.graph_components(links)
         blocks = [
             _zero_sum_basis_of_group(np.flatnonzero(label == group), size)
             for group in np.unique(label)

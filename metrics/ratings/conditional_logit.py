@@ -15,12 +15,7 @@ from scipy.optimize import linprog
 from scipy.special import stdtrit
 from scipy.stats import chi2
 
-from metrics.estimation.intervals import (
-    ITEMS_AGREE_NOTE,
-    NO_SPREAD_LOGITS,
-    join_notes,
-    student_t_quantile,
-)
+from metrics.estimation import intervals
 from metrics.ratings.battles import Floats, Ints, group_identical_items
 from studies.domain import Estimate
 
@@ -104,11 +99,11 @@ class LogitFit:
         value = float(weights @ self.beta)
         infinite = not self.is_finite(weights)
         error = self.clustered_standard_error(weights)
-        flat = error is not None and error < NO_SPREAD_LOGITS
-        note = join_notes(
+        flat = error is not None and error < intervals.NO_SPREAD_LOGITS
+        note = intervals.join_notes(
             INFINITE_NOTE if infinite else "",
             ONE_ITEM_NOTE if error is None else "",
-            ITEMS_AGREE_NOTE if flat and not infinite else "",
+            intervals.ITEMS_AGREE_NOTE if flat and not infinite else "",
         )
         low = high = None
         if error is not None and not flat and not infinite:
@@ -151,7 +146,7 @@ def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
     thus the normal quantile: the variance of a single 0/1 verdict follows from its probability.
     """
     if items < 2:
-        return float(student_t_quantile(items))
+        return float(intervals.student_t_quantile(items))
     per_item = max(verdicts / items, 1.0)
     share = 1 - 1 / per_item  # part of the variance that is estimated
     return float(stdtrit(min((items - 1) / max(share, 1e-6), 1e6), 0.975))
@@ -183,18 +178,14 @@ def zero_sum_basis(size: int) -> Floats:
     return np.asarray(basis[:, 1:])
 
 
-def alternative_differences(problem: LogitProblem) -> Floats:
-    """Return the regressors of each alternative minus those of the first alternative in the same
-    setting. Only these differences determine the probabilities."""
+def unidentified_parameters(problem: LogitProblem) -> Mask:
+    """Mask of the parameters that have no unique estimate, whatever the outcomes."""
+    # The regressors of each alternative minus those of the first alternative in the same setting.
+    # Only these differences determine the probabilities.
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
-    return np.asarray(moved[problem.available])
-
-
-def unidentified_parameters(problem: LogitProblem) -> Mask:
-    """Mask of the parameters that have no unique estimate, whatever the outcomes."""
-    rows = alternative_differences(problem)
+    rows = np.asarray(moved[problem.available])
     width = problem.design.shape[2]
     if not width:
         return np.zeros(0, bool)
@@ -272,7 +263,11 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
         counts = counts + problem.pseudo * problem.available
     beta = np.zeros(problem.design.shape[2])
     if not len(beta):
-        return _fit_without_parameters(problem, counts)
+        none = np.zeros(0)
+        square = np.zeros((0, 0))
+        return LogitFit(
+            none, _log_likelihood(problem, none, counts), square, square, None, problem.items
+        )
     best = _log_likelihood(problem, beta, counts)
     for _ in range(200):
         gradient, hessian = _gradient_and_information(problem, beta, counts)
@@ -284,14 +279,6 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
     model = np.asarray(np.linalg.pinv(hessian, hermitian=True))
     robust = _clustered_covariance(problem, beta, model) if problem.items > 1 else None
     return LogitFit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
-
-
-def _fit_without_parameters(problem: LogitProblem, counts: Floats) -> LogitFit:
-    none = np.zeros(0)
-    square = np.zeros((0, 0))
-    return LogitFit(
-        none, _log_likelihood(problem, none, counts), square, square, None, problem.items
-    )
 
 
 def likelihood_ratio_test(

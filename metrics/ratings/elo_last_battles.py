@@ -6,21 +6,13 @@ ends with the same ratings as a pass over its last tens of thousands, whatever t
 verified by playing the last battles from two starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 
+from metrics.ratings import elo_orders
 from metrics.ratings.battles import Battles, Floats
-from metrics.ratings.elo_orders import (
-    BattleCodes,
-    BattlesByItem,
-    ItemOrder,
-    group_by_item,
-    play_orders,
-)
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
 """Number of battles up to which all battles are played; beyond, only the last battles of every
@@ -36,7 +28,7 @@ for one contestant, below for the next, and so on."""
 
 
 def ratings_from_last_battles(
-    data: Battles, item_orders: Iterable[ItemOrder], *, k: float, slope: float
+    data: Battles, item_orders: Iterable[elo_orders.ItemOrder], *, k: float, slope: float
 ) -> Floats | None:
     """Return the final ratings, minus the starting rating, of plan order and of each item order, as
     [contestant, order]. `k` is the K-factor, `slope` the logits per rating point.
@@ -47,7 +39,7 @@ def ratings_from_last_battles(
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):
         return None
-    battles = group_by_item(data)
+    battles = elo_orders.group_by_item(data)
     ends = [
         battles.plan[-tail:],
         *(_last_battles(battles, item_order, tail) for item_order in item_orders),
@@ -61,12 +53,14 @@ def ratings_from_last_battles(
     begin = np.concatenate([np.zeros_like(other), other], axis=1)
     both = np.concatenate([orders, orders])
     none = np.zeros(1, np.int64)
-    final, _ = play_orders(data, both, k=k, slope=slope, at=none, watched=1, begin=begin)
+    final, _ = elo_orders.play_orders(data, both, k=k, slope=slope, at=none, watched=1, begin=begin)
     one, two = np.split(final, 2, axis=1)
     return one if np.abs(one - two).max() < MAX_END_DIFFERENCE else None
 
 
-def _last_battles(battles: BattlesByItem, item_order: ItemOrder, tail: int) -> BattleCodes:
+def _last_battles(
+    battles: elo_orders.BattlesByItem, item_order: elo_orders.ItemOrder, tail: int
+) -> elo_orders.BattleCodes:
     """Return the last `tail` battles of an item order, or all battles if the order has fewer."""
     items = item_order[-tail:]  # every item has at least one battle
     length = battles.sizes[items]
@@ -74,5 +68,5 @@ def _last_battles(battles: BattlesByItem, item_order: ItemOrder, tail: int) -> B
     items, length = items[later < tail], length[later < tail]
     offset = battles.starts[items] - (np.cumsum(length) - length)
     places = np.repeat(offset, length) + np.arange(length.sum())
-    played: BattleCodes = battles.grouped[places]
+    played: elo_orders.BattleCodes = battles.grouped[places]
     return played[-tail:]

@@ -1,7 +1,5 @@
 """Online Elo: ratings, their curve over the battles, and their dependence on the order of items."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -13,9 +13,8 @@ from scipy.special import expit
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import join_notes, unknown_estimate
 from metrics.estimation.measures import ORDER_UNKNOWN_NOTE
-from metrics.ratings import conditional_logit
+from metrics.ratings import bradley_terry_fit, conditional_logit
 from metrics.ratings.battles import Battles, Floats, Ints, extract_battles
-from metrics.ratings.bradley_terry_fit import graph_components
 from metrics.ratings.conditional_logit import (
     PSEUDO_COUNT,
     LikelihoodRatioTest,
@@ -281,7 +280,7 @@ def _strength_basis(data: Battles) -> Floats:
     models = len(data.names)
     links = np.zeros((models, models), bool)
     links[data.first, data.second] = True
-    label = graph_components(links)
+    label = bradley_terry_fit.graph_components(links)
     blocks: list[Floats] = []
     for group in np.unique(label):
         members: Sequence[int] = np.flatnonzero(label == group).tolist()

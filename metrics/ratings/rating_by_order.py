@@ -1,7 +1,5 @@
 """Bradley–Terry leaderboards from each of the two orders of the answers alone."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from metrics.estimation import row_selection

@@ -1,17 +1,13 @@
 """Critical value for all differences of strengths on a leaderboard at once."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
 from scipy import stats
 
-from metrics.estimation.intervals import NO_SPREAD_LOGITS
+from metrics.estimation import intervals, rare_events
 from metrics.estimation.multiple_comparisons import draw_normal_vectors
-from metrics.estimation.rare_events import Z95
-from metrics.ratings.battles import Floats
-from metrics.ratings.bradley_terry_fit import gap_standard_errors
+from metrics.ratings import battles, bradley_terry_fit
 
 ROUNDS: Final = 20_000
 SEED: Final = 20_24
@@ -21,19 +17,19 @@ MAX_DRAWN: Final = 30
 which is at least as large (Hayter 1984: Tukey–Kramer is conservative)."""
 
 
-def simultaneous_quantile(covariance: Floats) -> float:
+def simultaneous_quantile(covariance: battles.Floats) -> float:
     """95 % quantile of the largest |z| over all differences of strengths with this covariance."""
     size = len(covariance)
     if size < 3:
-        return Z95
+        return rare_events.Z95
     if size > MAX_DRAWN:
         return float(stats.studentized_range.ppf(0.95, size, np.inf) / np.sqrt(2))
     drawn = draw_normal_vectors(covariance, np.random.default_rng(SEED), ROUNDS)
-    errors = gap_standard_errors(covariance)
+    errors = bradley_terry_fit.gap_standard_errors(covariance)
     largest = np.zeros(len(drawn))
     for i in range(size - 1):
-        known = np.flatnonzero(errors[i, i + 1 :] > NO_SPREAD_LOGITS) + i + 1
+        known = np.flatnonzero(errors[i, i + 1 :] > intervals.NO_SPREAD_LOGITS) + i + 1
         if len(known):
             gaps = np.abs(drawn[:, [i]] - drawn[:, known]) / errors[i, known]
             np.maximum(largest, gaps.max(axis=1), out=largest)
-    return max(float(np.quantile(largest, 0.95)), Z95)
+    return max(float(np.quantile(largest, 0.95)), rare_events.Z95)

@@ -3,8 +3,6 @@
 They rank contestants nearly like Bradley–Terry with ties as half wins, on another scale.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -13,7 +11,7 @@ import pandas as pd
 from scipy.special import expit
 
 from metrics.estimation.intervals import join_notes
-from metrics.ratings import bradley_terry_fit, conditional_logit
+from metrics.ratings import bradley_terry_fit, conditional_logit, position_term
 from metrics.ratings.battles import Battles, Floats, Ints, count_pairs, extract_battles
 from metrics.ratings.conditional_logit import (
     PSEUDO_COUNT,
@@ -21,7 +19,6 @@ from metrics.ratings.conditional_logit import (
     LogitProblem,
     largest_first_sort_key,
 )
-from metrics.ratings.position_term import exponentiate_estimate
 from studies.domain import Estimate
 
 TieModelName = Literal["davidson", "rao-kupper"]
@@ -131,7 +128,7 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
     if tied:
         last = np.eye(len(fitted.beta))[-1]
         unit = "ν" if model == "davidson" else "κ"
-        parameter = exponentiate_estimate(
+        parameter = position_term.exponentiate_estimate(
             fitted.estimate(last, len(data), unit=unit, method=method)
         )
     else:

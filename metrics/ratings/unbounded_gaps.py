@@ -172,19 +172,15 @@ def _best_log_likelihood(counts: PairCounts) -> float:
     battle against the other, so only battles within groups contribute."""
     label: Ints = connected_component_codes(counts, strong=True)
     within = label[counts.low] == label[counts.high]
-    inside = _select_pair_counts(counts, within)
+    # The counts of the selected pairs, with all contestants.
+    inside = replace(
+        counts,
+        low=counts.low[within],
+        high=counts.high[within],
+        wins_low=counts.wins_low[within],
+        wins_high=counts.wins_high[within],
+    )
     theta = fit_strengths(inside, l2=_RIDGE) if within.any() else np.zeros(len(counts.names))
     gap = theta[inside.low] - theta[inside.high]
     lost = inside.wins_low * np.logaddexp(0, -gap) + inside.wins_high * np.logaddexp(0, gap)
     return -float(lost.sum())
-
-
-def _select_pair_counts(counts: PairCounts, pairs: Mask) -> PairCounts:
-    """Return the counts of the selected pairs, with all contestants."""
-    return replace(
-        counts,
-        low=counts.low[pairs],
-        high=counts.high[pairs],
-        wins_low=counts.wins_low[pairs],
-        wins_high=counts.wins_high[pairs],
-    )

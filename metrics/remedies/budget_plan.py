@@ -8,8 +8,6 @@ remedy is recommended for its judge, so that plan and recommendation do not cont
 All agreements are measured on items that were not used to choose the rule.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,19 +1,15 @@
 """Comparisons on which a remedy earns another credit than the rule "one call" (the verdict of a
 single call of the judge)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.remedies.remedy_study import build_remedy_study
-from metrics.remedies.rule_sets import Rule
-from metrics.remedies.rule_table import SAME_CREDIT
+from metrics.remedies import remedy_study, rule_sets, rule_table
 from studies.spec.combine_rules import JUDGE_SEPARATOR
 
 
-def rule_key(rule: Rule) -> str:
+def rule_key(rule: rule_sets.Rule) -> str:
     """Return the text that identifies a rule in a page address and under `combine` in a study file:
     the rule's id and, for a jury, the judges."""
     judges = [judge for judge, _ in rule.members]
@@ -28,7 +24,7 @@ def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) ->
     prompt means the judge's first prompt. With an unknown judge or rule no row is selected.
     """
     nothing = np.zeros(len(frame), bool)
-    study = build_remedy_study(frame)
+    study = remedy_study.build_remedy_study(frame)
     rater = study.rater_index(judge, prompt)
     if rater is None or not study.grid.size:
         return nothing
@@ -40,6 +36,6 @@ def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) ->
     gap = np.abs(rule.decisions.credit(known_winner) - rules[0].decisions.credit(known_winner))
     case, cases = row_selection.group_codes(frame, ("item", "comparison"))
     changed = np.zeros(cases, bool)
-    changed[case[study.grid.row[gap > SAME_CREDIT]]] = True
+    changed[case[study.grid.row[gap > rule_table.SAME_CREDIT]]] = True
     own = (frame["judge"] == judge) & (frame["prompt"] == study.raters[rater][1])
     return np.asarray(changed[case] & own.to_numpy(), np.bool_)

@@ -5,8 +5,6 @@ metrics/remedies/order_grid.py). A rule that involves chance (which order is ask
 starts) returns the exact probabilities of its decisions instead of a random draw.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce

@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from metrics.estimation.intervals import Floats, jackknife_estimate, safe_divide
-from metrics.remedies.decision_rules import decide_by_sum_of_orders
-from metrics.remedies.order_grid import OrderGrid
+from metrics.remedies import decision_rules, order_grid
 from studies.domain import Estimate
 
 
-def effective_votes(grid: OrderGrid, raters: Sequence[int]) -> Estimate:
+def effective_votes(grid: order_grid.OrderGrid, raters: Sequence[int]) -> Estimate:
     """Estimate the effective votes of n judges, n / (1 + (n − 1)·r), with r the mean correlation
     between the errors of two judges; at most n, because a negative r can be random variation. The
     interval is limited to 0 … n."""
@@ -34,7 +33,7 @@ def votes_from_correlation(judges: int, correlation: Floats) -> Floats:
 
 
 def _estimate_from_errors(
-    grid: OrderGrid,
+    grid: order_grid.OrderGrid,
     raters: Sequence[int],
     of_correlation: Callable[[Floats], Floats],
     unit: str,
@@ -43,7 +42,7 @@ def _estimate_from_errors(
     """Estimate a function (`of_correlation`) of the mean correlation between the errors of two
     raters, with a jackknife interval over items."""
     errors = [
-        1 - decide_by_sum_of_orders(grid.verdicts[rater]).credit(grid.known_winner)
+        1 - decision_rules.decide_by_sum_of_orders(grid.verdicts[rater]).credit(grid.known_winner)
         for rater in raters
     ]
     left, right = np.triu_indices(len(raters), 1)

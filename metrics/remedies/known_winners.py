@@ -4,8 +4,6 @@ People's majority needs more than half of the votes on a comparison; without suc
 with one for a tie, the better answer is unknown.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 import numpy as np

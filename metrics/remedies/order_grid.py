@@ -15,9 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from metrics.estimation import row_selection
-from metrics.estimation.graded_scores import first_slot_scores
-from metrics.estimation.integer_codes import codes_by_appearance, unique_codes
+from metrics.estimation import graded_scores, integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.remedies.known_winners import (
     DESIGN,
@@ -74,7 +72,7 @@ class OrderGrid:
     @cached_property
     def item_codes(self) -> tuple[Ints, int]:
         """Dense code 0…n−1 of the item of each comparison, and the number of items n."""
-        present, code = unique_codes(self.items)
+        present, code = integer_codes.unique_codes(self.items)
         return code, len(present)
 
     def sum_by_item(self, values: Sequence[Floats]) -> Floats:
@@ -232,7 +230,7 @@ def _recorded_winners(rows: _PairRows, *, use: bool) -> Floats:
 def _graded_signs(rows: _PairRows) -> Floats:
     """Graded score of each row, positive for the contestant whose name sorts first; nan without a
     graded reply."""
-    return first_slot_scores(rows.frame) * rows.side
+    return graded_scores.first_slot_scores(rows.frame) * rows.side
 
 
 def _raters_and_row_indices(
@@ -309,7 +307,7 @@ def _repeat_grid(
     same = labels[where] == mine
     key = (where[0] * 2 + where[1]) * shape[2] + where[2]
     key, rows = key[same], judged[same]
-    code, count = codes_by_appearance(key, int(np.prod(shape)))
+    code, count = integer_codes.codes_by_appearance(key, int(np.prod(shape)))
     if count == len(key):
         return None
     place = _count_earlier_in_group(code.astype(np.int64), count)

@@ -5,8 +5,6 @@ this price is chosen on half of the items, and its gain over one call is measure
 the mean over several random halves, with both halves exchanged, is the *held-out* gain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final

@@ -5,8 +5,6 @@ Agreement is here the mean half credit against the known better answer (1 if rig
 of a single call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,15 +14,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import Floats, jackknife_estimate
-from metrics.estimation.measures import (
-    GroupedFrame,
-    Measure,
-    MeasureTally,
-    build_tally,
-    first_over_last,
-)
 from metrics.remedies.decision_rules import decide_by_sum_of_orders
 from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
@@ -152,7 +143,7 @@ class RemedyStudy:
         `rater`."""
         credit = self._single_call_credits_by_item
         sums = np.stack([credit[:, other] - credit[:, rater], credit[:, -1]], axis=1)
-        got = jackknife_estimate(sums, first_over_last, self.grid.size, effect=1.0)
+        got = jackknife_estimate(sums, measures.first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
 
     def one_call_of_each_judge(self, rater: int) -> list[RuleEstimate]:
@@ -290,17 +281,17 @@ def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> p
     return frame.assign(**{CREDIT: credit})
 
 
-def _tally_call_credits(evidence: GroupedFrame) -> MeasureTally:
+def _tally_call_credits(evidence: measures.GroupedFrame) -> measures.MeasureTally:
     """Tally the credit of single calls, with weights such that the calls of a judge with a prompt
     on one comparison count as one."""
     frame = add_call_credits(evidence.frame)
     rows = row_selection.select_rows(frame, frame[CREDIT].notna().to_numpy())
     code, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     weight = 1 / np.bincount(code, minlength=count)[code]
-    return build_tally(rows, rows[CREDIT].to_numpy() * weight, weight)
+    return measures.build_tally(rows, rows[CREDIT].to_numpy() * weight, weight)
 
 
-CALL_AGREEMENT: Final = Measure(
+CALL_AGREEMENT: Final = measures.Measure(
     "agreement",
     "share",
     _tally_call_credits,
@@ -314,7 +305,7 @@ def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
     """Estimate the agreement of single calls by judge and prompt, people left out. If the frame
     lacks the column CREDIT, it is computed from the frame."""
     judged = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
-    found = CALL_AGREEMENT.by_cell(GroupedFrame(judged, ["judge", "prompt"]))
+    found = CALL_AGREEMENT.by_cell(measures.GroupedFrame(judged, ["judge", "prompt"]))
     return {(judge, prompt): one for (judge, prompt), one in found.items()}
 
 

@@ -1,7 +1,5 @@
 """Risk-coverage curve: share of right decisions among decided comparisons, by share decided."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,10 +7,9 @@ from typing import Final
 import numpy as np
 
 from metrics.estimation.intervals import Floats
+from metrics.remedies import rule_sets, rule_table
 from metrics.remedies.decision_rules import ZERO, Values, decide_by_sign, sum_of_jury_verdicts
 from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.rule_sets import Rule
-from metrics.remedies.rule_table import RuleEstimate, estimate_rules
 from studies.domain import Estimate
 
 MARGINS: Final = tuple(round(0.05 * step, 2) for step in range(21))
@@ -60,10 +57,6 @@ def _coverage_curve(
 
 def _coverage_point(grid: OrderGrid, score: Values, margin: float) -> CoveragePoint:
     kept = np.where(np.abs(score) < margin - ZERO, 0.0, score)
-    rule = Rule(f"margin({margin:g})", (), decide_by_sign(kept), {})
-    (line,) = estimate_rules(grid, [rule], np.random.default_rng(0))
-    return _point_from_estimate(margin, line)
-
-
-def _point_from_estimate(margin: float, line: RuleEstimate) -> CoveragePoint:
+    rule = rule_sets.Rule(f"margin({margin:g})", (), decide_by_sign(kept), {})
+    (line,) = rule_table.estimate_rules(grid, [rule], np.random.default_rng(0))
     return CoveragePoint(margin, line.decided, line.right_when_decided)

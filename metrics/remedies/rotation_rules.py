@@ -1,8 +1,6 @@
 """Remedies for choices among N options: one call, or the option chosen most often over all
 rotations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +61,10 @@ def rotation_tables(
 def _estimate_rotation_rules(
     rater: Rater, rows: pd.DataFrame, rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    sets = _build_order_sets(rows)
+    group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    names = row_selection.contestants(rows)
+    best = row_selection.chosen_contestants(rows.assign(pick=rows["known_answer"]), names)
+    sets = _OrderSets(rows, group, groups, row_selection.chosen_contestants(rows, names), best)
     calls = float(np.bincount(sets.group, minlength=sets.groups).mean())
     chance = 1 / sets.rows["options"].to_numpy()[sets.first_row_of_each_set]
     rules = [
@@ -71,13 +72,6 @@ def _estimate_rotation_rules(
         Rule("rotations", (rater,), _decide_by_most_chosen(sets, chance), {rater: calls}),
     ]
     return estimate_rules(_grid_without_verdicts(sets), rules, rng)
-
-
-def _build_order_sets(rows: pd.DataFrame) -> _OrderSets:
-    group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    names = row_selection.contestants(rows)
-    best = row_selection.chosen_contestants(rows.assign(pick=rows["known_answer"]), names)
-    return _OrderSets(rows, group, groups, row_selection.chosen_contestants(rows, names), best)
 
 
 def _grid_without_verdicts(sets: _OrderSets) -> OrderGrid:

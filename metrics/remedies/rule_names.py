@@ -1,7 +1,5 @@
 """Titles, explanations and instructions of remedies, used by page, report and command line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

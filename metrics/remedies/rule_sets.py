@@ -1,8 +1,6 @@
 """Remedies that can be computed from stored verdicts in both orders, for one judge or for a
 jury."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

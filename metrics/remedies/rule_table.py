@@ -1,18 +1,15 @@
 """Estimates of remedies on the same comparisons: agreement, share decided, difference to one call
 (the rule without a remedy, which takes the verdict of a single call)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from metrics.estimation import measures, row_selection
 from metrics.estimation.contrasts import Contrast, PairedTotals, estimate_contrast_family
 from metrics.estimation.intervals import Floats, Statistic, join_notes, proportions
-from metrics.estimation.measures import first_over_last
-from metrics.estimation.row_selection import Mask
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
@@ -152,7 +149,7 @@ def _estimate_on_known_part(
     return replace(line, rule=rule, agreement=agreement)
 
 
-def _restrict_rule(rule: Rule, keep: Mask) -> Rule:
+def _restrict_rule(rule: Rule, keep: row_selection.Mask) -> Rule:
     """Return the rule with only the selected comparisons."""
     first, second = rule.decisions.first[keep], rule.decisions.second[keep]
     return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
@@ -181,7 +178,7 @@ def _contrasts_with_one_call(
             (baseline.rule.id,),
             items,
             np.hstack([one.sums[:, credit_and_count], baseline.sums[:, credit_and_count]]),
-            first_over_last,
+            measures.first_over_last,
             one.step,
         )
         for one in family

@@ -11,10 +11,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.catalogue import records
-from metrics.catalogue.label_records import SINGLE_ANSWERS
-from metrics.estimation import row_selection
-from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.catalogue import label_records, records
+from metrics.estimation import contrasts, row_selection
 from metrics.estimation.measures import Measure
 from metrics.win_rates.win_rates import win_rate_measure
 
@@ -32,7 +30,7 @@ FAMILIES: Final[dict[str, tuple[Measure, ...]]] = {
             one.measure for one in records.records_of_family(name) if one.measure is not None
         )
         for name in records.contrast_family_names()
-        if name != SINGLE_ANSWERS
+        if name != label_records.SINGLE_ANSWERS
     },
     WIN_RATES: (),
 }
@@ -40,10 +38,10 @@ FAMILIES: Final[dict[str, tuple[Measure, ...]]] = {
 is empty here: it has one measure for each contestant."""
 
 
-def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[Contrast]]]:
+def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[contrasts.Contrast]]]:
     """Return "judge" or "prompt" -> family -> differences of every two judges or prompts. Unknown
     differences and families above MAX_FAMILY are left out; empty above MAX_ROWS."""
-    found: dict[str, dict[str, list[Contrast]]] = {}
+    found: dict[str, dict[str, list[contrasts.Contrast]]] = {}
     if len(frame) > MAX_ROWS:
         return found
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
@@ -55,7 +53,7 @@ def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[Contrast]
             members = measures or tuple(win_rate_measure(name) for name in names)
             if 0 < len(pairs) * len(members) <= MAX_FAMILY:
                 rng = np.random.default_rng(SEED)
-                lines = paired_contrasts(frame, [by], members, rng, pairs)
+                lines = contrasts.paired_contrasts(frame, [by], members, rng, pairs)
                 known = [one for one in lines if one.raw.value is not None]
                 if known:
                     found.setdefault(by, {})[family] = known

@@ -18,15 +18,10 @@ import pandas as pd
 from metrics.remedies.known_winners import DESIGN
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame, to_plain_data
-from metrics.win_rates.counting_rules import (
-    CombineRule,
-    UnreadableRule,
-    counting_rule_of_remedy_or_same,
-)
+from metrics.win_rates import counting_rules
 from studies.domain import AnswerCheck, Item
 from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
-from studies.frames.battle_frame import frame_from_battles
-from studies.frames.twin_rows import select_twin_rows
+from studies.frames import battle_frame, twin_rows
 from studies.texts.style_features import Styles, count_style_marks_by_answer
 
 if TYPE_CHECKING:
@@ -46,8 +41,8 @@ class MeasuredStudy:
     frame: pd.DataFrame
     name: str = ""
     planned: int | None = None
-    combine: CombineRule = "pooled"
-    unreadable: UnreadableRule = "exclude"
+    combine: counting_rules.CombineRule = "pooled"
+    unreadable: counting_rules.UnreadableRule = "exclude"
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None
     remedies: RemedyInputs = field(default_factory=RemedyInputs)
     twins: pd.DataFrame | None = None
@@ -60,8 +55,8 @@ class MeasuredStudy:
         cls, frame: pd.DataFrame, name: str, items: Iterable[Item], remedies: RemedyInputs
     ) -> MeasuredStudy:
         """Build a study from all its rows, those that show a twin among them, and its items."""
-        twins = select_twin_rows(frame, "only")
-        own = select_twin_rows(frame, "without")
+        twins = twin_rows.select_twin_rows(frame, "only")
+        own = twin_rows.select_twin_rows(frame, "without")
         return cls(
             own, name, remedies=remedies, twins=twins, styles=count_style_marks_by_answer(items)
         )
@@ -143,8 +138,8 @@ def read_stored_study(
             frame,
             name,
             planned=store.count_calls_without_twins(name),
-            combine=counting_rule_of_remedy_or_same(spec.combine),
-            unreadable=cast(UnreadableRule, spec.unreadable),
+            combine=counting_rules.counting_rule_of_remedy_or_same(spec.combine),
+            unreadable=cast(counting_rules.UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),
             remedies=read_remedy_inputs(store, name, juries),
             twins=store.frame(name, "only"),
@@ -198,7 +193,7 @@ def _read_battles(path: Path, words: Mapping[str, str] | None) -> pd.DataFrame:
     if "model_a" not in table:  # the library's names, in the order shown
         table = table.rename(columns={"first": "model_a", "second": "model_b"})
     try:
-        return frame_from_battles(
+        return battle_frame.frame_from_battles(
             table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table, words
         )
     except ValueError as error:

@@ -8,22 +8,14 @@ from typing import Any, Final
 import pandas as pd
 
 from metrics.agreement import majority_agreement
-from metrics.error_models.corrected_ranking import corrected_ranking_section
-from metrics.error_models.error_placement import error_placement_section
-from metrics.error_models.unlabelled_jury import jury_without_labels
-from metrics.estimation import row_selection
-from metrics.estimation.measures import GroupedFrame
+from metrics.error_models import corrected_ranking, error_placement, unlabelled_jury
+from metrics.estimation import measures, row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
-from metrics.labels.criterion_agreement import criterion_agreement_section
+from metrics.labels import criterion_agreement, option_order, pass_by_order, point_ranking
 from metrics.labels.label_sections import pass_fail_section, scores_section
-from metrics.labels.option_order import option_order_section
-from metrics.labels.pass_by_order import pass_by_order_section
-from metrics.labels.point_ranking import point_ranking_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
-from metrics.labels.scores import score_distribution
-from metrics.labels.scores.criteria_order import criteria_order_section
-from metrics.labels.scores.score_contradictions import score_contradictions_section
+from metrics.labels.scores import criteria_order, score_contradictions, score_distribution
 from metrics.people.voters import measured_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
@@ -252,7 +244,7 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
 def _ranker_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> the judge as a ranker of models: τ, decisiveness, bias toward each
     model, and the two win rates of each pair; judges without any of them are left out."""
-    evidence = GroupedFrame(row_selection.select_judges(frame), ["judge", "prompt"])
+    evidence = measures.GroupedFrame(row_selection.select_judges(frame), ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
     study = RankedStudy.from_frame(frame)
     nested: Json = {}
@@ -305,7 +297,7 @@ def _jury_section(frame: pd.DataFrame) -> Mapping[str, Any]:
         "bounds": got.bounds,
         "effective_judges": worth.value if (worth := jury.effective_judges(machine)) else None,
         "verdict_correlation": jury.verdict_correlation(machine),
-        "without_labels": jury_without_labels(machine).data(),
+        "without_labels": unlabelled_jury.jury_without_labels(machine).data(),
     }
 
 
@@ -367,28 +359,28 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "grade": _grade_section,
     "strength": _option_strengths,
     "places": _position_effects,
-    "error_placement": error_placement_section,
+    "error_placement": error_placement.error_placement_section,
     "reward": _reward_section,
     "levels": _five_level_section,
     "factuality": lambda frame: creation_levels.visual_factuality(frame, find_baseline(frame)),
     "ratings": creation_levels.single_answer_ratings,
     "pass_fail": pass_fail_section,
     "scores": scores_section,
-    "criteria": criterion_agreement_section,
-    "option_order": option_order_section,
-    "pass_by_order": pass_by_order_section,
-    "criteria_order": criteria_order_section,
+    "criteria": criterion_agreement.criterion_agreement_section,
+    "option_order": option_order.option_order_section,
+    "pass_by_order": pass_by_order.pass_by_order_section,
+    "criteria_order": criteria_order.criteria_order_section,
     "score_distribution": score_distribution.score_distribution_section,
-    "score_contradictions": score_contradictions_section,
+    "score_contradictions": score_contradictions.score_contradictions_section,
     "point_repeats": score_distribution.point_repeats_section,
     "reliability": reliability_section,
-    "point_ranking": point_ranking_section,
+    "point_ranking": point_ranking.point_ranking_section,
     "point_remedies": point_remedies_section,
     "creation": _creation_section,
     "accuracies": _printed_accuracies_section,
     "agreement": _agreement_section,
     "corrected": _corrected_win_rates,
-    "corrected_ranking": corrected_ranking_section,
+    "corrected_ranking": corrected_ranking.corrected_ranking_section,
     "probability": _ratings_from_label_probabilities,
     "jury": _jury_section,
     "bounds": _missing_verdict_bounds,

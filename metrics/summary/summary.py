@@ -9,11 +9,8 @@ import numpy as np
 import pandas as pd
 
 from metrics.catalogue.records import estimate_position_measures
-from metrics.estimation import row_selection
+from metrics.estimation import entropy, intervals, measures, row_selection
 from metrics.estimation.contrasts import Contrast, paired_contrasts
-from metrics.estimation.entropy import split_entropy_by_order
-from metrics.estimation.intervals import join_notes
-from metrics.estimation.measures import CellKey, GroupedFrame
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.people.verification import verification_summary
 from metrics.position import label_effect, order_tests, position_measures
@@ -27,8 +24,7 @@ from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
-from metrics.twins.style_control import style_section
-from metrics.twins.twin_effects import twins_section
+from metrics.twins import style_control, twin_effects
 from metrics.win_rates import counting_rules, win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
 from studies.frames.point_columns import pass_fail_mask
@@ -93,11 +89,11 @@ def summarise_frame(
     if section := remedy_section(frame, inputs, study):
         result["remedies"] = to_plain_data(section)
     if twins is not None and len(twins):
-        result["twins"] = to_plain_data(twins_section(twins, frame))
-    if styles and (style := style_section(frame, styles)):
+        result["twins"] = to_plain_data(twin_effects.twins_section(twins, frame))
+    if styles and (style := style_control.style_section(frame, styles)):
         result["style"] = to_plain_data(style)
     if by:
-        evidence = GroupedFrame(frame, by)
+        evidence = measures.GroupedFrame(frame, by)
         cell = evidence.frame["cell"].to_numpy()
         nested: Json = {}
         for k, key in enumerate(evidence.cells if len(frame) else []):
@@ -189,7 +185,7 @@ def _elo_section(frame: pd.DataFrame, rng: np.random.Generator, quick: bool) -> 
 def _elo_rating_as_json(rating: EloRating, quick: bool) -> Json:
     return {
         **to_plain_data(rating.estimate),
-        **({"note": join_notes(rating.estimate.note, QUICK_NOTE)} if quick else {}),
+        **({"note": intervals.join_notes(rating.estimate.note, QUICK_NOTE)} if quick else {}),
         "order_low": to_plain_data(rating.order_low),
         "order_high": to_plain_data(rating.order_high),
         "matches": rating.matches,
@@ -251,7 +247,7 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     counts by slot, and effects of labels. Pass/fail verdicts have no position and are left out."""
     frame = row_selection.select_rows(frame, ~pass_fail_mask(frame))
     cells = estimate_position_measures(frame, ["judge", "prompt"]) if len(frame) else {}
-    evidence = GroupedFrame(frame, ["judge", "prompt"])
+    evidence = measures.GroupedFrame(frame, ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
     nested: Json = {}
     by = ["judge", "prompt"]
@@ -302,7 +298,7 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Return the entropy of the outcomes and its parts as "entropy_total", "entropy_noise" (within
     one order) and "entropy_order"; empty if no comparison was repeated in every order."""
-    parts = split_entropy_by_order(rows)
+    parts = entropy.split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
 
@@ -315,7 +311,7 @@ def _position_and_label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
     return found | {f"logit_{name}": got for name, got in split.items() if got.value is not None}
 
 
-def _set_nested(nested: Json, key: CellKey, value: Json) -> None:
+def _set_nested(nested: Json, key: measures.CellKey, value: Json) -> None:
     """Store `value` in `nested` under the path `key`: nested[key[0]][key[1]]… = value."""
     for part in key[:-1]:
         nested = nested.setdefault(part, {})

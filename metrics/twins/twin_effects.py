@@ -7,8 +7,6 @@ adjusted interval beyond the floor excludes zero. If no control loses, the judge
 to real faults, and no effect is claimed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -186,8 +184,7 @@ class _TwinVerdictsOfRater:
         if self.design != DUEL:
             used &= np.isfinite(columns["before"])
         self.planned = {
-            str(name): _distinct_units(columns["unit"][twin == k])
-            for k, name in enumerate(families)
+            str(name): set(columns["unit"][twin == k].tolist()) for k, name in enumerate(families)
         }
         self._usable = {
             str(name): _select_entries(columns, used & (twin == k))
@@ -329,10 +326,6 @@ def _mean_beyond_floor(totals: Floats) -> Floats:
 
 def _select_entries(rows: _Columns, mask: Any) -> _Columns:
     return {name: values[mask] for name, values in rows.items()}
-
-
-def _distinct_units(units: Any) -> set[int]:
-    return set(units.tolist())
 
 
 def _mean_of_totals(totals: Floats) -> Floats:

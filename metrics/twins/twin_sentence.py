@@ -1,7 +1,5 @@
 """Sentences about twins, the same on the page, in the report and in the library."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

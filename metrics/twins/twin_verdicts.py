@@ -1,14 +1,11 @@
 """Verdicts on twins as a table: each beside the verdict on the original, if there is one."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import Floats
+from metrics.estimation import intervals, row_selection
 from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_columns
 from studies.texts.twin_families import split_twin
@@ -89,20 +86,20 @@ def _twin_design(base: str) -> str:
     return SINGLE if len(parts) == 1 else DUEL if len(set(parts)) == 1 else SUBSTITUTION
 
 
-def _points_of_side(pick: Any, side: Any, usable: Any) -> Floats:
+def _points_of_side(pick: Any, side: Any, usable: Any) -> intervals.Floats:
     """Points of the answer in the slot `side`: 1 if it was picked, ½ for a tie, else 0; nan for an
     unusable reply."""
     found = np.where(pick == side, 1.0, np.where(pick == TIE, 0.5, 0.0))
     return np.where(np.asarray(usable, bool) & (pick != NO_PICK), found, np.nan)
 
 
-def _scores_or_nan(rows: pd.DataFrame) -> Floats:
+def _scores_or_nan(rows: pd.DataFrame) -> intervals.Floats:
     if "score_0" not in rows:
         return np.full(len(rows), np.nan)
     return rows["score_0"].to_numpy(np.float64)
 
 
-def _complete_orders_mask(rows: pd.DataFrame, value: Floats) -> row_selection.Mask:
+def _complete_orders_mask(rows: pd.DataFrame, value: intervals.Floats) -> row_selection.Mask:
     """Mask of the verdicts whose comparison was read in all its orders, so that the position
     cancels."""
     key = ["item", "comparison", "judge", "prompt", "repeat"]

@@ -1,16 +1,12 @@
 """Counting rules of win rates: which outcomes of a comparison in two orders count, and how."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.graded_scores import first_slot_scores
-from metrics.estimation.intervals import Ints, safe_divide
+from metrics.estimation import graded_scores, intervals, row_selection
 from metrics.estimation.measures import build_order_sets
 from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.remedies.rule_names import rule_words_of_id
@@ -107,17 +103,17 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
     return sets.assign(pick=pick.astype(np.int8))
 
 
-def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
+def _graded_picks(rows: pd.DataFrame, otherwise: intervals.Ints) -> intervals.Ints:
     """Return, for each comparison, the answer that the mean graded score of its orders favours, as
     a slot in the comparison's first row; `otherwise` if a reply is not graded."""
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
     same = shown == shown[row_selection.first_row_per_group(group, groups)][group]
-    score = first_slot_scores(rows) * np.where(same, 1.0, -1.0)
+    score = graded_scores.first_slot_scores(rows) * np.where(same, 1.0, -1.0)
     by_order = []
     for side in (same, ~same):
         total = np.bincount(group[side], score[side], minlength=groups)
-        by_order.append(safe_divide(total, np.bincount(group[side], minlength=groups)))
+        by_order.append(intervals.safe_divide(total, np.bincount(group[side], minlength=groups)))
     once = np.bincount(group[~same], minlength=groups) == 0  # only one order was requested
     mean = by_order[0] + np.where(once, 0.0, by_order[1])
     graded = np.where(mean > ZERO_SCORE, 0, np.where(mean < -ZERO_SCORE, 1, TIE))

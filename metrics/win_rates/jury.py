@@ -1,17 +1,14 @@
 """Jury verdicts: each judge's orders are merged, then a strict majority of all judges (the panel)
 decides."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import prompt_kinds, row_selection
 from metrics.estimation.intervals import Floats, Ints, proportion
-from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.remedy_study import build_remedy_study
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, outcome_rows
@@ -47,7 +44,7 @@ def decide_jury(
     become one (`outcome_rows`). A judge without a verdict counts in the size of the panel.
     Undecided cases are not ties: they lower the coverage and widen the bounds.
     """
-    frame = row_selection.select_rows(frame, ~scoring_mask(frame))
+    frame = row_selection.select_rows(frame, ~prompt_kinds.scoring_mask(frame))
     frame = row_selection.select_pairs(row_selection.select_rows(frame, ~frame["noise"]))
     panel = tuple(sorted({str(name) for name in frame["judge"]}))
     cases = _decide_cases(frame, outcome_rows(frame, combine, unreadable), len(panel))
@@ -144,7 +141,7 @@ def verdict_correlation(frame: pd.DataFrame) -> float | None:
     """Mean, over all pairs of judges, of the correlation of their verdicts (win 1, tie 0, loss −1,
     averaged over orders) on common cases. None for fewer than two judges, or if no correlation can
     be computed."""
-    frame = row_selection.select_rows(frame, ~scoring_mask(frame))
+    frame = row_selection.select_rows(frame, ~prompt_kinds.scoring_mask(frame))
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     case, cases = row_selection.group_codes(rows, JURY_CASE_KEY)
     judges, judge = np.unique(rows["judge"].astype(str).to_numpy(), return_inverse=True)

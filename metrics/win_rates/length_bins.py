@@ -1,7 +1,5 @@
 """Effect of length on winning: share won by ratio of lengths, odds ratio of a doubled length."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

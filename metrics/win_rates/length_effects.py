@@ -5,16 +5,13 @@ measured by twins with padding (metrics/twins), and by the probe set: its "padde
 content of its "precise" ones in more words.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics.estimation import row_selection
-from metrics.estimation.all_measures import estimate_all
+from metrics.estimation import all_measures, row_selection
 from metrics.estimation.intervals import (
     ITEMS_AGREE_NOTE,
     NO_SPREAD_LOGITS,
@@ -66,7 +63,7 @@ def length_preference(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of decisive verdicts for the longer answer, without answers of equal
     length. The verdicts are those of complete order sets and of unknown order (or all, if no
     comparison was planned in several orders)."""
-    return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
+    return all_measures.estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 
 def length_preference_at_equal_quality(frame: pd.DataFrame) -> Estimate:

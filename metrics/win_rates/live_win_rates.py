@@ -6,8 +6,6 @@ answered: the contestant's mean points over its comparisons there. Only comparis
 planned orders count. A win has 1 point, a loss 0, a tie 1/N with N answers shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,13 +1,9 @@
 """Agreement of judges with people when the verdicts of both orders are merged to one."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from metrics.agreement.majority_agreement import agreement_with_people_measure
-from metrics.estimation import row_selection
-from metrics.estimation.frame_stacking import stack_frames
-from metrics.estimation.measures import GroupedFrame
+from metrics.estimation import frame_stacking, measures, row_selection
 from metrics.win_rates.counting_rules import outcome_rows
 from studies.domain import Estimate
 
@@ -25,6 +21,6 @@ def agreement_of_merged_orders(merged: pd.DataFrame, people: pd.DataFrame) -> di
     without a verdict on a case with votes are left out."""
     if people.empty or merged.empty:
         return {}
-    frame = stack_frames({"merged": merged, "people": people}, "merging")
-    got = agreement_with_people_measure().by_cell(GroupedFrame(frame, ["judge"]))
+    frame = frame_stacking.stack_frames({"merged": merged, "people": people}, "merging")
+    got = agreement_with_people_measure().by_cell(measures.GroupedFrame(frame, ["judge"]))
     return {cell[0]: one for cell, one in got.items() if one.value is not None}

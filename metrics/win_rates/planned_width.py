@@ -5,8 +5,6 @@ The variance components come from stored verdicts (`precision_plan`) or, before 
 an assumed correlation of the verdicts on one item.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

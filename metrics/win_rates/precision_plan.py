@@ -1,8 +1,6 @@
 """Precision plan: how much narrower a win rate's interval becomes with more items, judges or
 repeats."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +8,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import prompt_kinds, row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.estimation.planning.variance_components import (
     ITEM,
@@ -19,7 +17,6 @@ from metrics.estimation.planning.variance_components import (
     count_interaction_as_noise,
     variance_components,
 )
-from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.win_rates.win_rates import appearance_points
 from studies.frames.frame import NO_PICK
 
@@ -82,7 +79,7 @@ def _select_readable_ordered_pairs(frame: pd.DataFrame) -> pd.DataFrame:
     no others), noise-floor repeats included."""
     rows = row_selection.select_judges(frame)
     usable = row_selection.usable_status_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
-    usable &= ~scoring_mask(rows) & (rows["orders"] != 0).to_numpy()
+    usable &= ~prompt_kinds.scoring_mask(rows) & (rows["orders"] != 0).to_numpy()
     return row_selection.select_pairs(row_selection.select_rows(rows, usable))
 
 

@@ -5,8 +5,6 @@ people's mean + weight·(judge's mean on the cases without votes − judge's mea
 votes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

@@ -6,8 +6,6 @@ by the replies that are stored: by fewer repeats, by fewer judges, or by a plain
 a graded one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -16,10 +14,9 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
-from metrics.remedies import decision_rules
+from metrics.remedies import decision_rules, rule_names
 from metrics.remedies.decision_rules import ZERO, Values
 from metrics.remedies.order_grid import COMPARISON, OrderGrid, build_order_grid, pair_orders
-from metrics.remedies.rule_names import parameter_of_rule_id
 from studies.frames.frame import TIE
 from studies.spec.combine_rules import RemedyName, parse_remedy
 
@@ -80,9 +77,9 @@ def _scores_of_remedy(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
     if rule_id == "calibrated":
         return _calibrated_or_plain_scores(grid)
     if rule_id.startswith("margin"):
-        return [_scores_with_margin(grid, parameter_of_rule_id(rule_id))]
+        return [_scores_with_margin(grid, rule_names.parameter_of_rule_id(rule_id))]
     repeats = verdicts[:, None] if grid.repeats is None else grid.repeats[0]
-    sums = _sum_known(repeats[:, : int(parameter_of_rule_id(rule_id))], axis=1)
+    sums = _sum_known(repeats[:, : int(rule_names.parameter_of_rule_id(rule_id))], axis=1)
     return [_sum_of_orders(sums)] if rule_id.endswith("-both") else list(sums)
 
 

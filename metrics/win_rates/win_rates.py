@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import measures, prompt_kinds, row_selection
 from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.intervals import (
     Floats,
@@ -19,15 +19,6 @@ from metrics.estimation.intervals import (
     proportions,
     unknown_estimate,
 )
-from metrics.estimation.measures import (
-    ORDER_UNKNOWN_NOTE,
-    CellKey,
-    GroupedFrame,
-    Measure,
-    MeasureTally,
-    build_tally,
-)
-from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.win_rates.counting_rules import (
     CombineRule,
     UnreadableRule,
@@ -92,10 +83,14 @@ def win_rates_by_cell(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
     outcome: OutcomeKind = "verdict",
-) -> dict[CellKey, dict[str, Estimate]]:
+) -> dict[measures.CellKey, dict[str, Estimate]]:
     """Estimate the win rates (see `win_rate`) in every cell: cell -> contestant -> estimate."""
-    _check_outcome_kind(outcome, combine, ties)
-    evidence = GroupedFrame(_comparison_rows(frame), by)
+    # Raise ValueError for an unknown `outcome`, and for "probability" unless `combine` is "pooled"
+    # and `ties` is "half".
+    check_rule(outcome, get_args(OutcomeKind))
+    if outcome == "probability" and (combine, ties) != ("pooled", "half"):
+        raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
+    evidence = measures.GroupedFrame(_comparison_rows(frame), by)
     names = row_selection.contestants(evidence.frame)
     rows = _apply_tie_rule(outcome_rows(evidence.frame, combine, unreadable), ties)
     combine = applicable_rule(combine, evidence.frame)
@@ -128,20 +123,12 @@ DEFAULT_RULES: Final = ("pooled", "exclude")
 BY_PROBABILITY: Final = "by label probabilities"
 
 
-def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
-    """Raise ValueError for an unknown `outcome`, and for "probability" unless `combine` is "pooled"
-    and `ties` is "half"."""
-    check_rule(outcome, get_args(OutcomeKind))
-    if outcome == "probability" and (combine, ties) != ("pooled", "half"):
-        raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
-
-
 def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Select rows that compare two or more different answers, without rows of prompts that only
     score answers."""
     several = (frame["options"] > 1).to_numpy() & _distinct_contestants_mask(frame)
     scored = row_selection.usable_status_mask(frame) & (frame["pick"] == NO_PICK).to_numpy()
-    return row_selection.select_rows(frame, several & ~scored & ~scoring_mask(frame))
+    return row_selection.select_rows(frame, several & ~scored & ~prompt_kinds.scoring_mask(frame))
 
 
 def _apply_tie_rule(rows: pd.DataFrame, ties: TieRule) -> pd.DataFrame:
@@ -237,7 +224,7 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
 
     known = row_selection.select_rows(rows, rows["orders"] > 0)
     if len(known) == 0:
-        unknown = unknown_estimate(ORDER_UNKNOWN_NOTE, "share")
+        unknown = unknown_estimate(measures.ORDER_UNKNOWN_NOTE, "share")
         return dict.fromkeys(names, (unknown, unknown))
     group, total, n = _points_by_group_and_item(known, names, "verdict", slots_of)
     found = proportions(total, n, group, 2 * len(names), "share")
@@ -314,15 +301,15 @@ def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
     return Estimate(value, low, high, n, 0, "share", 1.0, method, note)
 
 
-def win_rate_measure(contestant: str) -> Measure:
+def win_rate_measure(contestant: str) -> measures.Measure:
     """Define one contestant's win rate as a measure, so that it can enter contrasts."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
+    def tally(evidence: measures.GroupedFrame) -> measures.MeasureTally:
         rows = row_selection.select_rows(evidence.picks, evidence.picks["options"] > 1)
         rows = row_selection.select_rows(rows, _distinct_contestants_mask(rows))
         names = row_selection.contestants(rows) if len(rows) else []
         row, who, points = appearance_points(rows, names)
         mine = who == names.index(contestant) if contestant in names else np.zeros(len(row), bool)
-        return build_tally(rows.iloc[row[mine]], points[mine], 1)
+        return measures.build_tally(rows.iloc[row[mine]], points[mine], 1)
 
-    return Measure(f"win_rate:{contestant}", "share", tally)
+    return measures.Measure(f"win_rate:{contestant}", "share", tally)

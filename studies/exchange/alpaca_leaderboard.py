@@ -7,8 +7,6 @@ item). A verdict with label probabilities counts by its probability in `win_rate
 instruction difficulties.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

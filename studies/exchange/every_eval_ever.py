@@ -6,8 +6,6 @@ every_eval_schema.json has the fields of the published schema (0.2.1) that the e
 their names and types.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

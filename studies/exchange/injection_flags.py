@@ -4,8 +4,6 @@ An import ignores the flags of a file and computes them again from the items, pe
 rules.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

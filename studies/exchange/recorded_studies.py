@@ -1,7 +1,5 @@
 """Recorded studies: existing verdicts saved as a study, without API key or judge calls."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

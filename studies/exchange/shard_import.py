@@ -21,8 +21,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from studies.domain import STATUSES, Item
-from studies.errors import SourceError
+from studies import domain, errors
 from studies.files.shards import ATTEMPT_TYPE, find_shards, read_batches
 from studies.frames.frame_codes import SEP, TIE
 from studies.spec.study import Study
@@ -63,7 +62,7 @@ def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
 
 
 def save_shards_as_study(
-    store: Store, study: Study, items: Sequence[Item], folder: Path, plan_sha: str
+    store: Store, study: Study, items: Sequence[domain.Item], folder: Path, plan_sha: str
 ) -> None:
     """Save the shards of a folder as a recorded study, completely or not at all; `plan_sha` is
     stored as the hash of the study's plan."""
@@ -169,7 +168,7 @@ def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
-        raise SourceError(
+        raise errors.SourceError(
             f"{path.name}: its rows are not judgements: {error}; export it again or remove it"
         ) from None
 
@@ -179,7 +178,7 @@ def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
     ValueError for an unknown status or a pick that is not a position."""
     ask, verdict, usage = (batch.column(name) for name in ("ask", "verdict", "usage"))
     status = batch.column("status")
-    known = pc.is_in(status, pa.array(STATUSES))
+    known = pc.is_in(status, pa.array(domain.STATUSES))
     if not pc.all(known).as_py():
         wrong = status.filter(pc.invert(pc.fill_null(known, False)))[0].as_py()
         raise ValueError(f"unknown status {wrong!r}")

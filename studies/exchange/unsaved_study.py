@@ -4,8 +4,6 @@ a store; and the items and judgements of a frame, written in Evenhand's own form
 A frame needs only numpy and pandas; saving a study would also need the packages that read YAML.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence

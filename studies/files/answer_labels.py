@@ -1,8 +1,6 @@
 """Parser and writer of the labels of answers in item files. A label has a contestant, value,
 source, time and policy: the name of the rules by which it was given."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Set
 from typing import Any, Final

@@ -4,8 +4,6 @@ The sizes in an archive's table of contents can be false, so each entry is also 
 unpacked.
 """
 
-from __future__ import annotations
-
 import struct
 import zipfile
 import zlib
@@ -42,22 +40,19 @@ class ZipArchive:
             raise self._entry_too_large_error(name)
         try:
             with self._open(entry) as stream:
-                return self._read_up_to(stream, most, name)
+                pieces: list[bytes] = []
+                size = 0
+                while piece := stream.read(_PIECE):
+                    size += len(piece)
+                    if size > most:
+                        raise self._entry_too_large_error(name)
+                    pieces.append(piece)
+                return b"".join(pieces)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
             raise SourceError(
                 f"{self._name}: the entry {name!r} is damaged or packed in an unknown way "
                 f"({error}); copy the file again"
             ) from None
-
-    def _read_up_to(self, stream: BinaryIO, limit: int, name: str) -> bytes:
-        pieces: list[bytes] = []
-        size = 0
-        while piece := stream.read(_PIECE):
-            size += len(piece)
-            if size > limit:
-                raise self._entry_too_large_error(name)
-            pieces.append(piece)
-        return b"".join(pieces)
 
     def _entry_too_large_error(self, name: str) -> SourceError:
         return SourceError(

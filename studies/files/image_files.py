@@ -4,8 +4,6 @@ No image is decoded here: the header gives width and height, so that an oversize
 before memory is allocated for it.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import struct

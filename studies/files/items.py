@@ -1,8 +1,6 @@
 """Read and write Evenhand's item files: one JSON object per line. Errors name file, line and
 field."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath

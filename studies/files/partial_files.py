@@ -1,8 +1,6 @@
 """Files that are written under a temporary name beside their final path, and renamed when they are
 complete."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

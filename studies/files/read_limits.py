@@ -5,8 +5,6 @@ byte, rows and values of a Parquet file from its footer, lines while they are re
 the first line. Local files are limited too, because a malicious file may have been downloaded.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Final
 

@@ -6,8 +6,6 @@ result), and the attempts at it with their costs. Each row has the key of its as
 importing a shard twice has no further effect.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,6 @@
 """Names of the columns with injection flags in exported judgements; an import ignores them and
 computes the flags again."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from studies.frames.frame_codes import SUSPECT_COLUMN

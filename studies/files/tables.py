@@ -18,15 +18,13 @@ from typing import Any, BinaryIO, Final, cast
 
 from studies.errors import SourceError
 from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
+from studies.files.table_formats import parquet, spreadsheet_guard, spreadsheets
 from studies.files.table_formats.json_lines import (
     count_values,
     decode_utf8,
     parse_json,
     parse_object,
 )
-from studies.files.table_formats.parquet import read_parquet
-from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
-from studies.files.table_formats.spreadsheets import read_sheet
 from studies.settings import is_public
 
 KIND_BY_SUFFIX: Final = {
@@ -223,7 +221,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
                 continue
             if not header:
                 header = _parse_header(cells, path.name, limits)
-                own_export = tuple(header) in OWN_CSV_HEADERS
+                own_export = tuple(header) in spreadsheet_guard.OWN_CSV_HEADERS
                 continue
             if len(cells) != len(header):
                 raise SourceError(
@@ -232,7 +230,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
                     "separator, a quote or a line break must be in double quotes"
                 )
             if own_export:
-                cells = [unguard_formula(cell) for cell in cells]
+                cells = [spreadsheet_guard.unguard_formula(cell) for cell in cells]
             rows.append(dict(zip(header, cells, strict=True)))
             numbers.append(line)
             limits.check_rows(len(rows), path.name)
@@ -366,7 +364,7 @@ def _add_columns(columns: dict[str, None], row: Row, name: str, limits: ReadLimi
 
 
 def _read_parquet(path: Path, limits: ReadLimits) -> SourceTable:
-    columns, rows = read_parquet(path, limits)
+    columns, rows = parquet.read_parquet(path, limits)
     return SourceTable(path.name, "parquet", columns, rows)
 
 
@@ -376,7 +374,7 @@ def _read_xlsx(path: Path, limits: ReadLimits) -> SourceTable:
     header: list[str] = []
     rows: list[Row] = []
     titles: set[str] = set()
-    for title, cells in read_sheet(path, limits):
+    for title, cells in spreadsheets.read_sheet(path, limits):
         titles.add(title)
         if not header:
             while cells and cells[-1] is None:

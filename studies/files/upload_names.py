@@ -1,7 +1,5 @@
 """Names of uploaded files, which are stored under the hash of their content."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePath
 from typing import Final

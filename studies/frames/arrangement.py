@@ -7,8 +7,6 @@ number, pass or fail also has its rank on the prompt's scale, if that is known: 
 third option from below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@ Names are coded once and everything else is computed from the codes, because a t
 millions of rows but has few distinct names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -53,7 +51,11 @@ def encode_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) 
             "battles need the columns model_a, model_b, winner; "
             f"missing: {', '.join(sorted(missing))}"
         )
-    _check_no_empty_names(table)
+    # Raise ValueError for an empty item, judge or prompt, which would become the name "nan". (The
+    # models are checked when they are coded.)
+    for name in (find_item_column(table), "judge", "prompt"):
+        if name in table:
+            _refuse_empty_cells(table[name].isna().to_numpy(), name)
     first, second, names = _encode_models(table)
     pick = _winner_slots(table, "winner", (first, second), names, words or {})
     return CodedBattles(names, first, second, pick, _encode_items(table))
@@ -144,14 +146,6 @@ def _slot_of_winner_word(text: str, words: Mapping[str, str], unknown: int) -> i
         return NO_PICK
     pick = WINNER_WORDS.get(word, unknown)
     return TIE if pick == "tie" else int(pick)
-
-
-def _check_no_empty_names(table: pd.DataFrame) -> None:
-    """Raise ValueError for an empty item, judge or prompt, which would become the name "nan". (The
-    models are checked when they are coded.)"""
-    for name in (find_item_column(table), "judge", "prompt"):
-        if name in table:
-            _refuse_empty_cells(table[name].isna().to_numpy(), name)
 
 
 def _refuse_empty_cells(empty: npt.NDArray[np.bool_], column: str) -> None:

@@ -4,8 +4,6 @@ A cache file must not be read by a release whose code would produce different co
 are found by their import statements, so moved, added and renamed files are included.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.machinery

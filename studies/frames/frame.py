@@ -11,20 +11,12 @@ import numpy as np
 import pandas as pd
 
 from studies.domain import HUMAN_PREFIX, STATUSES, USABLE_STATUSES, Preference
+from studies.frames import known_answers, point_columns
 from studies.frames.columns import JudgementColumns, NumberListColumn
 from studies.frames.frame_codes import NO_PICK as NO_PICK
 from studies.frames.frame_codes import SEP as SEP
 from studies.frames.frame_codes import SUSPECT_COLUMN as SUSPECT_COLUMN
 from studies.frames.frame_codes import TIE as TIE
-from studies.frames.known_answers import best_answer, best_answers
-from studies.frames.point_columns import (
-    GOLD_COLUMN,
-    ScaleLookup,
-    add_criterion_labels,
-    add_single_answer_columns,
-    gold_column,
-    labels_with_ranks,
-)
 from studies.texts.injection import INSTRUCTION
 
 QUESTION_COLUMN: Final = "question"
@@ -45,7 +37,7 @@ def frame_from_rows(
     study: str,
     families: Mapping[str, str] | None = None,
     judge_families: Mapping[str, str] | None = None,
-    scale_of: ScaleLookup | None = None,
+    scale_of: point_columns.ScaleLookup | None = None,
 ) -> pd.DataFrame:
     """Build the frame of a study from `Store.frame_rows` (`rows`) and `Store.item_facts` (`items`).
 
@@ -73,7 +65,7 @@ def frame_from_rows(
                 columns.codes("prompt"), columns.distinct_texts("prompt")
             ),
             "shown": _categorical(shown_codes, arrangements),
-            "labels": _sorted_categorical(*labels_with_ranks(columns, scale_of)),
+            "labels": _sorted_categorical(*point_columns.labels_with_ranks(columns, scale_of)),
             "comparison": comparison,
             "options": _values_by_code(shown_codes, [len(names) for names in parts], np.int8),
             "orders": columns.integers("orders"),
@@ -92,7 +84,7 @@ def frame_from_rows(
         frame[column] = _categorical(slots.contestant_in_slot(shown_codes, slot), slots.known)
     _add_number_columns(frame, "score", columns.scores, slots.width)
     _add_number_columns(frame, "p", columns.probabilities, slots.width)
-    add_single_answer_columns(frame, columns, usable)
+    point_columns.add_single_answer_columns(frame, columns, usable)
     _add_length_columns(frame, item_codes, shown_codes, item_facts, slots)
     _add_family_columns(frame, shown_codes, parts, families or {}, judge_families or {})
     questions = [
@@ -104,9 +96,9 @@ def frame_from_rows(
     if any(facts.get("suspects") for facts in items.values()):
         frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, item_facts, slots)
     labels = [facts.get("labels") or {} for facts in item_facts]
-    if (gold := gold_column(frame, labels)) is not None:
-        frame[GOLD_COLUMN] = gold
-    add_criterion_labels(frame, [facts.get("levels") or {} for facts in item_facts])
+    if (gold := point_columns.gold_column(frame, labels)) is not None:
+        frame[point_columns.GOLD_COLUMN] = gold
+    point_columns.add_criterion_labels(frame, [facts.get("levels") or {} for facts in item_facts])
     if slots.width > 2:
         _add_right_pick_columns(frame, item_codes, item_facts)
     return frame
@@ -128,7 +120,7 @@ def _add_right_pick_columns(
     )
     people = [_parse_preferences(facts.get("human") or ()) for facts in item_facts]
     best = [
-        best_answers(people[key // len(options)], options[key % len(options)])
+        known_answers.best_answers(people[key // len(options)], options[key % len(options)])
         if len(options[key % len(options)]) > 1
         else ()
         for key in keys
@@ -357,7 +349,7 @@ def _code_of_best_answer(
 ) -> int:
     """Return the code of the best of the options by the preferences `people` (by design, else by
     majority), or TIE, or NO_PICK if it is unknown; `code`: contestant -> code."""
-    winner = best_answer(people, options) if len(options) > 1 else None
+    winner = known_answers.best_answer(people, options) if len(options) > 1 else None
     return NO_PICK if winner is None else TIE if winner == "tie" else code[winner]
 
 

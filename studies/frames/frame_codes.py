@@ -4,8 +4,6 @@ They are in a module without pandas, because importing pandas takes half a secon
 build no frame.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 TIE: Final = -1

@@ -3,8 +3,6 @@
 They are given by the design of the data (gold), else by the majority of people.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence

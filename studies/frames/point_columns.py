@@ -1,7 +1,5 @@
 """Columns of verdicts on one answer: levels of a rubric, expected score, and the right verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 

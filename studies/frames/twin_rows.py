@@ -1,8 +1,6 @@
 """Rows of a frame that show a twin (an answer with one change), kept apart from the study's own
 comparisons."""
 
-from __future__ import annotations
-
 from typing import Any, Final, Literal
 
 import numpy as np

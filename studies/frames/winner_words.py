@@ -1,7 +1,5 @@
 """Words for the winner of a comparison: one vocabulary for files, tables and the library."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 FIRST: Final = (

@@ -14,9 +14,8 @@ from typing import Final
 
 from studies.domain import Item
 from studies.errors import SourceError
-from studies.files.image_files import image_size
+from studies.files import image_files, partial_files
 from studies.files.items import dump_item
-from studies.files.partial_files import name_if_free
 from studies.files.upload_names import UPLOADS_FOLDER as UPLOADS_FOLDER
 from studies.settings import is_public
 
@@ -56,7 +55,7 @@ def copy_image_to_uploads(path: Path, uploads: Path) -> str:
 def _image_ending(content: bytes, path: Path) -> str:
     """Return the ending (png, jpg, gif or webp) of an image file by its first bytes; SourceError
     for other content, which names the file `path`."""
-    if (found := image_size(content)) is None:
+    if (found := image_files.image_size(content)) is None:
         raise SourceError(f"image {path.name!r} is not a PNG, JPEG, GIF or WebP; convert it to one")
     return "jpg" if found.kind == "jpeg" else found.kind
 
@@ -136,7 +135,7 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
     version = version_number(source) + 1
     try:
         partial.write_text(text, encoding="utf-8")
-        while not name_if_free(partial, uploads / f"{base}.v{version}.jsonl"):
+        while not partial_files.name_if_free(partial, uploads / f"{base}.v{version}.jsonl"):
             version += 1
     except UnicodeEncodeError:
         raise SourceError("a text contains half a character (a cut emoji?); remove it") from None

@@ -35,7 +35,11 @@ def votes_as_judgements(
     of its best answer. A person's votes on an item are left out if `besides` already contains a
     judgement of this person on the item.
     """
-    compared = _comparisons_by_item(asks)
+    # Item -> sets of answers that are compared with each other in the asks.
+    compared: dict[str, set[OptionSet]] = defaultdict(set)
+    for ask in asks:
+        if len(ask.shown) > 1:
+            compared[ask.item].add(frozenset(ask.shown))
     present = {(j.ask.item, j.ask.judge) for j in besides}
     votes: list[Judgement] = []
     for item in items:
@@ -56,15 +60,6 @@ def is_item_vote(judgement: Judgement) -> bool:
     """Whether a judgement was converted from an item's vote, which unlike a page vote has no
     time."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
-
-
-def _comparisons_by_item(asks: Iterable[Ask]) -> dict[str, set[OptionSet]]:
-    """Return item -> sets of answers that are compared with each other in the asks."""
-    found: dict[str, set[OptionSet]] = defaultdict(set)
-    for ask in asks:
-        if len(ask.shown) > 1:
-            found[ask.item].add(frozenset(ask.shown))
-    return found
 
 
 def _judgements_of_vote(

@@ -10,10 +10,7 @@ from typing import Final
 from studies.domain import HUMAN_PREFIX, REFERENCE, UNRELATED, USABLE_STATUSES
 from studies.frames.frame_codes import NO_PICK, SEP, TIE
 from studies.store.ballot_queries import SINGLE_MODES, BallotMode, SelectionRule, VotingRules
-from studies.store.queries.plan_queries import (
-    comparisons_not_by_people,
-    stamp_of_verdicts_not_by_people,
-)
+from studies.store.queries import plan_queries
 from studies.store.store import Store
 
 ComparisonKey = tuple[str, tuple[str, ...]]
@@ -117,7 +114,7 @@ def _planned_comparisons(
     the mode "options", pairs are listed only if the plan has no larger comparison. `answered`: item
     -> contestants with an answer."""
     found: dict[ComparisonKey, None] = {}
-    for item, shown in comparisons_not_by_people(store, study):
+    for item, shown in plan_queries.comparisons_not_by_people(store, study):
         names = tuple(sorted(set(shown.split(SEP)) - {UNRELATED}))
         fits = len(names) == 2 or (mode == "options" and len(names) > 2)
         if fits and set(names) <= answered.get(item, set()):
@@ -155,7 +152,7 @@ def disagreement_weights(
     with the order; for "split" the number of raters outvoted by the others.
     """
     # Human votes do not change the weights, so the version is that of the judges' verdicts.
-    judged = (store.plan_sha(study), *stamp_of_verdicts_not_by_people(store, study))
+    judged = (store.plan_sha(study), *plan_queries.stamp_of_verdicts_not_by_people(store, study))
     return dict(
         store.memoised(
             study, ("vote weights", choose), lambda: _compute_weights(store, study, choose), judged

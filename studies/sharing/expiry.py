@@ -4,8 +4,6 @@ longest unused ones if all visitors together store too much.
 Studies without an owner (those that came with the Space) and studies with a live run are kept.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import shutil

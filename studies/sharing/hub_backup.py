@@ -5,8 +5,6 @@ dataset; the token is the secret HF_TOKEN. A snapshot is one file in one commit,
 complete or absent.
 """
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import tempfile
@@ -24,8 +22,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
-from studies import settings
-from studies.errors import StoreError, StoreUnusable
+from studies import errors, settings
 from studies.store.queries.run_queries import data_version, finished_runs_stamp
 from studies.store.recovery.backup import copy_store, find_damage
 from studies.store.store import Store
@@ -86,8 +83,8 @@ def _create_dataset(repo: str, token: str | None) -> None:
     hub_api(token).create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
 
 
-def _fetch_error(repo: str, error: Exception, token: str | None) -> StoreUnusable:
-    return StoreUnusable(
+def _fetch_error(repo: str, error: Exception, token: str | None) -> errors.StoreUnusable:
+    return errors.StoreUnusable(
         f"the snapshot {repo} cannot be fetched: {_error_text_without_token(error, token)}. "
         "Restart when the Hub is reachable and the token may write this dataset, or unset "
         "EVENHAND_SNAPSHOT to start with an empty store"
@@ -179,7 +176,7 @@ class BackupThread:
         """Return the result of a query on the store; None, and a warning, if it cannot be read."""
         try:
             return query(self._store)
-        except (StoreError, sqlite3.Error) as error:
+        except (errors.StoreError, sqlite3.Error) as error:
             _log.warning("the store cannot be read for a snapshot: %s", error)
             return None
 

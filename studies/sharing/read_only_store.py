@@ -1,7 +1,5 @@
 """The store of a read-only page: no visitor owns its studies."""
 
-from __future__ import annotations
-
 from studies.store.store import Store
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from studies.errors import AccessDenied, StudyError
 from studies.sharing.visitors import as_visitor, current_visitor, visitor_from_secret
-from studies.store import database
+from studies.store import database, writer
 from studies.store.queries.alignment_queries import derived_studies
 from studies.store.queries.visitor_queries import (
     NOT_OWNER_ERROR,
@@ -33,7 +33,6 @@ from studies.store.queries.visitor_queries import (
     restrict_writes,
 )
 from studies.store.store import Store
-from studies.store.writer import StoreWriter, WriteFunction
 
 
 class VisitorStore(Store):
@@ -176,7 +175,7 @@ class VisitorStore(Store):
         restrict_reads(connection)
         return connection
 
-    def _new_writer(self) -> StoreWriter:
+    def _new_writer(self) -> writer.StoreWriter:
         return _VisitorWriter(self._open_writer, self._update_is_full)
 
     def _update_is_full(self) -> None:
@@ -197,7 +196,7 @@ class VisitorStore(Store):
         return connection
 
 
-class _VisitorWriter(StoreWriter):
+class _VisitorWriter(writer.StoreWriter):
     """Writer that runs each write with the permissions of the visitor who queued it."""
 
     def __init__(
@@ -206,7 +205,7 @@ class _VisitorWriter(StoreWriter):
         self._check_room = check_room
         super().__init__(connect)
 
-    def run(self, work: WriteFunction) -> Any:
+    def run(self, work: writer.WriteFunction) -> Any:
         visitor = current_visitor()
         if not visitor.owner:
             raise AccessDenied(

@@ -5,8 +5,6 @@ visitor is set for each request to the page (`as_visitor`) and read by the restr
 (studies/sharing/visitor_store.py), so a handler without checks shows only permitted studies.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Iterator

@@ -15,11 +15,7 @@ from typing import Final
 from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
 from studies.files.partial_files import name_if_free, replace_when_written
-from studies.store.recovery.backup import set_new_identity
-from studies.store.recovery.damage import check_store_file
-from studies.store.recovery.plain_reads import PLAIN_READ
-from studies.store.recovery.rolling_backups import backup_before_migration
-from studies.store.recovery.store_connection import StoreConnection
+from studies.store.recovery import backup, damage, plain_reads, rolling_backups, store_connection
 from studies.store.run_owners import try_lock
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
@@ -108,14 +104,14 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     file without tables.
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-    with PLAIN_READ:
+    with plain_reads.PLAIN_READ:
         connection = sqlite3.connect(
             address,
             uri=True,
             timeout=10,
             isolation_level=None,
             check_same_thread=False,
-            factory=StoreConnection,
+            factory=store_connection.StoreConnection,
         )
     connection.path = path
     connection.execute("PRAGMA foreign_keys=ON")
@@ -127,7 +123,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 def prepare_store(path: Path) -> None:
     """Create a missing store, or migrate an older one; raise StoreError for a newer version and for
     a file that is damaged or no store."""
-    check_store_file(path)
+    damage.check_store_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = connect(path, create=True)
@@ -166,18 +162,24 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         _add_identity(connection)
         return
     if version:
-        backup_before_migration(path, version)
+        rolling_backups.backup_before_migration(path, version)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("BEGIN IMMEDIATE")
     version = connection.execute("PRAGMA user_version").fetchone()[
         0
     ]  # another process may have migrated it
     if version == 0:
-        _create_schema(connection, path)
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+        if tables:
+            raise StoreUnusable(
+                f"{path} is another program's database; choose another file with --store"
+            )
+        for statement in schema_statements():
+            connection.execute(statement)
     for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
         step(connection)
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-    set_new_identity(connection)
+    backup.set_new_identity(connection)
     connection.execute("COMMIT")
 
 
@@ -189,17 +191,7 @@ def _add_identity(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0]:
         return
     with contextlib.suppress(sqlite3.OperationalError):
-        set_new_identity(connection)
-
-
-def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
-    if tables:
-        raise StoreUnusable(
-            f"{path} is another program's database; choose another file with --store"
-        )
-    for statement in schema_statements():
-        connection.execute(statement)
+        backup.set_new_identity(connection)
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
@@ -268,23 +260,20 @@ class DatabaseWatch:
                     _log.warning("%s: %s", self.path, RESTORED_NOTICE)
                 now = file_stamp(self.path)
             if now != self._stamp:
-                self._open_file(now)
+                # Open the file at the path in place of the one open so far; `now` is its stamp,
+                # None without a file.
+                self._close_file()
+                if now is not None:
+                    self._open_connection = connect(self.path)
+                    # A query also opens the write-ahead log.
+                    self._open_connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                self._stamp = now
         return now
 
     def close(self) -> None:
         with self._lock:
             self._close_file()
             self._stamp = None
-
-    def _open_file(self, now: FileStamp) -> None:
-        """Open the file at the path in place of the one open so far; `now` is its stamp, None
-        without a file."""
-        self._close_file()
-        if now is not None:
-            self._open_connection = connect(self.path)
-            # A query also opens the write-ahead log.
-            self._open_connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        self._stamp = now
 
     def _close_file(self) -> None:
         if self._open_connection is not None:

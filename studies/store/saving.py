@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from studies.domain import Ask, Item, Judgement
 from studies.spec.study import Study, dump_study
-from studies.store import rows
-from studies.store.ballot_queries import append_page_votes_to_plan, rekey_votes, vote_keys
+from studies.store import ballot_queries, rows
 from studies.store.queries.adapted_requests import adapt_plan_keys
 
 
@@ -42,10 +41,10 @@ def write_study_rows(
     rows.put_items(connection, study_id, items)
     connection.executemany("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", prompts)
     after = rows.put_plan(connection, study_id, asks)
-    cast = vote_keys(connection, study.name)
+    cast = ballot_queries.vote_keys(connection, study.name)
     others = (judgement for judgement in recorded if judgement.ask.key not in cast)
     rows.put_recorded_judgements(connection, study_id, others, start=len(after))
-    append_page_votes_to_plan(connection, study.name)
+    ballot_queries.append_page_votes_to_plan(connection, study.name)
     keys = set(adapt_plan_keys(connection, study_id))
     return PlanChange(len(before & keys), len(before - keys), len(keys - before))
 
@@ -54,7 +53,7 @@ def rename_study_rows(connection: sqlite3.Connection, renamed: Sequence[tuple[St
     """Rename each study in its study file, in its row and in the rows of its runs; the keys of
     votes, which contain the name, are changed too. `renamed`: studies with their new names."""
     for study, name in renamed:
-        rekey_votes(connection, study.name, name)
+        ballot_queries.rekey_votes(connection, study.name, name)
         connection.execute(
             "UPDATE studies SET name=?, yaml=?, updated=? WHERE name=?",
             (name, dump_study(replace(study, name=name)), time.time(), study.name),

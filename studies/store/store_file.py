@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from studies.errors import StoreUnusable
-from studies.store import database, parallel_reads
-from studies.store.caching.frame_cache import cache_value, read_cached_value
-from studies.store.caching.store_cache import StoreCache
+from studies.store import database, parallel_reads, study_versions
+from studies.store.caching import frame_cache, store_cache
 from studies.store.database import DatabaseWatch
-from studies.store.study_versions import StudyVersion, StudyVersions
 from studies.store.writer import StoreWriter
 
 MIN_CACHED_SECONDS: Final = 1.0
@@ -30,8 +28,8 @@ class StoreFile:
         self.file_watch = DatabaseWatch(self.path)
         self._local = threading.local()
         self._writer: StoreWriter | None = None
-        self._versions = StudyVersions()
-        self._cache = StoreCache(excluded=(StoreFile,))
+        self._versions = study_versions.StudyVersions()
+        self._cache = store_cache.StoreCache(excluded=(StoreFile,))
         self._lock = threading.Lock()
 
     @property
@@ -105,7 +103,7 @@ class StoreFile:
 
     # ---- values computed from a version of a study -----------------------------------------
 
-    def version(self, name: str) -> StudyVersion:
+    def version(self, name: str) -> study_versions.StudyVersion:
         """Return the version of a study, which changes if the study is saved or gets a judgement;
         ("", 0) if there is no such study."""
         return self._versions.current_version(name, self.read)
@@ -143,14 +141,14 @@ class StoreFile:
         version = self.version(name)
 
         def read_or_compute_value() -> Value:
-            value: Value | None = read_cached_value(
+            value: Value | None = frame_cache.read_cached_value(
                 self.path, name, what, lambda old: self._versions.is_current(name, old, self.read)
             )
             if value is None:
                 began = time.monotonic()
                 value = work()
                 if time.monotonic() - began > MIN_CACHED_SECONDS:
-                    cache_value(self.path, name, what, version, value)
+                    frame_cache.cache_value(self.path, name, what, version, value)
             return value
 
         return self.memoised(name, (what,), read_or_compute_value, version)

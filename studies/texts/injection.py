@@ -5,8 +5,6 @@ changed and no item is excluded automatically. A flag is not proof: an answer th
 injections may be flagged too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +74,10 @@ def find_suspect_spans(text: str) -> tuple[SuspectSpan, ...]:
     merged: list[SuspectSpan] = []
     places = _original_indexes(text) if found else []
     for start, end, name in found:
-        start, end = _trim_span(folded, start, end)
+        # Start and end of a span without surrounding white space and leading punctuation.
+        piece = folded[start:end]
+        left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))
+        start, end = start + left, end - (len(piece) - len(piece.rstrip(" \t\n")))
         start, end = places[start], places[end - 1] + 1
         if merged and start < merged[-1].end:
             start, end = merged[-1].start, max(end, merged[-1].end)
@@ -198,13 +199,6 @@ def _original_indexes(text: str) -> list[int]:
         places += [min(match.start() + k, last) for k in range(size)]
         end = match.end()
     return [*places, *range(end, len(text))]
-
-
-def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return start and end of a span without surrounding white space and leading punctuation."""
-    piece = text[start:end]
-    left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))
-    return start + left, end - (len(piece) - len(piece.rstrip(" \t\n")))
 
 
 _QUOTE_CONTEXT_CHARS: Final = 60

@@ -6,8 +6,6 @@ of the words. Words and patterns are matched against text in lower case, with si
 breaks. All patterns take linear time, as no repetition is nested in another.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final

@@ -6,8 +6,6 @@ the text below, …") counts as other. English only: instructions in other langu
 other unless they are recognised as questions.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """NFKC normalisation in bounded time and space, for replies and answers of any length."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Final
 

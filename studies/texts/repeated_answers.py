@@ -5,8 +5,6 @@ written to win comparisons, or a failed run. The answer is flagged like a suspec
 nothing is excluded.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

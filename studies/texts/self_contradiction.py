@@ -5,8 +5,6 @@ it is better, right, worse or wrong. It contradicts itself if such statements fa
 only. The verdict itself is never read differently because of it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,16 +1,13 @@
 """Statistics of a slice before a run: categories, text lengths, coverage, opening verbs."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from studies.domain import REFERENCE, Item
+from studies.texts import instruction_verbs, repeated_answers
 from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_all_suspects
-from studies.texts.instruction_verbs import InstructionOpenings, count_openings
-from studies.texts.repeated_answers import mark_repeated_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class SliceProfile:
     answers: tuple[LengthSummary, ...]
     """Length summary of each contestant's answers, and of the references; longest median first."""
     coverage: tuple[ContestantCoverage, ...]
-    openings: InstructionOpenings
+    openings: instruction_verbs.InstructionOpenings
     images: tuple[tuple[int, int], ...]
     """(number of images, number of items with that many); empty if no item has images."""
     described: int
@@ -73,13 +70,13 @@ def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> Sli
         instructions=summarise_lengths("instruction", [item.instruction for item in items]),
         answers=tuple(sorted(lengths, key=lambda one: -one.median)),
         coverage=tuple(count_coverage(name, texts[name]) for name in names if name != REFERENCE),
-        openings=count_openings(item.instruction for item in items),
+        openings=instruction_verbs.count_openings(item.instruction for item in items),
         images=tuple(sorted(image_counts.items())) if set(image_counts) - {0} else (),
         described=sum(bool(item.images and any(item.context)) for item in items),
         judged=sum(bool(item.human) for item in items),
         suspects=tuple(
             suspect
-            for suspect in find_all_suspects(mark_repeated_answers(items))
+            for suspect in find_all_suspects(repeated_answers.mark_repeated_answers(items))
             if suspect.where in (INSTRUCTION, *names)
         ),
     )

@@ -1,7 +1,5 @@
 """Style of an answer: the numbers of its words, headings, list items and bold passages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final

@@ -6,8 +6,6 @@ whose effect is subtracted from that of other families; a control is a family th
 module has the names and their texts for the page; `judges/twins/` makes the twins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -4,8 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Final
 
-from judges.engine.limits.pace_file import PaceSlot
-from judges.engine.limits.rate_estimate import RateEstimate
+from judges.engine.limits import pace_file, rate_estimate
 
 STALE_SECONDS: Final = 600.0
 """Age in seconds above which shared values are ignored."""
@@ -19,8 +18,8 @@ class PacedStarts:
     at equal intervals.
     """
 
-    def __init__(self, slot: PaceSlot | None = None) -> None:
-        self.estimate = RateEstimate()
+    def __init__(self, slot: pace_file.PaceSlot | None = None) -> None:
+        self.estimate = rate_estimate.RateEstimate()
         self.cooldown_start = -1.0
         """Start of the latest cool-down in which all calls had to wait."""
         self.cooldown_end = 0.0

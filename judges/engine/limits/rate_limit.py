@@ -5,12 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from judges.engine.limits.congestion import CongestionWindow, RefusalWindow, TrialCalls
-from judges.engine.limits.pace_file import PaceSlot
-from judges.engine.limits.paced_starts import PacedStarts
-from judges.engine.limits.provider_quota import QuotaBucket
+from judges.engine.limits import congestion, pace_file, paced_starts, provider_quota, turn_queue
 from judges.engine.limits.rate_estimate import RateEstimate
-from judges.engine.limits.turn_queue import TurnQueue
 from judges.models.interface import RequestQuota
 
 START_LIMIT: Final = 20
@@ -41,7 +37,7 @@ class EndpointLimiter:
         self,
         ceiling: int,
         clock: Callable[[], float] = time.monotonic,
-        pace_slot: PaceSlot | None = None,
+        pace_slot: pace_file.PaceSlot | None = None,
     ) -> None:
         self.ceiling = ceiling
         self.limit = float(min(START_LIMIT, ceiling))
@@ -53,15 +49,15 @@ class EndpointLimiter:
         self._clean_calls = 0
         self._limit_reached = False
         self._clean_limit = self.limit
-        self._congestion = CongestionWindow()
-        self._refusals = RefusalWindow()
-        self._trials = TrialCalls()
+        self._congestion = congestion.CongestionWindow()
+        self._refusals = congestion.RefusalWindow()
+        self._trials = congestion.TrialCalls()
         self._refusals_in_a_row = 0
         self._last_refusal = -QUIET_SECONDS
-        self._quota = QuotaBucket()
+        self._quota = provider_quota.QuotaBucket()
         self._episode_start = -1.0
-        self._pace = PacedStarts(pace_slot)
-        self._waiters = TurnQueue()
+        self._pace = paced_starts.PacedStarts(pace_slot)
+        self._waiters = turn_queue.TurnQueue()
         self._timer: asyncio.TimerHandle | None = None
 
     @property

@@ -5,16 +5,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from judges.engine.limits.rate_limit import EndpointLimiter
-from judges.engine.limits.stragglers import CallDurations
+from judges.engine.limits import rate_limit, stragglers
 
 
 @dataclass(slots=True)
 class SlowCallWatch:
     """Watches the attempts at one ask: a slow one stays open, but is not counted as in flight."""
 
-    limiter: EndpointLimiter
-    durations: CallDurations
+    limiter: rate_limit.EndpointLimiter
+    durations: stragglers.CallDurations
     slow_calls: dict[str, float]
     """Name of an attempt -> its start time, for the judge's slow attempts. The name is the call's
     key, followed by " hedge" for a second attempt."""

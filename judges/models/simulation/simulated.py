@@ -48,7 +48,14 @@ class SimulatedModel:
         if call.prompt.rubric and call.parameters.get("logprobs"):
             return _write_rubric_reply(call, usage, rng)
         if call.prompt.options and call.parameters.get("logprobs"):
-            return _write_option_reply(call, usage, rng)
+            # Write a reply with a verdict on one answer: the drawn option's name, and the
+            # probabilities of all options.
+            names = list(scores.option_names_in_reply(call).values())
+            chosen = scores.draw_option_name(call, call.judge.simulation, rng)
+            logprobs = _draw_logprobs(chosen, names, rng)
+            return JudgeReply(
+                chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
+            )
         if call.prompt.verdict in scores.SCORING_FORMATS:
             text = scores.write_scores(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
@@ -119,17 +126,6 @@ def _write_reply(
     if pick != "tie" and call.prompt.asks_for_grades:
         text = f"{scores.write_grades(call, pick, rng)}\n{text}"
     return JudgeReply(text, finish="stop", usage=usage, model="simulated")
-
-
-def _write_option_reply(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
-    """Write a reply with a verdict on one answer: the drawn option's name, and the probabilities of
-    all options."""
-    names = list(scores.option_names_in_reply(call).values())
-    chosen = scores.draw_option_name(call, call.judge.simulation, rng)
-    logprobs = _draw_logprobs(chosen, names, rng)
-    return JudgeReply(
-        chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
-    )
 
 
 def _write_rubric_reply(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:

@@ -52,25 +52,21 @@ def draw_slot_by_bias(settings: Mapping[str, Any], slots: int, rng: random.Rando
 def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
     """Write the points of every answer shown, or the verdict on one answer, as the prompt asks."""
     if call.prompt.options:
-        return write_point_verdict(call, settings, rng)
+        # Write a verdict on one answer: pass or fail, an option, or a level for each criterion.
+        offered = parse_arrangement(call.inputs.labels)
+        if call.prompt.verdict == RUBRIC_FORMAT:
+            lines = [
+                f"{name}: {draw_option_name(call, settings, rng, place)}"
+                for place, name in enumerate(offered.criteria)
+            ]
+            return "\n".join(["Simulated.", *lines])
+        marker = "Verdict" if call.prompt.verdict == PASS_FAIL_FORMAT else "Score"
+        return f"Simulated.\n{marker}: {draw_option_name(call, settings, rng)}"
     by_label = {
         label: _draw_points(call, slot, settings, rng)
         for slot, label in enumerate(call.inputs.labels)
     }
     return _SCORE_WRITERS[call.prompt.verdict]([by_label[label] for label in sorted(by_label)])
-
-
-def write_point_verdict(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """Write a verdict on one answer: pass or fail, an option, or a level for each criterion."""
-    offered = parse_arrangement(call.inputs.labels)
-    if call.prompt.verdict == RUBRIC_FORMAT:
-        lines = [
-            f"{name}: {draw_option_name(call, settings, rng, place)}"
-            for place, name in enumerate(offered.criteria)
-        ]
-        return "\n".join(["Simulated.", *lines])
-    marker = "Verdict" if call.prompt.verdict == PASS_FAIL_FORMAT else "Score"
-    return f"Simulated.\n{marker}: {draw_option_name(call, settings, rng)}"
 
 
 def option_names_in_reply(call: JudgeCall) -> dict[str, str]:

@@ -64,7 +64,7 @@ def battles_needed(
     half = _normal_quantile(1 - alpha / 2) / 2 + _normal_quantile(power) * math.sqrt(
         share * (1 - share)
     )
-    return _round_up((half / (share - 0.5)) ** 2 * deff / (1 - tie_rate))
+    return math.ceil((half / (share - 0.5)) ** 2 * deff / (1 - tie_rate) - 1e-9)
 
 
 def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
@@ -82,10 +82,6 @@ def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float
         if battles_needed_minus_n(1.0) <= 0
         else None
     )
-
-
-def _round_up(n: float) -> int:
-    return math.ceil(n - 1e-9)
 
 
 def half_width_after(

@@ -5,8 +5,6 @@ in each cell (combination of the four). Items, judges, prompts and orders are th
 values of a facet, such as the single judges, are its *levels*. Negative estimates count as zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

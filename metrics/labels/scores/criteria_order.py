@@ -1,8 +1,6 @@
 """Effect of the order in which a rubric lists its criteria: on the overall score, and on the level
 of each criterion by its place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

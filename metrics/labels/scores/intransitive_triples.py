@@ -6,8 +6,6 @@ comparisons are exchanged at random between items. Each model keeps its number o
 other model; only the dependence between verdicts on the same item is removed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

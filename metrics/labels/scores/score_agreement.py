@@ -1,7 +1,5 @@
 """Agreement of a judge's scores with labels on the same scale: error, bias, rank correlation, κ."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -10,18 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from metrics.estimation.intervals import (
-    FEW_DEVIATIONS,
-    Floats,
-    Ints,
-    no_spread_half_width,
-    rare_proportion,
-    student_t_quantile,
-    sum_by_item,
-    unknown_estimate,
-    widen_by_rare_share,
-)
-from metrics.estimation.rare_events import finite_distance_to_farther_bound
+from metrics.estimation import intervals, rare_events
 from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale
 from studies.domain import Estimate
 
@@ -58,7 +45,7 @@ def score_agreement(
     known = np.isfinite(score) & np.isfinite(label)
     score, label, item = score[known], label[known], np.asarray(items, np.int64)[known]
     if not len(score):
-        none = unknown_estimate(NO_LABEL_NOTE, "score")
+        none = intervals.unknown_estimate(NO_LABEL_NOTE, "score")
         return ScoreAgreement(none, none, none, none, none, none)
     scale = (scale or UNKNOWN_SCALE).including(score, label)
     gap = score - label
@@ -69,12 +56,12 @@ def score_agreement(
         bias=scale.mean_difference(gap, item),
         spearman=_jackknife_score_statistic(score, label, item, _spearman, uneven),
         kendall=_jackknife_score_statistic(score, label, item, _kendall, uneven),
-        within_one=rare_proportion(scale.within_one_step(gap), item),
+        within_one=intervals.rare_proportion(scale.within_one_step(gap), item),
         quadratic_kappa=_jackknife_score_statistic(score, label, item, quadratic_kappa, gap != 0),
     )
 
 
-def quadratic_kappa(score: Floats, label: Floats) -> float:
+def quadratic_kappa(score: intervals.Floats, label: intervals.Floats) -> float:
     """Cohen's κ with quadratic weights: 1 − (mean squared difference)/(the same for scores and
     labels paired at random). nan if all scores and labels are equal."""
     by_chance = score.var() + label.var() + (score.mean() - label.mean()) ** 2
@@ -83,23 +70,23 @@ def quadratic_kappa(score: Floats, label: Floats) -> float:
     return float(1 - np.mean((score - label) ** 2) / by_chance)
 
 
-def _spearman(score: Floats, label: Floats) -> float:
+def _spearman(score: intervals.Floats, label: intervals.Floats) -> float:
     if np.ptp(score) == 0 or np.ptp(label) == 0:
         return float("nan")
     return float(stats.spearmanr(score, label).statistic)
 
 
-def _kendall(score: Floats, label: Floats) -> float:
+def _kendall(score: intervals.Floats, label: intervals.Floats) -> float:
     if np.ptp(score) == 0 or np.ptp(label) == 0:
         return float("nan")
     return float(stats.kendalltau(score, label).statistic)
 
 
 def _jackknife_score_statistic(
-    score: Floats,
-    label: Floats,
-    item: Ints,
-    statistic: Callable[[Floats, Floats], float],
+    score: intervals.Floats,
+    label: intervals.Floats,
+    item: intervals.Ints,
+    statistic: Callable[[intervals.Floats, intervals.Floats], float],
     uneven: np.ndarray,
 ) -> Estimate:
     """Estimate a statistic of scores and labels with a jackknife interval over groups of items;
@@ -113,16 +100,18 @@ def _jackknife_score_statistic(
     present, code = np.unique(item, return_inverse=True)
     count = len(present)
     if not np.isfinite(value):
-        return unknown_estimate(NO_SPREAD_NOTE, "correlation")
+        return intervals.unknown_estimate(NO_SPREAD_NOTE, "correlation")
     groups = min(count, MAX_GROUPS) if count > 2 else 0
     group = np.random.default_rng(0).permutation(count)[code] % max(groups, 1)
     left = np.array([statistic(score[group != g], label[group != g]) for g in range(groups)])
     found = Estimate(value, None, None, len(score), count, "correlation", 0.95, GROUPED_METHOD)
     if not groups or not np.isfinite(left).all():
         return replace(found, note="too few items for an interval")
-    t = float(student_t_quantile(groups))
+    t = float(intervals.student_t_quantile(groups))
     if uneven.sum() <= 1:
-        unseen = no_spread_half_width(count, finite_distance_to_farther_bound(value, (-1.0, 1.0)))
+        unseen = intervals.no_spread_half_width(
+            count, rare_events.finite_distance_to_farther_bound(value, (-1.0, 1.0))
+        )
         half = max(t * _standard_error_from_groups(left), unseen)
         low, high = value - half, value + half
     else:
@@ -130,14 +119,14 @@ def _jackknife_score_statistic(
         z, left_z = (np.arctanh(np.clip(one, -0.999999, 0.999999)) for one in (value, left))
         half = t * _standard_error_from_groups(left_z)
         low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
-    _, sums = sum_by_item(np.stack([uneven, np.ones(len(uneven))], axis=1), code)
-    found = widen_by_rare_share(
+    _, sums = intervals.sum_by_item(np.stack([uneven, np.ones(len(uneven))], axis=1), code)
+    found = intervals.widen_by_rare_share(
         replace(found, low=min(low, value), high=min(max(high, value), 1.0)),
-        sums[:, 0], sums[:, 1], FEW_DEVIATIONS,
+        sums[:, 0], sums[:, 1], intervals.FEW_DEVIATIONS,
     )  # fmt: skip
     return replace(found, low=-1.0 if found.low is None else max(found.low, -1.0))
 
 
-def _standard_error_from_groups(left: Floats) -> float:
+def _standard_error_from_groups(left: intervals.Floats) -> float:
     """Standard error of a statistic from its values without each group in turn."""
     return float(np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum()))

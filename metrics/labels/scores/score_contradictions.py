@@ -1,8 +1,6 @@
 """Contradictions between a judge's scores and its comparisons of the same answers, and between the
 comparisons themselves (circular triples)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Final
 

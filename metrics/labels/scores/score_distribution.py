@@ -1,7 +1,5 @@
 """Distribution of a judge's scores by arrangement, and the scores of repeated calls."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

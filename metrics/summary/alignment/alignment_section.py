@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from metrics.summary.alignment import candidate_table
-from metrics.summary.alignment.learn_mistakes import judge_mistakes
+from metrics.summary.alignment import candidate_table, learn_mistakes
 from metrics.summary.alignment.prompt_advice import PromptAdvice, advice_for_few_labels, advise
 from metrics.summary.alignment.side_effects import TWIN_KEY, verdict_kind_of
 from metrics.twins.twin_effects import TwinEffect, twin_effects
@@ -132,7 +131,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
                 line.prompt: candidate_as_json(line, one) for line in table.lines
             }
         learn = inputs.labels[one.kind].select_items(split.learn)
-        if (mistakes := judge_mistakes(frame, judge, prompt, learn)) is not None:
+        if (mistakes := learn_mistakes.judge_mistakes(frame, judge, prompt, learn)) is not None:
             values["mistakes"] = mistakes.data()
         judges.setdefault(judge, {})[prompt] = values
     return {

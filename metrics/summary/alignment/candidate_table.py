@@ -14,15 +14,11 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import intervals, row_selection
 from metrics.estimation.contrasts import paired_contrasts
-from metrics.estimation.intervals import unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.labels.compared_points import NEAR_LABEL, RIGHT_BY_LABEL
-from metrics.remedies.known_winners import DESIGN
-from metrics.remedies.remedy_study import build_remedy_study
-from metrics.remedies.rule_sets import one_call_rule
-from metrics.remedies.rule_table import estimate_rules
+from metrics.remedies import known_winners, remedy_study, rule_sets, rule_table
 from metrics.summary.alignment.side_effects import (
     SEED,
     EffectChange,
@@ -144,13 +140,13 @@ def _pair_agreements(
 ) -> _Agreements | None:
     """Estimate the agreement of one call on comparisons that all prompts have in both orders; None
     if there are none, or today's prompt has too few."""
-    study = build_remedy_study(own, (judge,), DESIGN)
+    study = remedy_study.build_remedy_study(own, (judge,), known_winners.DESIGN)
     raters = {prompt: rater for rater, (_, prompt) in enumerate(study.raters)}
     if today not in raters or not study.grid.size:
         return None
     present = [today, *(name for name in candidates if name in raters)]
-    rules = [one_call_rule(study.grid, raters[name]) for name in present]
-    lines = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
+    rules = [rule_sets.one_call_rule(study.grid, raters[name]) for name in present]
+    lines = rule_table.estimate_rules(study.grid, rules, np.random.default_rng(SEED))
     table = dict(zip(present, lines, strict=True))
     differences = {name: one.adjusted for name, one in table.items() if one.adjusted is not None}
     values = {name: one.agreement for name, one in table.items()}
@@ -206,7 +202,7 @@ def _build_candidate_line(
     status that follows from this difference and from the `changes` of side effects. A candidate
     with too few usable replies has estimates without a value and the status "no replies"."""
     if name not in found.differences:
-        unknown = unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
+        unknown = intervals.unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
         return CandidateLine(name, "no replies", unknown, unknown, effects, changes)
     difference = widen_for_looks(found.differences[name], looks)
     line = CandidateLine(name, "not shown", found.values[name], difference, effects, changes)

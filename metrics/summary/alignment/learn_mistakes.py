@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import proportion
-from metrics.estimation.score_scale import frame_scale
+from metrics.estimation import intervals, row_selection, score_scale
 from metrics.labels.labelled_rows import usable_scores
 from studies.domain import FAIL, PASS, Estimate
 from studies.frames.frame_codes import NO_PICK, SEP
@@ -87,7 +85,7 @@ def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes |
     if not len(rows):
         return None
     passes = labels.kind == PASS_FAIL
-    scale = frame_scale(rows)
+    scale = score_scale.frame_scale(rows)
     near = scale.within_one_step(score - label)
     wrong = (score >= 0.5) != (label >= 0.5) if passes else ~near
     level = scale.nearest_level(label)
@@ -114,4 +112,4 @@ def _mistake_share(
 ) -> Estimate:
     """Estimate the share of wrong verdicts among the rows that `keep` selects."""
     part = row_selection.select_rows(rows, keep)
-    return proportion(wrong[keep].astype(np.float64), row_selection.item_codes(part))
+    return intervals.proportion(wrong[keep].astype(np.float64), row_selection.item_codes(part))

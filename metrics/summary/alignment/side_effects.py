@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import contrasts as paired
-from metrics.estimation import row_selection
+from metrics.estimation import multiple_comparisons, row_selection, score_scale
 from metrics.estimation.intervals import Floats, safe_divide, unknown_estimate
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
-from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.estimation.score_scale import frame_scale
 from metrics.labels.compared_points import single_answer_rows
 from metrics.position.position_measures import CONFLICT, FIRST_SHARE
 from metrics.remedies.recommendation import format_points
@@ -57,7 +55,7 @@ def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
     middle = rows.drop_duplicates(["item", "first"])["length_0"].median()
     long = length > middle if (length > middle).any() else length >= middle
     value, label = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
-    span = frame_scale(rows).including(value, label).span or 1.0
+    span = score_scale.frame_scale(rows).including(value, label).span or 1.0
     return _length_tally(rows, value / span, label / span, long)
 
 
@@ -117,7 +115,7 @@ def _distance_measure(frame: pd.DataFrame) -> Measure:
     scores in the frame."""
     rows = verdicts_on_labelled_answers(GroupedFrame(frame))
     values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
-    span = frame_scale(frame).including(*values).span
+    span = score_scale.frame_scale(frame).including(*values).span
     return Measure("distance", "score", _distance_tally, "mean", (0.0, span), empty="no labels")
 
 
@@ -277,7 +275,7 @@ def widen_for_looks(adjusted: Estimate, looks: int, largest: float = 1.0) -> Est
     return (
         adjusted
         if looks <= 1
-        else simultaneous_interval(adjusted, looks, bounds=(-largest, largest))
+        else multiple_comparisons.simultaneous_interval(adjusted, looks, bounds=(-largest, largest))
     )
 
 

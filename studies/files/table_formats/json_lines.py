@@ -4,8 +4,6 @@ A lenient parser would silently lose data in the first two cases. Rows, keys and
 before they are parsed, because each takes ten times the memory of its text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ Cells of JSON lines and Parquet files can be objects and lists; cells of CSV fil
 as JSON text. A path names a value inside a cell; `[]` makes one row for each element of a list.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ A file of a few kilobytes can unpack to gigabytes. Therefore its footer is check
 are read as dictionary codes, so that their unpacked size is known before they are expanded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ The import removes the apostrophe. A formula that already has apostrophes before
 so that every text is restored exactly.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Read the first visible sheet of an Excel workbook (.xlsx) as rows of a table."""
 
-from __future__ import annotations
-
 import datetime
 import zipfile
 import zlib
@@ -10,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.archives import open_archive
-from studies.files.read_limits import ReadLimits
+from studies.files import archives, read_limits
 
 _UNREADABLE: Final = (
     zipfile.BadZipFile, zlib.error, SyntaxError, LookupError, ValueError, TypeError, AttributeError,
@@ -20,7 +17,7 @@ _UNREADABLE: Final = (
 """Errors of openpyxl for a damaged workbook; an error of the XML parser is a SyntaxError."""
 
 
-def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
+def read_sheet(path: Path, limits: read_limits.ReadLimits) -> Iterator[tuple[str, list[Any]]]:
     """Yield, for each non-empty row of the first visible sheet, the sheet's name ("" if it is the
     only sheet) and the cells. SourceError if the workbook cannot be read or exceeds the limits.
 
@@ -28,7 +25,7 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
     """
     import openpyxl  # type: ignore[import-untyped]
 
-    with open_archive(path, limits):
+    with archives.open_archive(path, limits):
         pass  # checks the sizes; openpyxl reads the file itself
     try:
         yield from _read_first_sheet(openpyxl, path, limits)
@@ -42,7 +39,7 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
 
 
 def _read_first_sheet(
-    openpyxl: Any, path: Path, limits: ReadLimits
+    openpyxl: Any, path: Path, limits: read_limits.ReadLimits
 ) -> Iterator[tuple[str, list[Any]]]:
     book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     try:

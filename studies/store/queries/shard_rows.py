@@ -35,7 +35,10 @@ def put_final_results(
     Return the number of rows whose asks are in a plan, the number of final results among them, and
     the new judgements by status.
     """
-    _put_incoming_rows(connection, rows)
+    # Write the rows to the temporary table `incoming`, in place of earlier ones.
+    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING_COLUMNS})")
+    connection.execute("DELETE FROM temp.incoming")
+    connection.executemany(f"INSERT INTO temp.incoming VALUES ({_PLACEHOLDERS})", rows)
     known = "FROM incoming i WHERE EXISTS (SELECT 1 FROM plan p WHERE p.key=i.key)"
     count, settled = connection.execute(
         f"SELECT count(*), COALESCE(sum(settled), 0) {known}"
@@ -129,13 +132,6 @@ def drop_import_tables(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE IF EXISTS temp.gathered")
     connection.execute("DROP TABLE IF EXISTS temp.picked")
     connection.execute("PRAGMA cache_size=-2000")
-
-
-def _put_incoming_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write the rows to the temporary table `incoming`, in place of earlier ones."""
-    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING_COLUMNS})")
-    connection.execute("DELETE FROM temp.incoming")
-    connection.executemany(f"INSERT INTO temp.incoming VALUES ({_PLACEHOLDERS})", rows)
 
 
 def _put_judgements(

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from studies.errors import StoreDamaged, StoreUnusable
-from studies.store.recovery.file_header import read_header
-from studies.store.recovery.plain_reads import PLAIN_READ, is_open_here
+from studies.store.recovery import file_header, plain_reads
 from studies.store.recovery.wal_check import read_wal, wal_path, why_wal_is_foreign
 
 QUICK_CHECK_BYTES: Final = 8 << 20
@@ -51,14 +50,14 @@ def check_store_file(path: Path) -> None:
 
 def _find_fault(path: Path) -> StoreUnusable | None:
     """Return the first fault of a file; None if it has no fault or is open in this process."""
-    with PLAIN_READ:
-        return None if is_open_here(path) else _find_fault_in_closed_file(path)
+    with plain_reads.PLAIN_READ:
+        return None if plain_reads.is_open_here(path) else _find_fault_in_closed_file(path)
 
 
 def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
     try:
         size = path.stat().st_size
-        header = read_header(path) if size else None
+        header = file_header.read_header(path) if size else None
     except OSError as error:
         return StoreUnusable(
             f"cannot open the store {path}: {error.strerror}; choose another file with --store"
@@ -66,7 +65,11 @@ def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
     if not size:
         return StoreDamaged(path, "the file is empty (0 bytes); a new store needs a new name")
     if header is None:
-        return _not_a_database_error(path)
+        return StoreUnusable(
+            f"cannot open the store {path}: file is not a database; choose another file with "
+            "--store. If it was a store, its header is damaged: restore a backup, or run python "
+            f"-m studies repair {shlex.quote(str(path))}"
+        )
     if foreign := why_wal_is_foreign(path, header):
         log = wal_path(path).name
         return StoreDamaged(path, f"the write-ahead log {log} is another store's ({foreign})")
@@ -77,14 +80,6 @@ def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
     if size <= QUICK_CHECK_BYTES and (fault := find_page_fault(path)):
         return StoreDamaged(path, fault)
     return None
-
-
-def _not_a_database_error(path: Path) -> StoreUnusable:
-    return StoreUnusable(
-        f"cannot open the store {path}: file is not a database; choose another file with --store. "
-        f"If it was a store, its header is damaged: restore a backup, or run python -m studies "
-        f"repair {shlex.quote(str(path))}"
-    )
 
 
 def _log_has_pages(path: Path, first: int, last: int) -> bool:

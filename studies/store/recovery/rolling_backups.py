@@ -150,10 +150,7 @@ class DailyBackupThread:
             try:
                 backup_daily(self._store)
             except (OSError, StoreUnusable) as error:
-                self._log_error_once_a_day(error)
-
-    def _log_error_once_a_day(self, error: Exception) -> None:
-        today = time.strftime("%Y-%m-%d")
-        if self._reported != today:
-            self._reported = today
-            _log.warning("%s", error)
+                today = time.strftime("%Y-%m-%d")
+                if self._reported != today:
+                    self._reported = today
+                    _log.warning("%s", error)
