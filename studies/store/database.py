@@ -20,7 +20,7 @@ from studies.store.recovery.damage import check_store_file
 from studies.store.recovery.plain_reads import PLAIN_READ
 from studies.store.recovery.rolling_backups import backup_before_migration
 from studies.store.recovery.store_connection import StoreConnection
-from studies.store.run_owners import try_lock
+from studies.store.run_owners import is_locked_elsewhere
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
@@ -311,9 +311,10 @@ def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
     restored. A file that appears meanwhile is never replaced.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(f"{path.name}.restoring").open("ab") as lock:
+    locked = path.with_name(f"{path.name}.restoring")
+    with locked.open("ab") as lock:
         for _ in range(RESTORE_ATTEMPTS):
-            if try_lock(lock):
+            if not is_locked_elsewhere(lock):
                 break
             time.sleep(0.1)
         if path.exists():
@@ -327,4 +328,6 @@ def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
             path.with_name(path.name + tail).unlink(missing_ok=True)
         restored = name_if_free(aside, path)
         aside.unlink(missing_ok=True)
-        return restored
+    with contextlib.suppress(OSError):  # who still waits for this lock finds the file restored
+        locked.unlink()
+    return restored

@@ -90,9 +90,12 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     if not cells:
         why = next(
             (row.model.note for row in rows if row.model.note),
-            "No stored reply chooses an option yet.",
+            "no stored reply chooses an option yet",
         )
-        return empty_state("The effect of an option's position cannot be estimated.", f"{why}.")
+        return empty_state(
+            "The effect of an option's position cannot be estimated.",
+            f"{why[:1].upper()}{why[1:]}.",
+        )
     made = matrix_html(
         list(dict.fromkeys(row for row, _ in cells)),
         columns,

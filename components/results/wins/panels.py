@@ -119,22 +119,25 @@ def _missing_verdicts_notice(
     ties = unreadable == "tie"
     other = win_rates.win_rate(rows, combine, "exclude" if ties else "tie").get(best)
     now = number(100 * (rates[best].value or 0), 1)
-    text = f"{count(missing)} of {count(total)} verdicts are missing. "
+    one = missing == 1
+    text = f"{count(missing)} of {count(total, 'verdict')} {'is' if one else 'are'} missing. "
     ends = {number(100 * end, 1) for end in span or ()}
     if ends == {now}:
-        text += f"They do not change the win rate of {best}."
+        text += f"{'It does' if one else 'They do'} not change the win rate of {best}."
         span = other = None
     if other is not None and other.value is not None:
+        excluded, tie = ("was excluded", "a tie") if one else ("were excluded", "ties")
+        counted = excluded if ties else f"counted as {tie}"
         text += (
-            f"If the missing verdicts {'were excluded' if ties else 'counted as ties'}, the win "
+            f"If {'it' if one else 'the missing verdicts'} {counted}, the win "
             f"rate of {best} would be {number(100 * other.value, 1)} instead of "
             f"{now}{NARROW_SPACE}%. "
         )
     if span is not None:
         low, high = (share(end) for end in span)
         text += (
-            f"If {best} lost all missing verdicts, its win rate would be {low}; if it won all, "
-            f"{high}."
+            f"If {best} lost {'this verdict' if one else 'all missing verdicts'}, its win rate "
+            f"would be {low}; if it won {'it' if one else 'all'}, {high}."
         )
     title = "Missing verdicts are excluded."
     title = "Missing verdicts count as ties in these win rates." if ties else title

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,17 @@ def assert_cells(table: PaperTable, row: str, column: str, found: Any, percent: 
     if place + 1 < len(table.head) and table.head[place + 1] == "95 % CI":
         ends = [text_of(found[end], scale, decimals) for end in ("low", "high")]
         assert cells[place + 1] == f"[{', '.join(ends)}]", (row, column)
+
+
+def test_the_methods_name_repeats_and_have_no_gap(store: Store, tmp_path: Path) -> None:
+    """`checked` repeats half of its calls; judges that are not simulated leave no gap."""
+    whole = FilteredStudy(store, "checked")
+    again = int(whole.measured_judge_rows["noise"].sum())
+    assert again and says(paper_text.methods_paragraph(whole), "Repeated", f"{again} calls")
+    real = tuple(replace(judge, kind="endpoint") for judge in whole.study.judges)
+    whole.__dict__["study"] = replace(whole.study, judges=real, repeats=3)
+    text = paper_text.methods_paragraph(whole)
+    assert says(text, "made 3 times") and "simulated" not in text and "  " not in text
 
 
 def test_pass_or_fail_has_the_numbers_of_the_json(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from studies.spec.study import Study
+from studies.store import database, run_owners
 from studies.store.database import RESTORED_NOTICE, restore_deleted_file
 from studies.store.run_owners import try_lock
 from studies.store.store import Store
@@ -130,6 +132,23 @@ def test_of_several_processes_one_restores_the_file(tmp_path):
     thread.join(60)
     assert said == ["True\n"]
     assert saved(store, "later") == ["later", "small"] and store.file_watch.notice == ""
+    store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are simulated through fcntl")
+def test_on_a_disk_without_locks_the_file_is_restored_at_once(tmp_path, monkeypatch):
+    store = Store(tmp_path / "evenhand.db")
+    saved(store)
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(run_owners.fcntl, "flock", refuse)
+    monkeypatch.setattr(database, "RESTORE_ATTEMPTS", 1)
+    monkeypatch.setattr(database.time, "sleep", lambda _: pytest.fail("waits in vain"))
+    remove(store.path)
+    assert restore_deleted_file(store.read_connection, store.path)
+    assert not list(tmp_path.glob("*.restoring"))
     store.close()
 
 

@@ -401,6 +401,8 @@ def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
     }
     assert 'value="first 50" data-field="sample" checked' in sample_switch(look)
     assert says(settings_text(look.lenient_study), "first 50")
+    single = build_preview(put_value(made, ("data", "count"), 1), tmp_path)
+    assert says(settings_text(single.lenient_study), "first question")
     back, _ = apply_changes(made, FormState(), [{"n": 1, "set": "sample", "to": "all"}], tmp_path)
     assert (
         "take" not in read_mapping(back)["data"] and len(build_preview(back, tmp_path).items) == 80
