@@ -96,7 +96,7 @@ def test_the_methods_name_repeats_and_have_no_gap(store: Store, tmp_path: Path) 
     whole = FilteredStudy(store, "checked")
     again = int(whole.measured_judge_rows["noise"].sum())
     assert again and says(paper_text.methods_paragraph(whole), "Repeated", f"{again} calls")
-    real = tuple(replace(judge, kind="endpoint") for judge in whole.study.judges)
+    real = tuple(replace(judge, model="gpt", base_url="http://127.0.0.1:9/v1") for judge in whole.study.judges)
     whole.__dict__["study"] = replace(whole.study, judges=real, repeats=3)
     text = paper_text.methods_paragraph(whole)
     assert says(text, "made 3 times") and "simulated" not in text and "  " not in text

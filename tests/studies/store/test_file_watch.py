@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -137,19 +138,19 @@ def test_of_several_processes_one_restores_the_file(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks are simulated through fcntl")
 def test_on_a_disk_without_locks_the_file_is_restored_at_once(tmp_path, monkeypatch):
-    store = Store(tmp_path / "evenhand.db")
-    saved(store)
-
     def refuse(*_):
         raise OSError(errno.ENOLCK, "no locks")
 
-    monkeypatch.setattr(run_owners.fcntl, "flock", refuse)
-    monkeypatch.setattr(database, "RESTORE_ATTEMPTS", 1)
-    monkeypatch.setattr(database.time, "sleep", lambda _: pytest.fail("waits in vain"))
-    remove(store.path)
-    assert restore_deleted_file(store.read_connection, store.path)
-    assert not list(tmp_path.glob("*.restoring"))
-    store.close()
+    path = tmp_path / "small.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE kept (one)")
+        path.unlink()
+        monkeypatch.setattr(
+            run_owners, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=2, LOCK_NB=4)
+        )
+        monkeypatch.setattr(database, "time", SimpleNamespace(sleep=pytest.fail))
+        assert restore_deleted_file(connection, path)
+    assert [one.name for one in tmp_path.iterdir()] == ["small.db"]
 
 
 def test_a_file_that_another_process_restored_is_not_touched(store):

@@ -86,7 +86,8 @@ def test_one_missing_verdict_is_said_in_the_singular(store):
     name = Sheet("one missing").both("q0", "ada", "xx").save(store)
     with closing(sqlite3.connect(store.path)) as file, file:
         file.execute(
-            "UPDATE judgements SET status='error', pick=NULL WHERE seq=(SELECT max(seq) FROM judgements)"
+            "UPDATE judgements SET status='error', pick=NULL "
+            "WHERE seq=(SELECT max(seq) FROM judgements)"
         )
     told = text_of(wins_view.show_win_rates(FilteredStudy(Store(store.path), name)))
     assert says(told, "1 of", "verdict", "is missing") and not says(told, "are missing")
