@@ -16,6 +16,7 @@ from components.share import paper_text
 from components.share.report import ReportFigures, report_sections
 from metrics.summary.measured_study import read_stored_study
 from metrics.summary.summary import to_plain_data
+from studies.domain import JudgeSpec
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import write_items
@@ -96,7 +97,8 @@ def test_the_methods_name_repeats_and_have_no_gap(store: Store, tmp_path: Path) 
     whole = FilteredStudy(store, "checked")
     again = int(whole.measured_judge_rows["noise"].sum())
     assert again and says(paper_text.methods_paragraph(whole), "Repeated", f"{again} calls")
-    real = tuple(replace(judge, model="gpt", base_url="http://127.0.0.1:9/v1") for judge in whole.study.judges)
+    url = "http://127.0.0.1:9/v1"
+    real = tuple(JudgeSpec(judge.name, judge.name, url) for judge in whole.study.judges)
     whole.__dict__["study"] = replace(whole.study, judges=real, repeats=3)
     text = paper_text.methods_paragraph(whole)
     assert says(text, "made 3 times") and "simulated" not in text and "  " not in text
