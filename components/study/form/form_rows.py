@@ -188,8 +188,8 @@ def protocol_form(
 
 
 def repeated_text(noise: float, single: bool) -> str:
-    """Which calls are repeated for the noise floor, after "each call is"; `single`: each call has
-    one answer, so there is no order of answers."""
+    """Text on the calls repeated for the noise floor, to follow "each call is". `single`: a call has
+    one answer, so no order of answers is named."""
     order = "" if single else " in the same order"
     return f"repeated{order}" + (
         "" if noise >= 1 else f" with a probability of {percent_text(noise)}"

@@ -220,7 +220,7 @@ def test_repeats_are_described_alike_in_both_places(prompt, noise, store: Store)
     for told in (line, form):
         assert says(told, "repeated", "50") is (noise < 1)
         assert "100\u202f" not in told.partition("repeated")[2][:60]
-        assert says(told, "repeated in the same order") is (prompt == "brief-letters")
+        assert says(told, "repeated", "same order") is (prompt == "brief-letters")
     assert says(form, "without a swap") is (prompt == "brief-letters")
 
 
