@@ -188,7 +188,7 @@ def protocol_form(
 
 
 def repeated_text(noise: float, single: bool) -> str:
-    """Text on the calls repeated for the noise floor, to follow "each call is". `single`: a call has
+    """Text on calls repeated for the noise floor, to follow "each call is". `single`: a call has
     one answer, so no order of answers is named."""
     order = "" if single else " in the same order"
     return f"repeated{order}" + (
