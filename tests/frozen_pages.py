@@ -355,7 +355,7 @@ def fingerprint(content: Any) -> str:
     text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
     text = re.sub(r"/[^' ]*/site-packages", "", text)
     text = re.sub(r"20\d\d-\d\d-\d\d( \d\d:\d\d UTC)?|\d+\.\d\s(?=m?s\b)", "", text)
-    text = re.sub(r"-?\d+(\.\d{5,}(e-\d+)?|\.?\d*e-\d+|\.0\b)", _shortened, text)
+    text = re.sub(r"-?\d+(\.\d{5,}(e-\d+)?|\.?\d*e-\d+)|(?<![\d.])-?0\.0\b", _shortened, text)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -36,6 +36,11 @@ def test_a_fingerprint_leaves_out_times_and_the_last_digits():
     assert one != fingerprint("2026-01-02 03:04", "1.2 s", 0.1235)
 
 
+def test_a_fingerprint_tells_a_number_with_a_decimal_from_one_without():
+    prints = [frozen_pages.fingerprint(f"{value} points") for value in ("12.0", "12", "10.0", "10")]
+    assert len(set(prints)) == 4
+
+
 def test_a_fingerprint_leaves_out_the_rounding_errors_of_zero():
     zeros = (0.0, 1.6324968146372229e-16, -1.2e-18, 3e-17)
     assert len({frozen_pages.fingerprint({"value": value}) for value in zeros}) == 1

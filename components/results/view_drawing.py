@@ -169,11 +169,16 @@ def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Ma
     (where `python -m metrics --json` has the same numbers)."""
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
-    sizes = [count(calls, "judgement")] if (calls := len(filtered.measured_judge_rows)) else []
+    rows = filtered.measured_judge_rows  # of people, if no other row is left
+    calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum())
+    sizes = [count(calls, "judgement")] if calls else []
     everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    if votes := int(people_mask(everyone.apply(filtered.unfiltered_frame)).sum()):
+    if votes := int(people_mask(everyone.apply(filtered.whole_frame_by_person)).sum()):
         sizes.append(f"{count(votes, 'vote')} of people")
-    parts = [f"{' and '.join(sizes) or 'No judgements'} in the study “{filtered.name}”."]
+    where = f"in the study “{filtered.name}”"
+    parts = [f"{' and '.join(sizes) or 'No judgements'} {where}."]
+    if not sizes and len(filtered.unfiltered_frame):
+        parts = [f"No judgement {where} passes the filters."]
     if twins := len(filtered.store.frame(filtered.name, "only")):
         parts.append(f"{twins:,} more are on twins of answers (Nudges).")
     if real and calls:

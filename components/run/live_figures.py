@@ -35,6 +35,7 @@ from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
+from studies.frames.point_columns import pass_fail_mask
 from studies.frames.twin_rows import select_twin_rows
 from studies.store.queries.plan_queries import count_measured_asks_by_item
 from studies.store.store import Store
@@ -284,11 +285,8 @@ def _first_slot_share(frame: pd.DataFrame) -> Estimate:
 
 def _pass_rate_or_score(frame: pd.DataFrame) -> tuple[str, Estimate]:
     """Name and estimate of the pass rate; of the mean score if there are only scores."""
-    passes, level = RECORDS["point_pass_rate"], RECORDS["point_level"]
-    rate = passes.estimator.of(frame)
-    return (
-        (passes.name, rate) if rate.value is not None else (level.name, level.estimator.of(frame))
-    )
+    record = RECORDS["point_pass_rate" if pass_fail_mask(frame).any() else "point_level"]
+    return record.name, record.estimator.of(frame)
 
 
 def _order_change_share(frame: pd.DataFrame) -> Estimate:

@@ -30,10 +30,9 @@ def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
     if estimate.value is None:
         return "No answer has a usable verdict yet."
     value = f"{share(estimate.value, 0)}{spaced_ci(estimate, 0, scale=100)}"
-    return (
-        f"{name} of {count(estimate.n, 'verdict')}: {value}. "
-        "The interval narrows with more verdicts."
-    )
+    what, _, whole = name.partition(", % ")  # such as "Mean score, % of the scale"
+    told = f"{what[:1].lower()}{what[1:]} {value} {whole}".rstrip()
+    return f"Of {count(estimate.n, 'verdict')}: {told}. The interval narrows with more verdicts."
 
 
 def order_change_sentence(picture: live_figures.LiveFigures) -> str:

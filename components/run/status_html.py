@@ -29,7 +29,7 @@ from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote
 from judges.engine.snapshot import RunSnapshot
 from metrics.catalogue.position_records import FLIPS
-from studies.domain import STATUSES, USABLE_STATUSES, Estimate
+from studies.domain import STATUSES, USABLE_STATUSES
 from studies.store.store import Store
 
 REPLY_SCOPES: Final = ("All", "Unusable only")
@@ -126,7 +126,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     )
     cost = _finished_study_cost_kpi(facts) if facts.complete else _spent_kpi(facts)
     last = (
-        _answers_kpi(facts, *picture.of_answers)
+        _answers_kpi(facts, picture)
         if picture.judges_single_answers
         else _first_slot_kpi(facts, picture)
     )
@@ -287,12 +287,7 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     estimate = picture.share
     if estimate.value is None:
         note = estimate.note or "no item has verdicts in all orders yet"
-        if facts.done and not picture.rows:
-            note = (
-                "see Results"
-                if facts.has_recorded_verdicts
-                else "no verdict since this tab was opened"
-            )
+        note = _note_without_rows(facts, picture) or note
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; ".removeprefix(", ")
@@ -301,10 +296,20 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
 
-def _answers_kpi(facts: RunFacts, name: str, estimate: Estimate) -> Kpi:
+def _note_without_rows(facts: RunFacts, picture: LiveFigures) -> str:
+    """Why no reply is drawn although some are stored: they were recorded, or came before this tab
+    was opened on a large study; "" otherwise."""
+    if picture.rows or not facts.done:
+        return ""
+    return "see Results" if facts.has_recorded_verdicts else "no verdict since this tab was opened"
+
+
+def _answers_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     """Key figure of the pass rate or the mean score of single answers."""
+    name, estimate = picture.of_answers
     if estimate.value is None:
-        return Kpi(name, "–", note=estimate.note or "no usable verdict yet")
+        note = _note_without_rows(facts, picture) or estimate.note or "no usable verdict yet"
+        return Kpi(name, "–", note=note)
     note = f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}".removeprefix(", ")
     note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi(name, share(estimate.value, 1), note=note)

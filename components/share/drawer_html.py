@@ -37,9 +37,10 @@ def show_link() -> Markup:
 
 def show_exports(filtered: FilteredStudy) -> Markup:
     """HTML of the buttons that make a file: one for each export format, the report, the board."""
-    votes = int(people_mask(filtered.unfiltered_frame).sum())
-    rows = count(len(filtered.unfiltered_frame) - votes, "judgement")
-    rows += f" and {count(votes, 'vote')}" if votes else ""
+    votes = int(people_mask(filtered.whole_frame_by_person).sum())
+    calls = len(filtered.whole_frame_by_person) - votes
+    sizes = [count(calls, "judgement")] if calls or not votes else []
+    rows = " and ".join([*sizes, *([count(votes, "vote")] if votes else [])])
     formats = {name: EXPORT_LABELS.get(name, name) for name in EXPORT_FORMATS}
     return wrap(macros(TEMPLATE).exports(rows, formats, REPORT_NAME, BOARD_NAME))
 

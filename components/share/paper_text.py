@@ -176,9 +176,11 @@ def _single_answers_paragraph(
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
         f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
-        f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters. "
-        f"{_simulated_text(filtered.study, judges)} {_twins_text(filtered)}"
-    ).rstrip()
+        f"counted in any rate.{_repeats_text(filtered)} Intervals are 95{NARROW_SPACE}% and treat "
+        "items as clusters."
+    )
+    end = _simulated_text(filtered.study, judges), _twins_text(filtered)
+    start = " ".join(part for part in (start, *end) if part)
     if not has_pass_fail(filtered):
         return (
             f"{start} Arrangements (orders of options and criteria) are compared on the same "
@@ -229,17 +231,21 @@ def _orders_text(filtered: FilteredStudy) -> str:
         if len(filtered.measured_judge_rows)
         else 2
     )
-    study = filtered.study
-    floor = ""
-    if study.repeats > 1:
-        floor = f" Each call was made {study.repeats} times."
-    if again := int(filtered.measured_judge_rows["noise"].sum()):
-        floor += f" Repeated once more in the same order: {count(again, 'call')}."
+    study, floor = filtered.study, _repeats_text(filtered)
     if options > 2:
         return f"Options were shown in {_OPTION_ORDER_TEXTS[study.option_orders]}.{floor}"
     shown = "both orders" if study.pair_orders == "both" else "one seeded order"
     crossed = ", with both assignments of labels to positions" if study.labels == "crossed" else ""
     return f"Each pair of answers was shown in {shown}{crossed}.{floor}"
+
+
+def _repeats_text(filtered: FilteredStudy) -> str:
+    """Sentences on the repeated calls, each after a space; empty without repeats."""
+    times = filtered.study.repeats
+    text = f" Each call was made {times} times." if times > 1 else ""
+    if again := int(filtered.measured_judge_rows["noise"].sum()):
+        text += f" Repeated once more in the same order: {count(again, 'call')}."
+    return text
 
 
 def _unusable_counts_text(filtered: FilteredStudy) -> str:

@@ -70,7 +70,7 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     elif filtered.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(filtered))
     else:
-        title, lead = bias_tab.finding(filtered)
+        title, lead = summary_tab.finding(filtered)
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
     return join([top, pieces.finding_html(title, lead), _title_kpis(filtered)])
 

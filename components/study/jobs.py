@@ -29,6 +29,7 @@ from judges.operations.image_descriptions import describe_images_to_file
 from judges.operations.list_models import ModelList, list_models
 from judges.planning import plan as planning
 from judges.planning.plan import Plan
+from judges.rendering.prompt import load_prompt
 from judges.security.key_consents import (
     Consents,
     TypedKeys,
@@ -327,7 +328,8 @@ def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
 def with_guessed_columns(text: str, folder: Path) -> str:
     """Return the study file with a guessed column mapping, if its source is a table in no known
     format that can be read with this mapping: a question, the answers of two or more models, or one
-    answer with its label, and no verdicts; else unchanged. One answer also gets a prompt for it."""
+    answer with its label, and no verdicts; else unchanged. One answer also gets a prompt for it; if
+    no prompt has the scale of the labels, the study file is unchanged."""
     study = read_lenient_study(text, folder)
     if table_columns.table_with_mapping(study_preview.build_preview(text, folder)) is None:
         return text
@@ -341,16 +343,24 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     if len(answers) == 1 and prompt_protocols(study) != {"single"}:
         items = study_preview.build_preview(made, folder).items
         values = {label.value for item in items for label in item.labels}
-        made = put_value(made, ("prompts",), [_prompt_for_labels(values)])
+        prompt = _prompt_for_labels(values)
+        if prompt is None:
+            return text
+        made = put_value(made, ("prompts",), [prompt])
     return made if not study_preview.build_preview(made, folder).data_error else text
 
 
-def _prompt_for_labels(values: Collection[float | str]) -> str:
+def _prompt_for_labels(values: Collection[float | str]) -> str | None:
     """Name of a prompt that judges one answer on the scale of the labels: pass or fail, 1 to 5, or
-    1 to 10."""
-    if any(isinstance(value, str) for value in values):
+    1 to 10. None without labels, or if a label lies outside each of these scales."""
+    scores = [value for value in values if not isinstance(value, str)]
+    if values and not scores:
         return "pass-fail"
-    return "score-scale" if max(map(float, values), default=0.0) <= 5 else "mt-bench-single"
+    for name in ("score-scale", "mt-bench-single") if len(scores) == len(values) > 0 else ():
+        low, high = load_prompt(name).score_range
+        if all(low <= score <= high for score in scores):
+            return name
+    return None
 
 
 _VERDICT_FIELDS = frozenset(

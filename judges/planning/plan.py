@@ -71,8 +71,8 @@ class Plan:
 
     @property
     def judges_single_answers(self) -> bool:
-        """Whether no prompt compares answers."""
-        return all(prompt.protocol == "single" for prompt in self.prompts)
+        """Whether there are prompts, and none compares answers."""
+        return bool(self.prompts) and all(prompt.protocol == "single" for prompt in self.prompts)
 
     def judge(self, name: str) -> JudgeSpec:
         return next(judge for judge in self.study.judges if judge.name == name)

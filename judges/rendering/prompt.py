@@ -69,6 +69,12 @@ class Prompt:
         """Options of a verdict on one answer, from lowest to highest; () if the format has none."""
         return domain.PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Lowest and highest score of a verdict on one answer."""
+        values = option_values(self.options).values()
+        return (min(values), max(values)) if values else (self.format.low, self.format.high)
+
     def grammar_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return a llama.cpp grammar that forces a readable verdict; None if the format has none
         or, for a choice between answers, if the reply is pre-filled up to the label. `n_options` is

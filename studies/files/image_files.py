@@ -6,6 +6,7 @@ before memory is allocated for it.
 
 import base64
 import binascii
+import re
 import struct
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,7 +28,8 @@ class ImageSize(NamedTuple):
 
 def image_size(head: bytes) -> ImageSize | None:
     """Read type (such as png), width and height from an image's first bytes; None if they are not
-    those of a PNG, GIF, WebP or JPEG with its size."""
+    those of a PNG, GIF, WebP or JPEG with its size. Bytes after HEADER_BYTES are not read."""
+    head = head[:HEADER_BYTES]
     try:
         if head.startswith(b"\x89PNG\r\n\x1a\n"):
             return ImageSize("png", *struct.unpack(">II", head[16:24]))
@@ -56,13 +58,16 @@ def _webp_size(head: bytes) -> ImageSize | None:
     return None
 
 
+_FILL_BYTES: Final = re.compile(rb"\xff+(?=\xff)")
+
+
 def _jpeg_size(head: bytes) -> ImageSize | None:
     """Read the size of a JPEG from its frame header, found by skipping the segments before it; None
     if the bytes end before it."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
-        if head[at + 1] == 0xFF:  # a fill byte
-            at += 1
+        if fill := _FILL_BYTES.match(head, at):
+            at = fill.end()
             continue
         mark, length = head[at + 1], struct.unpack(">H", head[at + 2 : at + 4])[0]
         if 0xC0 <= mark <= 0xCF and mark not in (0xC4, 0xC8, 0xCC):

@@ -16,7 +16,7 @@ from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
 from studies.files.partial_files import name_if_free, replace_when_written
 from studies.store.recovery import backup, damage, plain_reads, rolling_backups, store_connection
-from studies.store.run_owners import try_lock
+from studies.store.run_owners import is_locked_elsewhere
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
@@ -300,9 +300,10 @@ def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
     restored. A file that appears meanwhile is never replaced.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(f"{path.name}.restoring").open("ab") as lock:
+    locked = path.with_name(f"{path.name}.restoring")
+    with locked.open("ab") as lock:
         for _ in range(RESTORE_ATTEMPTS):
-            if try_lock(lock):
+            if not is_locked_elsewhere(lock):
                 break
             time.sleep(0.1)
         if path.exists():
@@ -316,4 +317,6 @@ def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
             path.with_name(path.name + tail).unlink(missing_ok=True)
         restored = name_if_free(aside, path)
         aside.unlink(missing_ok=True)
-        return restored
+    with contextlib.suppress(OSError):  # who still waits for this lock finds the file restored
+        locked.unlink()
+    return restored

@@ -10,26 +10,40 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 if sys.platform == "win32":
     import msvcrt
 
-    def try_lock(handle: IO[bytes]) -> bool:
-        try:
-            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
+    def _lock(handle: IO[bytes]) -> None:
+        msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def try_lock(handle: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(handle.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+    def _lock(handle: IO[bytes]) -> None:
+        fcntl.flock(handle.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+LOCKED_ELSEWHERE: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
+"""Error numbers of a lock that another process holds."""
+
+
+def try_lock(handle: IO[bytes]) -> bool:
+    try:
+        _lock(handle)
+    except OSError:
+        return False
+    return True
+
+
+def is_locked_elsewhere(handle: IO[bytes]) -> bool:
+    """Lock a file; return whether another process holds its lock. False also on a disk without
+    locks, where waiting for one is in vain."""
+    try:
+        _lock(handle)
+    except OSError as error:
+        return error.errno in LOCKED_ELSEWHERE
+    return False
 
 
 class LeaseOwner:

@@ -265,7 +265,7 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     """Text on entropy, first-position share and flips, as far as they are known; "" if none is."""
     parts = []
     if entropy is not None and entropy.value is not None:
-        parts.append(f"entropy {number(entropy.value, 2)}")
+        parts.append(f"entropy {number(entropy.value, scales.scale_of(ENTROPY).decimals)}")
     if first is not None and first.value is not None:
         parts.append(
             f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"

@@ -86,8 +86,9 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
             selects[place] = {"judge": row.judge, "prompt": row.prompt, "slot": slot}
     if not cells:
         notes = (row.model.note for row in rows if row.model.note)
-        why = next(notes, "No stored reply chooses an option yet.")
-        return empty_state("The effect of an option's position cannot be estimated.", f"{why}.")
+        why = next(notes, "no stored reply chooses an option yet")
+        told = f"{why[:1].upper()}{why[1:]}."
+        return empty_state("The effect of an option's position cannot be estimated.", told)
     judges, keys = list(dict.fromkeys(row for row, _ in cells)), ("row", "slot")
     made = matrix_html(
         judges, columns, cells, scale, label_width=168, keys=keys, more=cards, select=selects

@@ -103,6 +103,8 @@ EVENNESS_RULE: Final = (
     "reaches from the 2.5 % quantile of the resulting entropies to 1. “≠ even”: the permutation "
     "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides. "
     "With a larger p: “within chance” if the entropy lies in the band, “not significant” below it. "
+    "Band and test use the most frequent choice in each order; the entropy printed in the cell "
+    "counts all choices, repeats included. "
     "Only cells “≠ even” have a colour; it is full at the lowest of them."
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
-from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE
+from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
 from metrics.catalogue.records import records_reading_texts
 from metrics.estimation import row_selection
@@ -148,7 +148,7 @@ class PointCard:
 
     @property
     def _advice(self) -> str:
-        if (self.unusable.value or 0.0) >= MANY_UNUSABLE:
+        if unreadable_share(self.rows) >= MANY_UNUSABLE:
             return FORMAT_ADVICE
         if self._label_count == 0:
             return (

@@ -13,6 +13,7 @@ from components.results.bias.option_tests import (
     option_p_values,
 )
 from components.results.cards.card_measures import CardMeasures
+from components.results.view.unusable_replies import unreadable_share
 from metrics.catalogue import position_records
 from metrics.catalogue.nudge_records import LONGER
 from metrics.estimation import row_selection
@@ -85,7 +86,8 @@ class ReportCard(CardMeasures):
             "label_low": self._label_interval_distance_from_half(),
             "label_lead": None if label is None or slot is None else label - slot,
             "kappa_high": kappa.high,
-            "unreadable": self.unusable.value,
+            "unusable": self.unusable.value,
+            "unreadable": unreadable_share(self.rows),
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
             "people": self.people_agreement.value,

@@ -49,7 +49,8 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "noise": "changes on a repeat",
         "chance_flips": "flips expected by chance",
         "lopsided": "share of flips toward the preferred position",
-        "unreadable": "unusable replies",
+        "unusable": "unusable replies",
+        "unreadable": "replies without a readable verdict",
         "known": _RIGHT,
         "chance_right": "accuracy of a judge that ties as often and otherwise chooses at random",
         "people": "agreement with the majority of people; undecided counts half",
@@ -196,8 +197,8 @@ RULE_GROUPS: Final = {
     ),
     "quality": parse_rules(
         """
-        no verdict: unreadable ≥ 0.05
-            **{unreadable} of this judge's replies** are unusable.
+        no verdict: unusable ≥ 0.05
+            **{unusable} of this judge's replies** are unusable.
         a handful: items < 5
             The numbers below are based on very few items.
         below chance: known_high < 0

@@ -38,6 +38,10 @@ GENERAL_ADVICE: Final = (
     "More calls per comparison (both orders, repeats or several judges) can make verdicts right "
     "more often."
 )
+ADVICE_ON_SINGLE_ANSWERS: Final = (
+    "More calls per answer (several orders of the options, or repeats) can bring verdicts closer "
+    "to the labels."
+)
 POINT_JUDGES: Final = (
     "for a card, choose a judge, and under Filter a prompt; rates in % and mean scores, "
     f"95{NARROW_SPACE}% CI by item"
@@ -131,13 +135,14 @@ def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
 
 
 def has_known_winners(filtered: FilteredStudy) -> bool:
-    """Whether remedies can be compared: pairs have a known better answer, or people's votes, or
-    single answers have labels."""
+    """Whether remedies can be compared: pairs have a known better answer, or people's votes, or, if
+    all answers are judged one by one, these have labels."""
     rows = filtered.measured_judge_rows
-    if GOLD_COLUMN in rows and rows[GOLD_COLUMN].notna().any():
-        return True
-    known = bool((rows["known_answer"] >= 0).any()) or bool(people_mask(filtered.frame).any())
-    return known and bool((rows["options"] == 2).any())
+    if (rows["options"] == 1).all():
+        return GOLD_COLUMN in rows and bool(rows[GOLD_COLUMN].notna().any())
+    pairs = (rows["options"] == 2) & (rows["known_answer"] >= 0)
+    votes = people_mask(filtered.frame) & (filtered.frame["options"] == 2)
+    return bool(pairs.any()) or (bool(votes.any()) and bool((rows["options"] == 2).any()))
 
 
 def draw_advice(filtered: FilteredStudy) -> Any:
@@ -145,7 +150,8 @@ def draw_advice(filtered: FilteredStudy) -> Any:
     MAX_ADVICE_ROWS verdicts; None if neither better answers nor labels are known."""
     if not has_known_winners(filtered):
         return None
-    sentence = GENERAL_ADVICE
+    single = bool((filtered.measured_judge_rows["options"] == 1).all())
+    sentence = ADVICE_ON_SINGLE_ANSWERS if single else GENERAL_ADVICE
     if len(filtered.measured_judge_rows) <= MAX_ADVICE_ROWS:
         sentence = remedies_tab.finding(filtered)[0]
     opens, title = {"data-view": remedies_tab.NAME}, "What to do"

@@ -103,20 +103,27 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
 
 
 def pass_order_finding(results: PassFailResults) -> tuple[str, str] | None:
-    """Headline and the sentence below it: share of answers whose verdict depends on the order of
-    pass and fail, and the difference of the pass rates; None if no answer was judged in both."""
+    """Headline and the sentence below it: share of answers whose verdict changes when pass and fail
+    change places, beside that of repeats, and the difference of the pass rates; None if no answer
+    was judged in both orders."""
     if results.rater is None or results.shift is None:
         return None
     changed, shift = results.order[results.rater].changed, results.shift.shift
+    repeated = results.order[results.rater].noise_floor
     if changed.value is None or shift.value is None:
         return None
     several = len(results.results) > 1
     by = f" by {short_rater_names(list(results.results))[results.rater]}" if several else ""
     where = f"{percent(changed, 0, n=False)} of answers"
-    title = f"The order of pass and fail changes the verdict{by} on {where}."
+    title = f"{where} get another verdict{by} when pass and fail change places."
+    beside = (
+        "No answer was judged twice in one order, so part may be noise."
+        if repeated.value is None
+        else f"Of repeats in the same order, {percent(repeated, 0, n=False)} differ."
+    )
     same = "" if is_significant_shift(shift, 1) else ": no significant difference"
     size = f"{points(SHIFT_SCALE.text(shift.value))} {SHIFT_SCALE.bounds(shift)}".rstrip()
-    return title, f"With “pass” listed first, the pass rate differs by {size}{same}."
+    return title, f"{beside} With “pass” listed first, the pass rate differs by {size}{same}."
 
 
 def is_pass_rate_wrong(results: PassFailResults) -> bool:

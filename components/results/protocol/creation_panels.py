@@ -12,7 +12,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
-from components.html.format import NARROW_SPACE, count, number, share
+from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Axis, Kpi, empty_state, paragraph, wrap
 from components.html.tables import range_table
@@ -350,10 +350,11 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
     side = "is significantly ahead of" if (best.reward.low or 0) > 0 else side
     side = "is significantly behind" if (best.reward.high or 0) < 0 else side
     lead = (
-        f"The Reward of {best.model} is {number(best.reward.value, 1, signed=True)} "
-        f"{tables.POINTS.bounds(best.reward)}: its mean verdict against {against}, from −100 "
-        f"(always much worse) to 100 (always much better). It wins {share(best.win_rate.value, 0)} "
-        "of its verdicts. Both orders are pooled; unusable replies are left out."
+        f"The Reward of {best.model} is {number(best.reward.value, 1, signed=True)}"
+        f"{spaced_ci(best.reward)}: its mean verdict against {against}, from −100 "
+        "(always much worse) to 100 (always much better). It wins "
+        f"{share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; unusable "
+        "replies are left out."
     )
     highest = f"Of {count(len(known), 'model')}, {best.model} has the highest Reward"
     return f"{highest}; this model {side} {against}.", lead
@@ -387,5 +388,5 @@ def distance_from_people_kpis(aligned: alignment.AlignmentTable) -> list[Kpi]:
     best = max(dual, key=lambda row: row.consistency.value or 0.0)
     tie = next((r for r in aligned.always_tie if r.model == alignment.OVERALL), None)
     beside = f"; for a judge that always says tie: {share(tie.consistency.value, 0)}" if tie else ""
-    note = f"{best.judge} {tables.PERCENT.bounds(best.consistency)}{beside}"
+    note = f"{best.judge}{spaced_ci(best.consistency, scale=100)}{beside}"
     return [Kpi("Scores within one level of people", share(best.consistency.value), note=note)]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
-from components.html.format import count, number, share
+from components.html.format import count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Axis, Kpi, empty_state, paragraph
 from components.html.tables import value_table as tables
@@ -159,7 +159,7 @@ def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
             tables.count_cell(
                 won,
                 f"the {side} position won both games\n"
-                f"Click to open all {leaning} flips toward the {side} position",
+                f"Click to open {count(leaning, 'flip')} toward the {side} position",
                 {**flips, "toward": side},
             )
             for side, (won, leaning) in sides.items()
@@ -352,7 +352,7 @@ def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
     kpis = []
     if (best := _model_with_best_rate(filtered)) is not None:
         model, rate = best
-        note = f"{model} {tables.PERCENT.bounds(rate)}, n {count(rate.n)}"
+        note = f"{model}{spaced_ci(rate, scale=100)}, n {count(rate.n)}"
         kpis.append(Kpi("Adjusted win rate", share(rate.value), note=note))
     conflicts = game_conflicts(filtered)
     if pairs := sum(one.pairs for one in conflicts):

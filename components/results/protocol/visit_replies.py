@@ -11,7 +11,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, dollars, number, share, tokens
+from components.html.format import count, dollars, number, share, spaced_ci, tokens
 from components.html.markup import Markup, fill
 from components.html.panel import Kpi, empty_state, paragraph, status_badge
 from components.html.tables import value_table as tables
@@ -254,7 +254,7 @@ def visit_kpis(
     kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.bounds(got)}")]
     if top is not None:
         won = top.against_reference
-        note = f"{top.model} {tables.PERCENT.bounds(won)}, n {count(won.n)} without ties"
+        note = f"{top.model}{spaced_ci(won, scale=100)}, n {count(won.n)} without ties"
         kpis.append(Kpi("Highest win rate against the reference", share(won.value), note=note))
     priced = [one for one in spent if one.cost.dollars.value is not None]
     if priced:

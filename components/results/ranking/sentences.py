@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from components.html.format import (
     ORDINALS,
+    join_names,
     more_items_text,
     number,
     points,
@@ -32,20 +33,22 @@ def ranking_finding(ranking: Ranking) -> tuple[str, str]:
 
 def options_finding(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     """Headline and the sentence below, if each comparison has three or more answers: the model
-    that is chosen most often, and the next."""
-    known = [(name, rate) for name, rate in rates.items() if rate.value is not None]
+    with the highest win rate, and the next, or all models with this win rate."""
+    known = {name: rate for name, rate in rates.items() if rate.value is not None}
     if len(known) < 2:
         return "No ranking here.", "No comparison has a usable verdict."
-    (first, best), (second, other) = known[:2]
+    (first, rate), (second, other) = list(known.items())[:2]
     why = "Ratings need pairwise comparisons, so models are compared by their win rates."
-    if best.value == other.value:
-        return f"{first} and {second} are chosen equally often, {_rate_text(best)}.", why
-    title = f"{first} is chosen most often, {_rate_text(best)}; {second} {_rate_text(other)}."
+    best = rate.value or 0.0
+    equal = [name for name, one in known.items() if abs((one.value or 0.0) - best) < 1e-9]
+    if len(equal) > 1:
+        return f"{join_names(equal)} have the same win rate, {share(best, 0)}.", why
+    title = f"{first} has the highest win rate, {_rate_text(rate)}; {second} {_rate_text(other)}."
     return title, why
 
 
 def _rate_text(rate: Estimate) -> str:
-    return f"in {share(rate.value, 0)}{spaced_ci(rate, 0, scale=100)} of verdicts"
+    return f"{share(rate.value, 0)}{spaced_ci(rate, 0, scale=100)}"
 
 
 def is_significantly_above(gap: Estimate) -> bool:

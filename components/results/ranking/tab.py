@@ -85,9 +85,11 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_ranking_panel.point_ranking_finding(filtered)
-    if compares_only_options(filtered):
-        return options_finding(win_rate(filtered.measured_judge_rows, *filtered.rule))
-    title, lead = ranking_finding(load_ranking(filtered))
+    title, lead = (
+        options_finding(win_rate(filtered.measured_judge_rows, *filtered.rule))
+        if compares_only_options(filtered)
+        else ranking_finding(load_ranking(filtered))
+    )
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 

@@ -79,7 +79,7 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
 
 NO_PAIRS_FINDING: Final = (
     "Remedies are compared for pairs of answers.",
-    "In this study a judge chooses among more answers at once.",
+    "Here a judge chooses among more answers at once.",
 )
 
 

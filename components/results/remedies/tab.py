@@ -6,7 +6,11 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import panel as pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
-from components.results.pass_fail.scores.computed import has_comparisons, has_rated_pairs
+from components.results.pass_fail.scores.computed import (
+    compares_only_options,
+    has_comparisons,
+    has_rated_pairs,
+)
 from components.results.remedies import charts_svg, improve_panel, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
 from components.results.view import paper_table
@@ -21,7 +25,7 @@ from components.results.view.result_view import (
     View,
     folded,
 )
-from components.results.view.unusable_replies import put_format_first
+from components.results.view.unusable_replies import EMPTY_FILTERS, put_format_first
 from metrics.error_models.certified_share import certify_judge_share
 from metrics.remedies.recommendation import format_points
 from metrics.remedies.rule_names import rule_words
@@ -65,8 +69,14 @@ HOW_RULES: Final = (
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_remedies_panel.point_remedies_finding(filtered)
-    if not (filtered.measured_judge_rows["options"] == 2).any():
-        return panels.NO_PAIRS_FINDING
+    options = filtered.measured_judge_rows["options"]
+    if not (options == 2).any():
+        if (options > 2).any() or compares_only_options(filtered):
+            return panels.NO_PAIRS_FINDING
+        if len(options):
+            return point_remedies_panel.point_remedies_finding(filtered)
+        if len(filtered.unfiltered_frame):
+            return EMPTY_FILTERS
     results = load_remedies(filtered)
     told = panels.remedy_finding(results)
     rater = None if results.rater is None else (results.judge, results.prompt)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import pandas as pd
+
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_within_filtered_study
 from components.html.format import count, dollars, share
@@ -25,8 +27,11 @@ SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
 NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
 MANY_UNUSABLE: Final = 0.2
-"""Share of unusable replies from which the prompt's verdict format should be changed first."""
+"""Share of replies without a readable verdict (`unreadable_share`) from which the prompt's verdict
+format should be changed first."""
 FORMAT_ADVICE: Final = "Change the prompt's verdict format first, so that replies can be read."
+EMPTY_FILTERS: Final = ("No verdict passes the filters.", "Remove a filter to see verdicts.")
+"""Headline and the sentence below it, if the study has verdicts but the filters leave none."""
 EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
 """CSS selector of the buttons on the Study tab that show a prompt."""
@@ -80,19 +85,28 @@ def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
     return record_column(UNUSABLE, shares.get)
 
 
+def unreadable_share(rows: pd.DataFrame) -> float:
+    """Share of the replies that came but hold no verdict in the prompt's format. Another format
+    mends neither failed calls nor refused, empty or truncated replies, so these do not count."""
+    return float((rows["status"] == "unreadable").mean()) if len(rows) else 0.0
+
+
 def put_format_first(
     filtered: FilteredStudy, rater: Rater | None, finding: tuple[str, str]
 ) -> tuple[str, str]:
     """The headline on remedies for a judge with a prompt (`rater`; None: the one with the most
-    unusable replies) and the sentence below it. If many of its replies are unusable, the headline
-    is the advice to change the verdict format, and the finding follows below it."""
-    shares = {one: found.value or 0.0 for one, found in load_unusable_shares(filtered).items()}
+    unreadable replies) and the sentence below it. If many of its replies cannot be read, the
+    headline is the advice to change the verdict format, and the finding follows below it."""
+    groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
+    shares: dict[Rater, float] = {
+        (str(judge), str(prompt)): unreadable_share(rows) for (judge, prompt), rows in groups
+    }
     rater = rater or max(shares, key=lambda one: shares[one], default=("", ""))
-    unusable = shares.get(rater, 0.0)
-    if unusable < MANY_UNUSABLE:
+    unreadable = shares.get(rater, 0.0)
+    if unreadable < MANY_UNUSABLE:
         return finding
-    part = share(unusable, 0)
-    told = f"{part} of the replies of {rater[0]} are unusable."
+    prompt = f" to the prompt {rater[1]}" if len({prompt for _, prompt in shares}) > 1 else ""
+    told = f"{share(unreadable, 0)} of the replies of {rater[0]}{prompt} cannot be read."
     return FORMAT_ADVICE, " ".join(filter(None, (told, *finding)))
 
 

@@ -119,20 +119,23 @@ def _missing_verdicts_notice(
     ties = unreadable == "tie"
     other = win_rates.win_rate(rows, combine, "exclude" if ties else "tie").get(best)
     now = number(100 * (rates[best].value or 0), 1)
-    text = f"{count(missing)} of {count(total)} verdicts are missing. "
+    one = missing == 1
+    text = f"{count(missing)} of {count(total, 'verdict')} {'is' if one else 'are'} missing. "
     if {number(100 * end, 1) for end in span or ()} == {now}:
-        text += f"They do not change the win rate of {best}."
+        text += f"{'It does' if one else 'They do'} not change the win rate of {best}."
         span = other = None
     if other is not None and other.value is not None:
+        excluded, tie = ("was excluded", "a tie") if one else ("were excluded", "ties")
+        counted = excluded if ties else f"counted as {tie}"
         text += (
-            f"If the missing verdicts {'were excluded' if ties else 'counted as ties'}, the win "
+            f"If {'it' if one else 'the missing verdicts'} {counted}, the win "
             f"rate of {best} would be {number(100 * other.value, 1)} instead of "
             f"{now}{NARROW_SPACE}%. "
         )
     if span is not None:
         low, high = map(share, span)
-        all_lost = f"If {best} lost all missing verdicts, its win rate would be {low}"
-        text += f"{all_lost}; if it won all, {high}."
+        lost, won = ("this verdict", "it") if one else ("all missing verdicts", "all")
+        text += f"If {best} lost {lost}, its win rate would be {low}; if it won {won}, {high}."
     title = "count as ties in these win rates" if ties else "are excluded"
     opens = Action(f"Open {count(missing)}", {"status": "failures"})
     return notice_html("warn", f"Missing verdicts {title}.", text, opens)

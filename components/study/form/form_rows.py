@@ -157,12 +157,12 @@ def protocol_form(
         made.append(study_setting_row(study, STUDY.unrelated))
     repeats, noise = study.text_value(*STUDY.repeats), study.number_or_zero(*STUDY.noise_floor)
     times = f"{repeats} times the calls" if repeats not in ("", "1") else "each call once"
+    single = protocols == {"single"}
+    cause = "on a repeat" if single else "without a swap"
     noise_hint = (
-        f"each call is repeated in the same order with a probability of {percent_text(noise)}, to "
-        "measure how often "
-        "verdicts change without a swap"
+        f"each call is {repeated_text(noise, single)}, to measure how often verdicts change {cause}"
         if noise
-        else "at 0, no call is repeated, so verdicts that change without a swap are not measured"
+        else f"at 0, no call is repeated, so verdicts that change {cause} are not measured"
     )
     blind = study.text_value(*STUDY.judge_sees) == "images" and not sees
     no_vision = "no judge of this study can see images, so all judges get the image description"
@@ -183,6 +183,15 @@ def protocol_form(
         names = [key.name.replace("_", " ") for key in changed]
         made.append(html.back_to_preset(study.text_value(*STUDY.preset), names))
     return join(made)
+
+
+def repeated_text(noise: float, single: bool) -> str:
+    """Text on calls repeated for the noise floor, to follow "each call is". `single`: a call has
+    one answer, so no order of answers is named."""
+    order = "" if single else " in the same order"
+    return f"repeated{order}" + (
+        "" if noise >= 1 else f" with a probability of {percent_text(noise)}"
+    )
 
 
 def _twins_row(study: LenientStudy) -> Markup:

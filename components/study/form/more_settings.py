@@ -10,7 +10,7 @@ from components.html.format import dollars, truncate
 from components.html.markup import EMPTY, Markup, join
 from components.study.file.controls import controls
 from components.study.file.judge_entries import judge_name
-from components.study.file.lenient_study import FormState, LenientStudy, percent_text
+from components.study.file.lenient_study import FormState, LenientStudy
 from components.study.form import form_rows, prompts
 from components.study.form.data_step import slice_form
 from components.study.form.judges import extraction_settings
@@ -140,19 +140,17 @@ def more_settings(preview: StudyPreview, state: FormState) -> Markup:
 def settings_text(study: LenientStudy) -> str:
     """The main settings with their values in one line, as heading of the expandable part."""
     single = prompts.prompt_protocols(study) == {"single"}
-    same_order = "" if single else " in the same order"
     orders = {"both": "both orders", "one": "one order", "": "both orders"}
     chosen = study.text_value(*STUDY.orders)
     unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}
     noise = study.number_or_zero(*STUDY.noise_floor)
-    chance = "" if noise >= 1 else f" with a probability of {percent_text(noise)}"
     budget: Any = study.value(*STUDY.budget_usd)
     known = isinstance(budget, (int, float))
     parts = [
         study.preset.title if study.preset else "",
         "" if single else orders.get(chosen, chosen),
         "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
-        f"each call repeated{same_order}{chance}" if noise else "",
+        f"each call {form_rows.repeated_text(noise, single)}" if noise else "",
         f"each call {study.text_value(*STUDY.repeats)} times"
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",
@@ -167,5 +165,6 @@ def settings_text(study: LenientStudy) -> str:
 
 def _sample_text(study: LenientStudy) -> str:
     if study.text_value(*DATA.take) == "first":
-        return f"the first {study.text_value(*DATA.count)} questions"
+        first = study.text_value(*DATA.count)
+        return "the first question" if first == "1" else f"the first {first} questions"
     return f"seed {study.text_value(*DATA.seed)}"

@@ -45,9 +45,11 @@ FAULTY = re.compile(
     r"| \.(?!\d)|(?<!–) ,|; \.|: \.|(?<!\.)\.\.(?!\.)|\(\)"  # a gap where a text was left out
     rf"|(?<![\d.,])1 (?:{'|'.join(noun + 's' for noun in NOUNS.split())}|replies|people)\b"
     r"|\bonly 0 |\b0 of 0\b|−0(?![.\d])|−0\.0+(?!\d)|– points"
+    r"|^, (?:n \d|effective|standard)| : [a-z]+ (?!=)|(?<=\S)  (?=\S)"
+    r"|\b1 of [\d,]+ \w+s are\b|– of the"
 )
 KINDS = (("pair",), ("pair",), ("options",), ("score",), ("pass",), ("pair", "score"),
-         ("pass", "score"), ())  # fmt: skip
+         ("pass", "score"), (), ("pair", "options"), ("options", "score"))  # fmt: skip
 OPTIONS = {"score": ("1", "2", "3", "4", "5"), "pass": ("pass", "fail")}
 
 
@@ -78,6 +80,7 @@ def random_study(seed: int) -> LoadedSource:
     missing, ties = rng.choice([0, 0, 0.2, 0.9, 1]), rng.choice([0, 0.2, 1])
     labelled, voting, known = (rng.choice([0, 0.5, 1]) for _ in range(3))
     orders, repeats = rng.choice([0, 1, 2, 2, 2]), rng.choice([1, 1, 2, 3])
+    floor = rng.choice([0, 0, 0.5])  # share of calls repeated for the noise floor
     items, judgements = [], []
     for number in range(rng.choice([1, 2, 3, 6, 12])):
         human = []
@@ -101,9 +104,9 @@ def random_study(seed: int) -> LoadedSource:
             for prompt in ("p", "q")[:prompts]:
                 for kind in kinds:
                     for shown, listed, planned in presentations(kind, models, orders):
-                        for repeat in range(repeats):
+                        for repeat in range(repeats + (rng.random() < floor)):
                             ask = Ask("", f"q{number}", judge, f"{prompt}-{kind}", shown, listed,
-                                      repeat, orders=planned)  # fmt: skip
+                                      repeat, orders=planned, noise=repeat == repeats)  # fmt: skip
                             if rng.random() < missing:
                                 fault: Any = rng.choice(("unreadable", "empty", "refusal", "error"))
                                 judgements.append(Judgement(ask, fault, detail="x"))
@@ -141,12 +144,21 @@ def check_study(seed: int, folder: Path) -> None:
         return
     whole = FilteredStudy(store, "study")
     drawings = [*draw_views(whole), *draw_documents(whole)]
-    for judge, prompt in sorted({(one.ask.judge, one.ask.prompt) for one in loaded.judgements})[:2]:
-        one = FilteredStudy(store, "study", Filter(judge=judge, prompt=prompt))
-        controls = VIEWS["Summary"].initial_values(one)
-        drawings.append(
-            ("card", lambda one=one, c=controls: render_view_uncached(one, "Summary", c))
-        )
+    raters = sorted({(one.ask.judge, one.ask.prompt) for one in loaded.judgements})[:2]
+    filters = [Filter(judge=judge, prompt=prompt) for judge, prompt in raters]
+    filters += [Filter(category="x"), Filter(contestants=("bee",)), Filter(judge="nobody")]
+    for chosen in filters:
+        one = FilteredStudy(store, "study", chosen)
+        for view in (
+            ("Summary", "Remedies", "Ranking") if chosen not in filters[:2] else ("Summary",)
+        ):
+            controls = VIEWS[view].initial_values(one)
+            drawings.append(
+                (
+                    f"{view} of {chosen}",
+                    lambda one=one, v=view, c=controls: render_view_uncached(one, v, c),
+                )
+            )
     drawings += other_tabs(store, whole)
     for where, make in drawings:
         if where != "paper" and not where.startswith("json"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from components.share import paper_text
 from components.share.report import ReportFigures, report_sections
 from metrics.summary.measured_study import read_stored_study
 from metrics.summary.summary import to_plain_data
+from studies.domain import JudgeSpec
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import write_items
@@ -88,6 +90,18 @@ def assert_cells(table: PaperTable, row: str, column: str, found: Any, percent: 
     if place + 1 < len(table.head) and table.head[place + 1] == "95 % CI":
         ends = [text_of(found[end], scale, decimals) for end in ("low", "high")]
         assert cells[place + 1] == f"[{', '.join(ends)}]", (row, column)
+
+
+def test_the_methods_name_repeats_and_have_no_gap(store: Store, tmp_path: Path) -> None:
+    """`checked` repeats half of its calls; judges that are not simulated leave no gap."""
+    whole = FilteredStudy(store, "checked")
+    again = int(whole.measured_judge_rows["noise"].sum())
+    assert again and says(paper_text.methods_paragraph(whole), "Repeated", f"{again} calls")
+    url = "http://127.0.0.1:9/v1"
+    real = tuple(JudgeSpec(judge.name, judge.name, url) for judge in whole.study.judges)
+    whole.__dict__["study"] = replace(whole.study, judges=real, repeats=3)
+    text = paper_text.methods_paragraph(whole)
+    assert says(text, "made 3 times") and "simulated" not in text and "  " not in text
 
 
 def test_pass_or_fail_has_the_numbers_of_the_json(store: Store) -> None:

@@ -17,6 +17,7 @@ from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import escape
 from components.results.bias import tab as bias_tab
+from components.results.overview import tab as summary_tab
 from components.share import report, report_sections
 from components.study.plan.demo_studies import OPTIONS_STUDY
 from judges.rendering.prompt import load_prompt
@@ -166,6 +167,17 @@ def test_its_headline_on_several_options_is_that_of_the_page(demo_store: Store) 
     whole = FilteredStudy(demo_store, OPTIONS_STUDY)
     title = bias_tab.finding(whole)[0].split(" (p")[0]
     assert escape(title) in report_sections._title_section(whole, report_sections.ReportFigures())
+
+
+def test_its_headline_on_single_answers_is_that_of_summary(store: Store) -> None:
+    """Position's headline is the effect of the order of pass and fail; that of Summary is not."""
+    judge = "{name: keen, model: simulated, seed: 1, first_bias: 0.5}"
+    text = "data: {source: probe, count: 6}\ncontestants: [precise]\noptions: rotations\n"
+    run_text(store, f"name: passing\n{text}judges: [{judge}]\nprompts: [pass-fail]\n")
+    whole = FilteredStudy(store, "passing")
+    title, other = (one.finding(whole)[0] for one in (summary_tab, bias_tab))
+    top = report_sections._title_section(whole, report_sections.ReportFigures())
+    assert escape(title[:18]) in top and escape(other[-18:]) not in top
 
 
 def test_times_in_milliseconds_are_no_dates(store: Store) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
@@ -14,14 +15,15 @@ from components.results.overview.tab import draw_card
 from components.results.remedies.point_remedies_panel import point_remedies_finding
 from components.results.view.unusable_replies import FORMAT_ADVICE, load_unusable_shares
 from components.results.view_drawing import VIEWS
-from components.run import actions_tab
+from components.run import actions_tab, live_figures
 from components.run.live_figures import NO_VERDICT, LiveStudies
 from components.run.partial_results import partial_results_html
 from components.run.run_facts import QuoteCache, load_run_facts
+from components.run.status_html import show_kpis
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.records_report import comparisons_html
-from components.study.form.more_settings import settings_text
+from components.study.form.more_settings import more_settings, settings_text
 from components.study.form.prompts import VERDICT_ENDINGS
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.demo_studies import LARGER_STUDY, SINGLE_STUDY
@@ -32,6 +34,8 @@ from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from judges.verdicts.verdict_formats import FORMATS
 from metrics.catalogue.records import RECORDS
+from studies.domain import Estimate
+from studies.frames.point_columns import pass_fail_mask
 from studies.frames.twin_rows import select_twin_rows
 from studies.spec.presentations import resolve_contestants
 from studies.store.store import Store
@@ -113,9 +117,24 @@ def test_partial_results_of_single_answers_are_their_pass_rate(store):
     picture = LiveStudies(store).for_study(SINGLE_STUDY).figures()
     name, rate = picture.of_answers
     text = text_of(partial_results_html(facts, picture))
-    assert says(text, f"{name} of {rate.n:,}", f"{100 * rate.value:.0f}")
+    assert says(text, f"{rate.n:,}", name.lower(), f"{100 * rate.value:.0f}")
+    level = replace(picture, of_answers=(RECORDS["point_level"].name, Estimate(0.44, n=18)))
+    assert says(text_of(partial_results_html(facts, level)), "Of 18", "mean score 44", "scale")
     none = replace(picture, of_answers=(name, NO_VERDICT))
     assert says(text_of(partial_results_html(facts, none)), "No answer", "yet")
+
+
+def test_pass_rate_keeps_its_name_while_no_reply_is_usable(store):
+    picture = LiveStudies(store).for_study(SINGLE_STUDY)
+    frame = select_twin_rows(store.frame(SINGLE_STUDY), "without")
+    passes = frame[pass_fail_mask(frame)]
+    bad = passes.assign(status=pd.Categorical(["unreadable"] * len(passes)))
+    name, rate = live_figures._pass_rate_or_score(bad)
+    assert name == RECORDS["point_pass_rate"].name and rate.value is None
+    # Recorded replies are not followed, as in a study of pairs.
+    facts = load_run_facts(store, Engine(), QuoteCache(store), SINGLE_STUDY)
+    none = replace(picture.figures(), rows=0, of_answers=(name, NO_VERDICT))
+    assert says(text_of(show_kpis(facts, none)), name, "see Results")
 
 
 @pytest.mark.parametrize(
@@ -186,6 +205,23 @@ def test_the_table_of_judges_shows_prompts_whose_replies_cannot_be_read(store: S
         assert value == pytest.approx(float((own["status"] != "ok").mean()))
         assert f"{100 * value:.1f}" in text
     assert max(by_prompt, key=lambda prompt: by_prompt[prompt] or 0) == "score-scale"
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0])
+@pytest.mark.parametrize("prompt", ["pass-fail", "brief-letters"])
+def test_repeats_are_described_alike_in_both_places(prompt, noise, store: Store) -> None:
+    """Single answers have no order; a probability of 100 % is not stated."""
+    text = put_value(put_value(START_YAML, ("prompts",), [prompt]), ("noise_floor",), noise)
+    preview = build_preview(text, store.folder)
+    line, form = (
+        settings_text(preview.lenient_study),
+        text_of(more_settings(preview, FormState())).partition("Noise floor")[2],
+    )
+    for told in (line, form):
+        assert says(told, "repeated", "50") is (noise < 1)
+        assert "100\u202f" not in told.partition("repeated")[2][:60]
+        assert says(told, "repeated", "same order") is (prompt == "brief-letters")
+    assert says(form, "without a swap") is (prompt == "brief-letters")
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,11 @@ def test_a_key_changes_with_nothing_else(change: dict[str, Any]) -> None:
     assert one_key(**change) == one_key()
 
 
+def test_a_plan_without_prompts_judges_no_single_answers() -> None:
+    made = plan(prompts=["pass-fail"])
+    assert made.judges_single_answers and not replace(made, prompts=()).judges_single_answers
+
+
 def test_the_two_orders_and_the_two_labellings_have_keys_of_their_own() -> None:
     crossed = {
         key for seed in range(8) for key in keys(plan(labels="crossed", data={"seed": seed}))

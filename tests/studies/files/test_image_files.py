@@ -9,6 +9,7 @@ import pytest
 
 from studies.errors import SourceError
 from studies.files.image_files import (
+    HEADER_BYTES,
     ImageSize,
     image_size,
     read_image,
@@ -69,6 +70,12 @@ FRAME = b"\x08" + struct.pack(">HH", 480, 640) + b"\x03"
 )
 def test_the_header_states_kind_width_and_height(head, size):
     assert image_size(head) == (None if size is None else ImageSize(*size))
+
+
+@pytest.mark.parametrize(("fill", "size"), [(9, ImageSize("jpeg", 640, 480)), (HEADER_BYTES, None)])
+def test_a_size_behind_the_bytes_that_are_read_is_unknown_everywhere(fill, size):
+    content = jpeg((0xC0, FRAME)).replace(b"\xff\xc0", b"\xff" * fill + b"\xc0")
+    assert image_size(content) == image_size(content[:HEADER_BYTES]) == size
 
 
 @pytest.mark.parametrize("public", [False, True])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from studies.spec.study import Study
+from studies.store import database, run_owners
 from studies.store.database import RESTORED_NOTICE, restore_deleted_file
 from studies.store.run_owners import try_lock
 from studies.store.store import Store
@@ -131,6 +134,23 @@ def test_of_several_processes_one_restores_the_file(tmp_path):
     assert said == ["True\n"]
     assert saved(store, "later") == ["later", "small"] and store.file_watch.notice == ""
     store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are simulated through fcntl")
+def test_on_a_disk_without_locks_the_file_is_restored_at_once(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    path = tmp_path / "small.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE kept (one)")
+        path.unlink()
+        monkeypatch.setattr(
+            run_owners, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=2, LOCK_NB=4)
+        )
+        monkeypatch.setattr(database, "time", SimpleNamespace(sleep=pytest.fail))
+        assert restore_deleted_file(connection, path)
+    assert [one.name for one in tmp_path.iterdir()] == ["small.db"]
 
 
 def test_a_file_that_another_process_restored_is_not_touched(store):

@@ -102,7 +102,7 @@ def scores_kpis(results: ScoreResults) -> Markup:
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, effective number of scores "
-            f"{number(found.effective_values, 1)}"),
+            f"{number(found.effective_values, 1)}".removeprefix(", ")),
         *([_expected_kpi(found.expected)] if found.expected else []),
         *([share_kpi("Answers whose score depends on the order of the options", order.changed)]
           if order else []),
@@ -121,7 +121,7 @@ def scores_kpis(results: ScoreResults) -> Markup:
 
 def _expected_kpi(expected: ExpectedScores) -> Kpi:
     spread = f"standard deviation within a reply {number(expected.spread.value, 2)}"
-    note = f"{interval(expected.mean, 2)}, {spread}"
+    note = f"{interval(expected.mean, 2)}, {spread}".removeprefix(", ")
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
 
 

@@ -154,7 +154,7 @@ CONTRADICTION_COLUMNS: Final = (
 def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]) -> Markup | None:
     """HTML table of the scores and the share of unusable replies (`unusable`) by judge and prompt;
     None if there would be only one row."""
-    if len(results.distributions) < 2:
+    if len(results.unusable) < 2:
         return None
 
     def agreement(rater: tuple[str, str], name: str) -> Estimate | None:
@@ -163,7 +163,11 @@ def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]
 
     changed = RECORDS["option_order.changed"].name
     columns = [
-        TypedColumn("Mean score", lambda rater: results.distributions[rater].mean, SCORE),
+        TypedColumn(
+            "Mean score",
+            lambda rater: found.mean if (found := results.distributions.get(rater)) else None,
+            SCORE,
+        ),
         TypedColumn(
             f"{changed}, %",
             lambda rater: results.order[rater].changed if rater in results.order else None,
@@ -172,7 +176,7 @@ def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]
         TypedColumn(SPEARMAN.head, lambda rater: agreement(rater, "spearman"), SCORE),
         unusable_column(unusable),
     ]
-    return wrap(rater_table(columns, results.distributions, "Judges that score"))
+    return wrap(rater_table(columns, results.unusable, "Judges that score"))
 
 
 # -- tables for a paper ----------------------------------------------------------------------------

@@ -57,7 +57,8 @@ def slice_form(preview: StudyPreview, state: FormState) -> Markup:
             as_list(study.value_in_file(*STUDY.contestants)),
             f"all{many}",
         ),
-        sampled=f"{count(len(drawn))} of {count(len(names))} categories are in this sample"
+        sampled=f"{count(len(drawn))} of {count(len(names))} categories "
+        f"{'is' if len(drawn) == 1 else 'are'} in this sample"
         if names
         else "",
         formats=[

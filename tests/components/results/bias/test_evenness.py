@@ -15,6 +15,7 @@ from components.results.bias import option_tests as evenness
 from components.results.bias.bias_matrix import (
     BY_CATEGORY,
     BY_PROMPT,
+    _entropy_line,
     bias_matrix_html,
     list_matrix_measures,
 )
@@ -22,8 +23,13 @@ from components.results.bias.computed import bias_from_frame
 from components.results.bias.option_tests import Evenness
 from studies.domain import Estimate
 from tests.metrics.frames import build, rotated
+from tests.page_words import says
 
 OPTIONS = 4
+
+
+def test_the_hover_states_the_entropy_with_the_decimals_of_the_cell() -> None:
+    assert says(_entropy_line(Estimate(0.996), None, None), "0.996")
 
 
 @pytest.fixture(scope="module")

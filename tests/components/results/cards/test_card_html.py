@@ -40,7 +40,7 @@ def test_a_card_has_the_numbers_of_its_judge(voted):
     # majority, one call of two is right.
     assert (facts["sets"], facts["flips"], facts["lopsided"]) == (6, 1.0, 1.0)
     assert facts["people"] == 0.5
-    assert facts["unreadable"] == 0.0
+    assert facts["unusable"] == facts["unreadable"] == 0.0
     good = card(voted, "voted", "good").facts
     assert (good["flips"], good["people"]) == (0.0, 1.0)
     # Judges agree where `first` happens to name x, or where order 1 says x: 5 of 12 asks.

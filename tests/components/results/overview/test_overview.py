@@ -26,6 +26,8 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view_drawing import VIEWS, study_headline
 from components.study.plan.demo_studies import LARGER_STUDY, OPTIONS_STUDY
 from studies.store.store import Store
+from tests.components.written_replies import write_items
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.voted_studies import Sheet, six_items
 
@@ -64,6 +66,26 @@ def test_the_way_on_is_a_remedy_if_the_better_answers_are_known(judged, store):
     assert 'data-view="Remedies"' in summary_tab.draw_advice(FilteredStudy(store, name))
     known = FilteredStudy(judged, NAME).measured_judge_rows["known_answer"] >= 0
     assert (summary_tab.draw_advice(FilteredStudy(judged, NAME)) is None) == (not known.any())
+
+
+def test_labels_of_single_answers_bring_no_remedies_for_pairs(tmp_path, monkeypatch):
+    lines = [
+        {"id": f"q{k}", "instruction": f"question {k}", "responses": {"m": "so", "n": "well"},
+         "labels": [{"contestant": "m", "value": "pass"}]}
+        for k in range(4)
+    ]  # fmt: skip
+    write_items(tmp_path / "items.jsonl", lines)
+    store = Store(tmp_path / "labelled.db")
+    text = "data: {source: items.jsonl}\njudges: [{name: keen, model: simulated, seed: 3}]\n"
+    run_text(store, f"name: mixed\n{text}prompts: [brief-letters, pass-fail]\n", tmp_path)
+    run_text(store, f"name: single\n{text}prompts: [pass-fail]\n", tmp_path)
+    assert summary_tab.draw_advice(FilteredStudy(store, "mixed")) is None
+    left = FilteredStudy(store, "mixed", Filter(prompt="pass-fail"))
+    assert remedies_tab.finding(left)[0] in html.unescape(str(summary_tab.draw_advice(left)))
+    monkeypatch.setattr(summary_tab, "MAX_ADVICE_ROWS", 3)
+    told = str(summary_tab.draw_advice(FilteredStudy(store, "single")))
+    assert "answer" in told and "comparison" not in told
+    store.close()
 
 
 def test_a_person_is_the_last_row_of_the_judges(store):

@@ -26,6 +26,7 @@ from components.results.pass_fail.panels import (
     describe_box_sizes,
     is_significant_shift,
     option_order_panel,
+    pass_order_finding,
 )
 from components.results.pass_fail.rate_tables import rates_table
 from components.results.pass_fail.scores import score_panels
@@ -226,6 +227,25 @@ def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
     row = str(rates_table(results)).partition("Youden")[2]
     at = {kind: float(re.search(rf'"{kind}" style="left:([\d.]+)%', row)[1]) for kind in "cp"}
     assert 0 < at["p"] < at["c"]
+
+
+@pytest.mark.parametrize("repeats", [0.0, 1.0])
+def test_the_order_of_pass_and_fail_is_stated_beside_repeats(store: Store, repeats: float) -> None:
+    """A judge that flips a coin changes its verdict in each order, and as often on a repeat."""
+    name = f"coin{repeats}"
+    judge = "{name: coin, model: simulated, seed: 1, sensitivity: 0.5, specificity: 0.5}"
+    run_text(
+        store,
+        f"name: {name}\ndata: {{source: probe, count: 12}}\ncontestants: [precise]\n"
+        f"judges: [{judge}]\nprompts: [pass-fail]\noptions: rotations\nnoise_floor: {repeats}\n",
+    )
+    results = load_pass_fail(FilteredStudy(store, name))
+    order = results.order[results.rater]
+    title, lead = pass_order_finding(results)
+    assert says(title, f"{100 * order.changed.value:.0f}", "another verdict")
+    assert says(lead, "noise") is (order.noise_floor.value is None) is (not repeats)
+    if order.noise_floor.value is not None:
+        assert says(lead, "repeats", f"{100 * order.noise_floor.value:.0f}")
 
 
 def test_a_headline_names_its_judge_if_there_are_several(store: Store) -> None:

@@ -21,13 +21,15 @@ from components.results.view_drawing import VIEWS, offered_views, render_view_un
 from components.share.report import ReportFigures, report_sections
 from judges.planning.plan import make_plan, save_plan
 from metrics.summary.measured_study import read_stored_study
+from studies.domain import Ask, Item, Judgement, Verdict
 from studies.exchange.export import write_export
-from studies.exchange.recorded_studies import import_verdicts
-from studies.spec.study import parse_study
+from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
+from studies.sources.load import LoadedSource
+from studies.spec.study import DataSpec, parse_study
 from studies.store.store import Store
 from tests.components.written_replies import write_items
 from tests.judges.small_studies import run_text
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 JUDGE = "name: sim, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.3"
 GRADED = f"{JUDGE}, read: probabilities"
@@ -110,6 +112,25 @@ def test_pairs_and_scores_in_one_study(store: Store) -> None:
     assert results.contradictions["sim"].share.n > 0
     assert "Pairs contradicted" in str(score_tables.scores_against_comparisons_table(results))
     assert "Nudges" not in offered_views(FilteredStudy(store, "rubrics"))
+
+
+def test_a_score_prompt_without_a_readable_reply_has_a_row(tmp_path: Path) -> None:
+    """One prompt gives scores, no reply to the other can be read: two rows, the second with no mean
+    and 100 % of its replies unusable."""
+    judged = [("good", (3.0,)), ("good", (4.0,)), ("bad", None), ("bad", None)]
+    made = []
+    for k, (prompt, scores) in enumerate(judged):
+        ask = Ask("", f"q{k % 2}", "sim", prompt, ("m",), ("1", "2", "3", "4", "5"), orders=1)
+        fine = scores is not None
+        verdict = Verdict(None, 1, scores) if fine else None
+        made.append(Judgement(ask, "ok" if fine else "unreadable", verdict, "recorded"))
+    items = [Item(f"q{k}", "why?", {"m": "so"}) for k in range(2)]
+    store = Store(tmp_path / "rows.db")
+    loaded = LoadedSource(items, made, "table", "written here")
+    save_recorded_study(store, "rows", DataSpec(source="x.csv"), loaded)
+    table = text_of(str(scores_tab.draw_judges(FilteredStudy(store, "rows"))))
+    assert says(table, "sim · good", "3.50") and says(table, "sim · bad", "–", "100.0")
+    store.close()
 
 
 def test_the_headline_of_agreement_is_the_agreement_with_labels(store: Store) -> None:

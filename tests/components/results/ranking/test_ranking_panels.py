@@ -20,8 +20,10 @@ from components.study.plan.demo_studies import OPTIONS_STUDY
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
+from studies.store.store import Store
 from tests.metrics.frames import build, pair, prd
 from tests.page_words import says
+from tests.voted_studies import save
 
 NAME = "two judges"
 
@@ -282,7 +284,8 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
 @pytest.mark.parametrize(
     ("rates", "named"),
     [
-        ({"a": 0.5, "b": 0.5}, ("a and b", "equally often", "50")),
+        ({"a": 0.5, "b": 0.5}, ("a and b", "same win rate", "50")),
+        ({"a": 1 / 3 + 1e-12, "b": 1 / 3, "c": 1 / 3 - 1e-12}, ("a, b and c", "same", "33")),
         ({"a": None, "b": None}, ("No ranking",)),
         ({"a": 0.6, "b": None}, ("No ranking",)),
     ],
@@ -290,3 +293,19 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
 def test_equal_or_unknown_win_rates_name_no_leader(rates, named):
     title, _ = options_finding({name: Estimate(value) for name, value in rates.items()})
     assert says(title, *named) and "most" not in title
+
+
+def test_a_low_consistency_is_stated_above_the_win_rates_of_options(tmp_path):
+    """The judge picks the first of three answers in each of three orders, so no two verdicts on
+    one question are equal; by chance the three are equal in 3 of 27 cases."""
+    store = Store(tmp_path / "options.db")
+    models = ("x", "y", "z")
+    rows = [
+        (f"q{k}", "keen", "p", (*models[turn:], *models[:turn]), models[turn], 3)
+        for k in range(60)
+        for turn in range(3)
+    ]
+    save(store, "first of three", rows)
+    title, lead = VIEWS["Ranking"].finding(FilteredStudy(store, "first of three"))
+    assert says(title, "x, y and z", "33") and says(lead, "consistency", "0", "chance", "11")
+    store.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from html import unescape
 from itertools import combinations
@@ -18,6 +20,7 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
 from components.inspect.url_selection import Selection
+from components.results.cards.card_html import report_cards
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.remedies import charts_svg, tab
@@ -33,6 +36,7 @@ from components.results.remedies.charts_svg import (
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.panels import (
     MAX_TICKS,
+    NO_PAIRS_FINDING,
     axis_ticks,
     best_rule_sentence,
     budget_html,
@@ -45,21 +49,27 @@ from components.results.remedies.panels import (
     rules_table,
 )
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
+from components.results.remedies.point_remedies_panel import point_remedies_finding
 from components.results.remedies.tab import remedies_paper_table, remedies_report
-from components.results.view.unusable_replies import FORMAT_ADVICE, load_unusable_shares
+from components.results.view.unusable_replies import (
+    EMPTY_FILTERS,
+    FORMAT_ADVICE,
+    load_unusable_shares,
+)
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
-from studies.domain import JudgeSpec
+from studies.domain import Ask, Item, Judgement, JudgeSpec, Verdict
 from studies.errors import StudyError
-from studies.exchange.recorded_studies import import_verdicts
+from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
 from studies.sharing.read_only_store import ReadOnlyStore
-from studies.spec.study import parse_study
+from studies.sources.load import LoadedSource
+from studies.spec.study import DataSpec, parse_study
 from studies.store.store import Store
 from tests.components.written_replies import write_items
 from tests.judges.small_studies import run_text
 from tests.metrics.frames import records
-from tests.page_words import says
+from tests.page_words import says, text_of
 from tests.voted_studies import save
 
 STUDY = """
@@ -123,6 +133,62 @@ def test_card_view_and_report_say_first_that_replies_cannot_be_read(unreadable, 
     assert lead.endswith(f"{told} {rest}".strip()) if unreadable else (title, lead) == (told, rest)
     shares = load_unusable_shares(filtered)
     assert shares["keen", "brief-letters"].value == pytest.approx(unreadable, abs=0.15)
+
+
+def set_status(store: Store, old: str, new: str) -> None:
+    with closing(sqlite3.connect(store.path)) as file, file:
+        file.execute("UPDATE judgements SET status=? WHERE status=?", (new, old))
+
+
+@pytest.mark.parametrize("prompts", ["brief-letters", "score-scale", "pass-fail"])
+def test_calls_without_a_reply_are_no_reason_to_change_the_format(prompts, store):
+    """About 40 % of calls are unusable, as errors; then the same replies are unreadable."""
+    judge = "{name: keen, model: simulated, seed: 5, unreadable_rate: 0.4}"
+    run_text(store, "name: s\ndata: {source: probe}\ncontestants: [precise, flawed]\n"
+             f"judges: [{judge}]\nprompts: [{prompts}]\n")  # fmt: skip
+    for old, new in (("unreadable", "error"), ("error", "unreadable")):
+        set_status(store, old, new)
+        filtered = FilteredStudy(Store(store.path), "s")
+        shares = load_unusable_shares(filtered)
+        assert shares["keen", prompts].value > 0.2
+        told = [tab.finding(filtered)[0], text_of(str(report_cards(filtered)))]
+        assert [FORMAT_ADVICE in one for one in told] == 2 * [new == "unreadable"]
+
+
+def test_the_prompt_whose_replies_cannot_be_read_is_named(store):
+    """Half of the replies to one prompt cannot be read, none of those to the other."""
+    rows = [
+        (f"q{k}", "keen", prompt, (who,), None, 1)
+        for k in range(8) for prompt in ("p", "q") for who in ("x", "y")
+    ]  # fmt: skip
+    asks = [Ask("", *row[:3], row[3], ("1", "2", "3"), orders=1) for row in rows]
+    good = Verdict(None, 1, (2.0,))
+    made = [
+        Judgement(ask, "unreadable")
+        if ask.prompt == "q" and ask.shown == ("x",)
+        else Judgement(ask, "ok", good, "recorded")
+        for ask in asks
+    ]
+    items = [Item(f"q{k}", "why?", {"x": "so", "y": "well"}) for k in range(8)]
+    loaded = LoadedSource(items, made, "table", "written here")
+    save_recorded_study(store, "two prompts", DataSpec(source="x.csv"), loaded)
+    title, lead = tab.finding(FilteredStudy(store, "two prompts"))
+    assert title == FORMAT_ADVICE and says(lead, "50", "keen", "prompt q", "cannot")
+
+
+def test_remedies_of_what_the_filters_leave(store):
+    prompts = "prompts: [brief-letters, pass-fail]\n"
+    run_text(store, "name: mixed\ndata: {source: probe, count: 4}\ncontestants: [precise, flawed]\n"
+             f"judges: [{{name: keen, model: simulated, seed: 5}}]\n{prompts}")  # fmt: skip
+    found = {
+        prompt: tab.finding(FilteredStudy(store, "mixed", Filter(prompt=prompt)))[0]
+        for prompt in ("all", "pass-fail", "neither")
+    }
+    assert (
+        found["pass-fail"]
+        == point_remedies_finding(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[0]
+    )
+    assert found["neither"] == EMPTY_FILTERS[0] and NO_PAIRS_FINDING[0] not in found.values()
 
 
 def test_the_step_to_a_price_depends_on_stored_tokens(prd, simulated):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import sqlite3
+from contextlib import closing
 from html import unescape
 
 import numpy as np
@@ -23,7 +25,7 @@ from metrics.win_rates import length_bins
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
-from tests.page_words import says
+from tests.page_words import says, text_of
 from tests.voted_studies import Sheet, save
 
 NAME = "wins"
@@ -77,6 +79,18 @@ def test_what_is_missing_is_said_with_what_it_would_do(won):
     assert says(html, "56.2", "instead", "56.8")  # 56.25 to even
     assert says(html, "lost", "52.5", "won", "60.0")
     assert "Open 3" in html and "&quot;status&quot;: &quot;failures&quot;" in html
+
+
+def test_one_missing_verdict_is_said_in_the_singular(store):
+    """Of 4 verdicts on two items, one is missing."""
+    name = Sheet("one missing").both("q0", "ada", "xx").save(store)
+    with closing(sqlite3.connect(store.path)) as file, file:
+        file.execute(
+            "UPDATE judgements SET status='error', pick=NULL "
+            "WHERE seq=(SELECT max(seq) FROM judgements)"
+        )
+    told = text_of(wins_view.show_win_rates(FilteredStudy(Store(store.path), name)))
+    assert says(told, "1 of", "verdict", "is missing") and not says(told, "are missing")
 
 
 def test_a_study_with_nothing_missing_has_no_notice(won):

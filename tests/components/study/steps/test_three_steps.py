@@ -356,6 +356,16 @@ def test_a_prompt_fits_the_labels_and_an_own_one_is_kept(tmp_path):
     assert read_mapping(own)["prompts"] == ["rubric"]
 
 
+@pytest.mark.parametrize("labels", [(4, 100), (0.1, 0.5), (-2, 2), (0, 5), (1, 10.5)])
+def test_labels_on_a_scale_of_no_prompt_choose_none(tmp_path, labels):
+    """The scales of the prompts are 1 to 5 and 1 to 10."""
+    table = tmp_path / "mine.csv"
+    rows = "".join(f"Why {one}?,So {one}.,{one}\n" for one in labels)
+    table.write_text(f"question,answer,human_score\n{rows}", "utf-8")
+    made = read_mapping(save_uploads_as_data(START_YAML, [table], tmp_path))
+    assert made["prompts"] == read_mapping(START_YAML)["prompts"] and "mapping" not in made["data"]
+
+
 def test_a_prompt_for_one_answer_needs_no_second_column(tmp_path):
     table = tmp_path / "mine.csv"
     table.write_text(
@@ -391,6 +401,8 @@ def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
     }
     assert 'value="first 50" data-field="sample" checked' in sample_switch(look)
     assert says(settings_text(look.lenient_study), "first 50")
+    single = build_preview(put_value(made, ("data", "count"), 1), tmp_path)
+    assert says(settings_text(single.lenient_study), "first question")
     back, _ = apply_changes(made, FormState(), [{"n": 1, "set": "sample", "to": "all"}], tmp_path)
     assert (
         "take" not in read_mapping(back)["data"] and len(build_preview(back, tmp_path).items) == 80
