@@ -195,8 +195,11 @@ def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
 def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
 ) -> Markup:
-    """HTML of a notice of a kind (warning, error or information): `title` in bold, then `text` on
-    how often and with what effect on the numbers, and the button of `action`."""
+    """HTML of a notice: `title` in bold, then `text`, then the button of `action`.
+
+    `kind` is "warn" (warning), "bad" (error) or "calm" (information). `text` says, where it
+    applies, how often the problem occurs and how it changes the numbers.
+    """
     return macros(TEMPLATE).notice(kind, title, text, button_html(action) if action else "")
 
 

@@ -36,7 +36,7 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
 
     def draw_last_cards() -> None:
         """Compute the ranking and the remedies while `draw` still computes the position bias."""
-        store.prepare_frame(name)
+        store.prepare_frame_without_rows(name)
         if opens_with_summary():
             overview_tab.draw_ranking_line(whole)
             overview_tab.draw_advice(whole)

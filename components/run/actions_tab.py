@@ -80,7 +80,7 @@ class RunActions:
         typed = dict.fromkeys(lacking, TypedKey(key, origin)) if key.strip() else {}
         if lacking and not typed and self._needs_key(name, lacking):
             gr.Warning(escape(f"Type the key of {' and '.join(lacking)} first."))
-        elif refused := try_typed_keys(self._store, name, typed) if typed else "":
+        elif refused := find_typed_key_error(self._store, name, typed) if typed else "":
             gr.Warning(escape(refused))
         else:
             start_run(self._store, self._engine, name, typed, settings=settings)
@@ -161,7 +161,7 @@ def _parse_in_flight_limit(value: object) -> int:
     return max(1, value) if isinstance(value, int) else 1
 
 
-def try_typed_keys(store: Store, name: str, typed: TypedKeys) -> str:
+def find_typed_key_error(store: Store, name: str, typed: TypedKeys) -> str:
     """Make one call to each judge with a typed key; return the first error, "" if there is none."""
     plan = load_stored_plan(store, name)
     try:
@@ -236,7 +236,7 @@ def render(
         live.outcome(name) if now.complete else partial_results.partial_results_html(now, picture),
         failed_replies.show_failures(store, now),
         *map(_shown_chart, (picture.share_figure, picture.elo_figure, picture.wins_figure)),
-        status_html.show_replies(store, name, which),
+        status_html.show_last_replies(store, name, which),
     ]
 
 

@@ -332,7 +332,7 @@ def stopping_note(picture: LiveFigures) -> Markup:
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
 
-def show_replies(store: Store, name: str, which: str) -> Markup:
+def show_last_replies(store: Store, name: str, which: str) -> Markup:
     latest = store.latest_judgements(name, 8, failures_only=which == REPLY_SCOPES[1])
     if not latest:
         none = "No unusable replies." if which == REPLY_SCOPES[1] else "No replies yet."

@@ -121,7 +121,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
     def save_typed_item(*typed: Any) -> list[Any]:
         *form, text, state, tested, draft, answers = typed
-        made, fresh = read_item_form(form)
+        made, fresh = read_item_and_new_file_choice(form)
         went = save_collected.save_item(text, store.folder, made, fresh, read_answers(answers))
         done = went.text != text
         empty = [("" if box is not tab.images else None) if done else gr.skip() for box in cleared]
@@ -152,7 +152,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     tab.version.input(use_chosen_version, [tab.version, *state], outputs, **read)
 
 
-def read_item_form(form: list[Any]) -> tuple[NewItem, bool]:
+def read_item_and_new_file_choice(form: list[Any]) -> tuple[NewItem, bool]:
     """The new item from the values of the form's fields, in the order of `fields` in
     `_bind_saving`, and whether to start a new file."""
     instruction, images, addresses, licence, category, reference, context, by, fresh = form

@@ -218,8 +218,8 @@ def _decide_outcome(
 
 
 def _few_nights_warning(history: StreamHistory) -> str:
-    """Return a warning, to be appended to a reason, that a stream has too few baseline nights; ""
-    if it has enough."""
+    """Return a warning that the baseline has too few nights of a stream (a judge, a prompt and a
+    kind of score); "" if it has enough. It is appended to the reason for the gate's outcome."""
     nights = history.baseline_nights
     if nights >= ENOUGH_NIGHTS:
         return ""

@@ -118,7 +118,7 @@ class PublicEngine(Engine):
                 run.write,
                 settings.wall_clock,
             )
-            state.price = state.allowance.price
+            state.price = state.allowance.model_price
         return state
 
     def _check_admission(self, run: Run, typed: Mapping[str, str]) -> None:

@@ -126,7 +126,7 @@ class RunAllowance:
     _settled_event: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def price(self) -> domain.Price:
+    def model_price(self) -> domain.Price:
         return self.host_key.prices[self.model]
 
     @property
@@ -145,7 +145,7 @@ class RunAllowance:
         refusal."""
         if settings.HOST_KEY_OFF.read() or off_switch_file(self.store).exists():
             return "this Space's key was switched off by its owner; type your own key to go on"
-        worst = worst_case_cost(call, self.price, MAX_TOKENS_PER_BYTE)
+        worst = worst_case_cost(call, self.model_price, MAX_TOKENS_PER_BYTE)
         reserved: int | str = await self.write(lambda c: self._reserve_within_caps(c, worst))
         self._open_calls += isinstance(reserved, int)
         return reserved

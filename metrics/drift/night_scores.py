@@ -161,7 +161,13 @@ def _verdicts_by_call(outcome: str) -> dict[str, str]:
 def _agreement_score(
     own: Mapping[str, str], verdicts: Mapping[str, Mapping[str, str]], bag: Mapping[str, int]
 ) -> int:
-    """Return the score of a night with the verdicts `own`, in sixtieths; 0 if it has none."""
+    """Agreement of one night's verdicts on an item with all nights, in sixtieths (60: all equal).
+
+    It is the share of calls with the same verdict, averaged over the nights. Only calls with a
+    verdict on both nights are compared; nights without such a call are left out; 0 if all are.
+    `own` is call -> verdict of the night, `verdicts` is outcome -> call -> verdict, `bag` is
+    outcome -> number of nights with this outcome.
+    """
     total = nights = 0.0
     for outcome, count in bag.items():
         common = own.keys() & verdicts[outcome].keys()

@@ -114,7 +114,7 @@ def compute_elo(
     )
     if final is None or path is None:
         final, path = _play_all(
-            data, _draw_item_orders(data, rng, orders, rounds), chosen, at, 1 + orders
+            data, _shuffle_then_resample_items(data, rng, orders, rounds), chosen, at, 1 + orders
         )
     return EloResult(
         _rating_table(data, final + chosen.start, orders, chosen),
@@ -122,7 +122,7 @@ def compute_elo(
     )
 
 
-def _draw_item_orders(
+def _shuffle_then_resample_items(
     data: Battles, rng: np.random.Generator, orders: int, rounds: int
 ) -> Iterator[npt.NDArray[np.int32]]:
     """Yield `orders` shuffles of the items, then `rounds` bootstrap samples of the items."""
@@ -158,7 +158,7 @@ def _play_last_battles(
     or that there are few battles; `rng` is then as before, so that it draws the same orders again.
     """
     before = rng.bit_generator.state
-    item_orders = _draw_item_orders(data, rng, orders, rounds)
+    item_orders = _shuffle_then_resample_items(data, rng, orders, rounds)
     final = ratings_from_last_battles(data, item_orders, k=chosen.k, slope=chosen.slope)
     if final is None:
         rng.bit_generator.state = before  # the caller draws the same item orders again

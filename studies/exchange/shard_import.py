@@ -76,7 +76,10 @@ def save_shards_as_study(
                     store.writer.run(partial(shard_rows.insert_import_rows, rows=rows))
             store.writer.run(  # sorted by key, so that neighbouring rows change the same page
                 partial(
-                    shard_rows.write_recorded_study, study=study, items=items, plan_sha=plan_sha
+                    shard_rows.store_collected_rows_as_study,
+                    study=study,
+                    items=items,
+                    plan_sha=plan_sha,
                 )
             )
         finally:

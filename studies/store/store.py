@@ -236,7 +236,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         )
         return selected.copy(deep=False)  # copy-on-write: callers cannot change the cache
 
-    def prepare_frame(self, name: str) -> None:
+    def prepare_frame_without_rows(self, name: str) -> None:
         """Compute and cache the parts of a study's frame other than its rows, for example while
         another thread reads the rows."""
         self.item_facts(name)

@@ -22,7 +22,7 @@ MAX_CASES: Final = 20_000
 """Number of labelled cases above which the card is not drawn: reading them takes seconds."""
 
 
-def judge_and_prompt_of_card(filtered: FilteredStudy) -> tuple[str, str] | None:
+def judge_and_prompt_to_improve(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Judge and prompt that the card "Improve the prompt" is about: those of the remedies for
     comparisons, else those with the most labelled single answers; None without labels, or with over
     MAX_CASES of them."""
@@ -64,7 +64,7 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
-    rater = judge_and_prompt_of_card(filtered)
+    rater = judge_and_prompt_to_improve(filtered)
     if rater is None:
         raise StudyError(f"{name!r} has no labels to improve a prompt from")
     task = align_prompt.split_and_find_mistakes(load_stored_plan(store, name), store, *rater)

@@ -10,7 +10,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_
 from components.html.tables.value_table import ROUND_PERCENT, SCORE, STYLES
 from components.html.templates import macros
 from components.results.remedies.improve_actions import (
-    judge_and_prompt_of_card,
+    judge_and_prompt_to_improve,
     saved_prompts_folder,
     written_rules,
 )
@@ -162,7 +162,7 @@ def build_improve_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | 
     """Build the card "Improve the prompt" of the judge and prompt shown, and the HTML table of
     their latest candidates (empty if none were compared); None without labels, or with more
     labelled cases than MAX_CASES of improve_actions.py."""
-    store, name, rater = filtered.store, filtered.name, judge_and_prompt_of_card(filtered)
+    store, name, rater = filtered.store, filtered.name, judge_and_prompt_to_improve(filtered)
     if rater is None:
         return None
     judge, prompt = rater

@@ -50,7 +50,7 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
     table = table[~table["noise"]].assign(item=_item_names(frame, table))
     # Prompts may have different scales: their scores are averaged only within a prompt.
     scores = table.groupby(["judge", "prompt", "item", "who"])["score"].mean().reset_index()
-    verdicts = _win_balances(pairs)
+    verdicts = _win_balance_per_pair(pairs)
     both = verdicts.merge(
         scores.rename(columns={"who": "one", "score": "score_one"}), on=["judge", "item", "one"]
     ).merge(
@@ -74,7 +74,7 @@ def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def _win_balances(pairs: pd.DataFrame) -> pd.DataFrame:
+def _win_balance_per_pair(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each judge, item and pair of models, with the columns judge, item, unit
     (of resampling), one and other (the models in alphabetical order) and balance (wins of `one`
     minus wins of `other`)."""

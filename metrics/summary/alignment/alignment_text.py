@@ -63,7 +63,8 @@ def render_candidate_comparison(
 
 
 def effects_with_column(table: CandidateTable) -> list[SideEffect]:
-    """Side effects that have a column in the table."""
+    """Side effects (measures besides agreement) that have a column in the text table; the others
+    are named only where they became worse."""
     return [one for one in table.effects if one.key not in HIDDEN]
 
 

@@ -145,8 +145,9 @@ class SiblingSpending(NamedTuple):
 def sibling_spending(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
 ) -> list[SiblingSpending]:
-    """Return the spending of each run of a study except the run `owner`; attempts of `free_judges`
-    do not count, and runs without other attempts are left out."""
+    """Return the spending of each other run of a study; `owner` identifies the run to leave out (it
+    is not a visitor). Attempts of `free_judges` do not count, and a run with only such attempts is
+    left out."""
     marks = ",".join("?" * len(free_judges))
     rows = connection.execute(
         "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "

@@ -72,7 +72,7 @@ def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[An
 # -------------------------------------------------------------------------- recorded verdicts
 
 
-def write_recorded_study(
+def store_collected_rows_as_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
     """Write the rows collected in the temporary table to the store as a recorded study, in place of

@@ -29,8 +29,8 @@ from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
 from components.run.status_html import (
     show_finding,
     show_kpis,
+    show_last_replies,
     show_progress,
-    show_replies,
     start_button_text,
     stopping_note,
 )
@@ -160,7 +160,7 @@ def test_the_forecast_of_a_finished_study_is_that_of_its_plan(store, engine):
 def test_a_last_reply_names_its_question(judged):
     latest = judged.latest_judgements(NAME, 1)[0]
     (question,) = judged.questions(NAME, [latest.ask.item]).values()
-    assert " ".join(question.split())[:30] in html.unescape(show_replies(judged, NAME, "All"))
+    assert " ".join(question.split())[:30] in html.unescape(show_last_replies(judged, NAME, "All"))
 
 
 def test_results_so_far_name_no_finding_and_stop_with_the_run(judged):

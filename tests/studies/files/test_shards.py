@@ -31,7 +31,7 @@ from studies.spec.study import parse_study
 from studies.store.queries.shard_rows import (
     create_import_table,
     insert_import_rows,
-    write_recorded_study,
+    store_collected_rows_as_study,
 )
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
@@ -222,7 +222,9 @@ def test_a_folder_is_opened_whole_or_not_at_all_when_the_disk_is_in_trouble(
     with pytest.raises(SourceError, match=pattern("import", "folder again")):
         store.writer.run(lambda c: insert_import_rows(c, []))
     with pytest.raises(SourceError, match=pattern("import", "folder again")):
-        store.writer.run(lambda c: write_recorded_study(c, parse_study(STUDY), items, "sha"))
+        store.writer.run(
+            lambda c: store_collected_rows_as_study(c, parse_study(STUDY), items, "sha")
+        )
     assert store.studies() == []
 
 

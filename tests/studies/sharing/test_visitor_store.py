@@ -234,7 +234,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "version",
         "folder_of",
         "salt_of",
-        "prepare_frame",  # reads `item_facts`, returns nothing
+        "prepare_frame_without_rows",  # reads `item_facts`, returns nothing
         "set_voting_rules",
     }
     assert taking - tried - elsewhere == set()

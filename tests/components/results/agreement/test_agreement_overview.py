@@ -202,7 +202,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert (data.raters.known_answer_source, data.raters.has_people) == ("design", False)
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     scene = FilteredStudy(store, "known")
-    found = majority_panel.agreement_by_judge(scene)
+    found = majority_panel.agreement_with_known_answer_by_judge(scene)
     assert {name: one.value for name, one in found.items()} == {"right": 1.0, "wrong": 0.0}
     assert says(agreement_tab.finding(scene)[0], "right agrees", "known better answers", "100")
     assert says(agreement_finding(data)[1], "No votes", "people yet")
@@ -211,7 +211,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
 def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(voted):
     # People prefer x on the six pairs; `good` says x, `first` x and y: 12 and 6 of 12 calls.
     scene = FilteredStudy(voted, "voted")
-    found = majority_panel.agreement_by_judge(scene)
+    found = majority_panel.agreement_with_known_answer_by_judge(scene)
     rules = {cell: one.value for cell, one in load_call_agreement(scene).items()}
     assert {one.value for one in found.values()} == set(rules.values())
     assert f"{100 * found['good'].value:.1f}" in agreement_tab.finding(scene)[0]

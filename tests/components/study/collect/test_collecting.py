@@ -23,7 +23,7 @@ from components.study.collect.save_collected import (
 )
 from components.study.collect_tab import (
     read_answers,
-    read_item_form,
+    read_item_and_new_file_choice,
     show_choices,
     show_selected_item,
 )
@@ -205,7 +205,7 @@ def test_the_form_as_the_page_sends_it():
         "ann",
         True,
     ]
-    made, fresh = read_item_form(form)
+    made, fresh = read_item_and_new_file_choice(form)
     assert made == NewItem(
         "Why?", [Path("/tmp/a.png")], ["https://e.org/a.png"], "", "c", "", "cap", by="ann"
     )
