@@ -118,6 +118,16 @@ def test_whatever_surrounds_a_key_eight_of_its_characters_never_remain(mode, key
     kept.discard()
 
 
+def test_a_part_of_a_key_is_masked_in_a_text_with_more_characters_than_the_key_has_parts():
+    key = SecretKey(CANARY)
+    part, page = CANARY[3:-3], "a page of text " * 1_000
+    assert len(page) > len(key._pieces)
+    with attempt(LEAK, current_mode(), part):
+        assert redact_keys(page + part + page) == page + KEY_MASK + page
+    assert key.redact(page) == page
+    key.discard()
+
+
 def test_a_message_without_a_key_is_left_alone():
     key = SecretKey(CANARY)
     told = "HTTP 500: the server had an error while processing your request; q17, 0.1234, key"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from components.filtering.filtered_study import FilteredStudy
 from studies.domain import Item
@@ -20,10 +21,10 @@ PICKS = {"q1": "yy", "q2": "xy", "q3": "xx", "q4": "xy"}
 """Who wins each order; y wins 4 of 8, and 2 of 6 without q1."""
 
 
-def suspected(store: Store) -> FilteredStudy:
+def suspected(store: Store, picks: Mapping[str, str] = PICKS) -> FilteredStudy:
     made = []
     for item in ITEMS:
-        for order, winner in zip(("xy", "yx"), PICKS[item.id], strict=True):
+        for order, winner in zip(("xy", "yx"), picks[item.id], strict=True):
             reply = f"Fine. {EVIL}" if (item.id, order) == ("q1", "xy") else "Fine."
             one = ask(f"{item.id} {order}", item.id, order)
             made.append(judged(one, order.index(winner), reply=reply))

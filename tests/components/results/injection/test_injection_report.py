@@ -16,7 +16,7 @@ from components.results.nudges.injection_effect import (
 )
 from components.share.report import report_html
 from metrics.position.position_measures import first_share
-from tests.components.results.injection.injected_study import ITEMS, suspected, words
+from tests.components.results.injection.injected_study import ITEMS, PICKS, suspected, words
 from tests.page_words import says
 from tests.studies.small_items import ask, judged, study
 
@@ -50,6 +50,12 @@ def test_both_numbers_stand_side_by_side_also_if_the_filter_leaves_the_texts_out
     assert numbers["First-position share", "j"].without_suspects == first_share(
         left.measured_judge_rows
     )
+
+
+def test_a_model_that_never_wins_is_the_last_of_its_list(store):
+    made = compare_without_suspects(suspected(store, dict.fromkeys(PICKS, "yy")))
+    rates = [(one.subject, one.with_suspects.value) for one in made if one.measure_name[0] == "W"]
+    assert rates == [("y", 1.0), ("x", 0.0)]
 
 
 @pytest.mark.extra

@@ -120,6 +120,36 @@ def test_nobody_enters_while_the_endpoint_cools_down_and_a_stop_need_not_wait_fo
     in_loop(act)
 
 
+def test_a_trial_that_is_refused_ends_the_trials_of_its_cool_down():
+    async def act() -> tuple[int, int]:
+        gate = EndpointLimiter(8, asyncio.get_running_loop().time)
+        for _ in range(2):  # the second starts after the cool-down began, so it is a trial
+            began = await gate.acquire(never)
+            assert began is not None
+            gate.release(began, congested=True, neutral=True, limited=True, wait=60)
+            await asyncio.sleep(0.01)
+        waiting = [asyncio.create_task(gate.acquire(never)) for _ in range(3)]
+        await asyncio.sleep(50)
+        early = sum(task.done() for task in waiting)
+        await asyncio.sleep(60)
+        return early, sum(task.done() for task in waiting)
+
+    assert in_loop(act) == (0, 3)
+
+
+def test_calls_refused_together_lower_a_known_rate_once():
+    async def act() -> float:
+        gate = EndpointLimiter(8, asyncio.get_running_loop().time)
+        began = [await gate.acquire(never) for _ in range(3)]
+        gate.rate_estimate.rate = 2.0
+        for one in began:
+            assert one is not None
+            gate.release(one, congested=True, neutral=True, limited=True, wait=10)
+        return gate._pace._refusals
+
+    assert in_loop(act) == 1
+
+
 def test_after_a_single_refusal_four_accepted_trials_open_the_endpoint_again():
     async def act() -> list[int]:
         gate = EndpointLimiter(8, asyncio.get_running_loop().time)
