@@ -163,7 +163,7 @@ def test_every_measure_has_a_matrix_with_both_judges(judged, measure):
 def test_every_cell_has_entropy_first_share_and_flips_together(judged):
     html = bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Accuracy")
     # The one that always picks the first: entropy 0, 100 % first, 100 % flip; the noise floor is 0.
-    assert says(html, "Entropy 0.00", "100", "100", "flip")
+    assert says(html, "Entropy 0.000", "100", "100", "flip")
     assert says(html, "0", "change", "repeat")
 
 
