@@ -31,9 +31,9 @@ the other below its negative, and the difference is significant."""
 
 
 def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
-    """Headline (the difference in consistency or, in a family without it, the largest significant
-    difference) and the sentence below it (number of significant differences); if nothing can be
-    compared, that fact and the reason."""
+    """Headline (the difference in consistency, if it is significant or the flips go toward opposite
+    positions; else the largest significant difference) and the sentence below it (number of
+    significant differences); if nothing can be compared, that fact and the reason."""
     if pair.problem:
         return "Nothing to compare.", pair.problem
     lines = computed.known_differences(pair.family_contrasts(family))
@@ -46,10 +46,11 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
             f" The intervals are widened because A and B were chosen from {len(pair.candidates)} "
             "judges or prompts."
         )
-    consistency = next((line for one, line in lines if one.key == CONSISTENCY.key), None)
-    if consistency is not None and family != "Win rates":
-        by_name = {one.name: line for one, line in lines}
-        return _consistency_sentence(pair, consistency, by_name), lead
+    by_key = {one.key: line for one, line in lines}
+    consistency, lean = by_key.get(CONSISTENCY.key), by_key.get(LEAN.key)
+    opposite = lean is not None and _have_opposite_leans(lean)
+    if consistency is not None and (opposite or is_significant(consistency)):
+        return _consistency_sentence(pair, consistency, opposite), lead
     return _largest_difference_sentence(pair, significant), lead
 
 
@@ -61,12 +62,12 @@ def _significance_sentence(significant: int, lines: int, items: int) -> str:
     verb = "is" if significant < 2 else "are"
     of = "" if significant == lines else "of "
     return (
-        f"{number_of} {of}{lines} differences between A and B {verb} significant {on}, adjusted "
-        "for multiple comparisons."
+        f"{number_of} {of}{lines} differences in this view {verb} significant {on}, adjusted for "
+        "multiple comparisons."
     )
 
 
-def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Contrast]) -> str:
+def _consistency_sentence(pair: PairedSides, line: Contrast, opposite: bool) -> str:
     left, right = pair.left.name, pair.right.name
     gap = 100 * (line.raw.value or 0.0)
     if not is_significant(line):
@@ -74,8 +75,6 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
     else:
         more, less = (left, right) if gap > 0 else (right, left)
         head = f"{more} is {points(number(abs(gap)))} more consistent than {less}"
-    lean = lines.get(LEAN.name)
-    opposite = lean is not None and _have_opposite_leans(lean)
     return f"{head}{'; their flips go toward opposite positions' if opposite else ''}."
 
 

@@ -244,12 +244,32 @@ def test_items_that_share_a_question_are_listed_by_themselves(store):
     assert len(found) == 8 and [one.item for one in found if one.gap] == ["q3t1", "q3t2"]
 
 
+def test_a_headline_without_a_difference_in_consistency_names_the_largest_other_one():
+    def line(record, value: float, low: float, high: float) -> tuple[object, Contrast]:
+        one = Estimate(value, low, high, 9, 9)
+        return record, Contrast(record.key, ("a",), ("b",), one, one, 0.6, 0.4)
+
+    steady = line(CONSISTENCY, -0.003, -0.09, 0.08)
+    for lines, told in (
+        ([steady, line(AGREEMENT, 0.134, 0.05, 0.2)], ["a", "13 points", "b"]),
+        ([steady, line(AGREEMENT, 0.008, -0.02, 0.04)], ["No", "between a and b."]),
+        ([line(CONSISTENCY, -0.2, -0.3, -0.1)], ["b", "20 points", "than a"]),
+    ):
+        pair = SimpleNamespace(
+            problem="", left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"),
+            candidates=("a", "b"), common_item_count=9, family_contrasts=lambda _, got=lines: got,
+        )  # fmt: skip
+        title, lead = contrast_finding(pair, "All")
+        assert says(title, *told), title
+        assert says(lead, "9 items")
+
+
 @pytest.mark.parametrize(("value", "more"), [(0.005, "left"), (-0.005, "right"), (0.4, "left")])
 def test_the_more_consistent_side_is_named_for_small_differences_too(value, more):
     one = Estimate(value, value - 0.001, value + 0.001, 9, 9)
     pair = SimpleNamespace(left=SimpleNamespace(name="left"), right=SimpleNamespace(name="right"))
     line = Contrast("consistency", ("left",), ("right",), one, one, 0.5, 0.5)
-    assert panels._consistency_sentence(pair, line, {}).startswith(f"{more} is ")
+    assert panels._consistency_sentence(pair, line, False).startswith(f"{more} is ")
 
 
 def test_the_filtered_judge_is_compared_also_if_its_only_prompt_is_chosen_too(store):
