@@ -39,7 +39,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
         _run_row(run, spent.get(run.owner), with_study=scope != SCOPES[0], opened=run.id == opened)
         for run in shown
     ]
-    more = f"{count(len(runs) - MAX_LISTED_RUNS)} older runs" if len(runs) > MAX_LISTED_RUNS else ""
+    more = count(len(runs) - MAX_LISTED_RUNS, "older run") if len(runs) > MAX_LISTED_RUNS else ""
     return panel.wrap(html.runs(rows, more))
 
 

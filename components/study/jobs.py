@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from components.html.format import count
 from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
@@ -216,12 +217,12 @@ def describe_images(
         if key.rule.per_source and key != DATA.options:
             made = put_value(made, key.path, None)
     failed = (
-        f" {len(done.failed)} items failed and keep their previous description."
+        f" {count(len(done.failed), 'item')} failed: the previous description is kept."
         if done.failed
         else ""
     )
     told = (
-        f"{done.described} items were described at a cost of ${done.dollars:.2f}.{failed} The "
+        f"Items described: {count(done.described)}, at a cost of ${done.dollars:.2f}.{failed} The "
         "study now uses the descriptions."
     )
     return JobResult(made, notice_html("warn" if failed else "calm", "Described.", told))

@@ -67,12 +67,14 @@ class RowCells:
 
     def number(self, column: str) -> float | None:
         """Return the number in a cell, None for an empty cell or "NaN"; SourceError for any other
-        text."""
+        text, and for an infinite number."""
         value = self.row.get(column)
         if value is None or value == "":
             return None
         try:
             number = float(value)
+            if math.isinf(number):
+                raise ValueError
             return None if math.isnan(number) else number
         except (TypeError, ValueError):
             raise self.error(

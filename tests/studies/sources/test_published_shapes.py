@@ -424,6 +424,13 @@ def test_a_score_that_is_nan_is_no_win_for_the_first_answer(tmp_path: Path) -> N
     assert loaded(jsonl(tmp_path / "m.jsonl", [rating])).judgements[0].status == "unreadable"
 
 
+def test_a_score_without_end_is_an_error_with_its_line(tmp_path: Path) -> None:
+    fields = {"q": "instruction", "m1": "a", "m2": "b", "s1": "score_a", "s2": "score_b"}
+    row = {"q": "x?", "m1": "p", "m2": "q", "s1": "3", "s2": "-inf"}
+    with pytest.raises(SourceError, match=pattern("t.csv, line 2", "'s2'", "number", "'-inf'")):
+        loaded(table(tmp_path / "t.csv", [row]), mapping=fields)
+
+
 def test_people_who_score_two_answers_vote_for_the_higher_score(tmp_path: Path) -> None:
     row = {"q": "x?", "m1": "p", "m2": "q", "s1": "3", "s2": "5", "who": "ann"}
     fields = {"q": "instruction", "m1": "a", "m2": "b", "s1": "score_a", "s2": "score_b"}
