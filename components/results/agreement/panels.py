@@ -116,9 +116,9 @@ def _agreement_among_judges_sentence(data: Agreement) -> str:
         return f"No two {what} have verdicts on the same answers yet."
     a, b, got = two
     if len(data.judges) == 2:
-        return f"{a} and {b} agree in {share(got.share.value, 0)} of verdicts."
-    value = decimal(got.kappa, 2, n=False).split(" ")[0]
-    return f"Of {len(data.judges)} {what}, {a} and {b} agree most: κ {value}."
+        return f"{a} and {b} agree in {percent(got.share, 0, n=False)} of verdicts."
+    highest = f"Of {len(data.judges)} {what}, {a} and {b} have the highest κ"
+    return f"{highest}, {decimal(got.kappa, 2, n=False)}."
 
 
 def rater_noun(data: Agreement) -> str:
