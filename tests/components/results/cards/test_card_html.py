@@ -16,6 +16,7 @@ from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
 from metrics.catalogue.answer_records import AGREEMENT
+from metrics.catalogue.position_records import CHANCE_CONSISTENCY
 from studies.domain import Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -46,6 +47,18 @@ def test_a_card_has_the_numbers_of_its_judge(voted):
     assert (good["flips"], good["people"]) == (0.0, 1.0)
     # Judges agree where `first` happens to name x, or where order 1 says x: 5 of 12 asks.
     assert facts["others"] == good["others"] == pytest.approx(5 / 12)
+
+
+def test_the_random_judge_is_explained_as_its_number_is_computed(store):
+    """The number is that of even positions, not of the judge's own, which are 1 and 0."""
+    sheet = Sheet("even")
+    for k in range(6):
+        sheet.both(f"q{k}", "j", "xy")
+    sheet.save(store)
+    said = text(show_card(Raters(FilteredStudy(store, "even")), "j"))
+    assert says(said, "chooses at random", "50")
+    assert says(said, "random verdicts", "each position", "equally", "ties", "this judge")
+    assert CHANCE_CONSISTENCY.name not in said
 
 
 def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
