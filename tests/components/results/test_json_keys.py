@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.results.bias.bias_matrix import bias_matrix_html, list_matrix_measures
+from components.results.bias.computed import load_bias
 from components.results.view.result_view import Panel, View
 from components.results.view_drawing import VIEWS, render_view_uncached
 from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, TWINS_STUDY
@@ -307,3 +309,26 @@ def test_every_key_exists_in_the_json(request, recorded):
         if missing <= OTHER_DATA:
             return
     assert missing <= OTHER_DATA
+
+
+@pytest.mark.parametrize("study", ["small", OPTIONS_STUDY])
+def test_a_cell_of_the_position_matrix_names_a_key_that_exists(recorded, study):
+    store, summaries = recorded(study)
+    filtered = FilteredStudy(store, study)
+    frame, bias = filtered.measured_judge_rows, load_bias(filtered)
+    named = {}
+    for measure in list_matrix_measures(bias.options):
+        html = unescape(bias_matrix_html(bias, measure, frame=frame)).replace("<wbr>", "")
+        named[measure] = set(re.findall(r"JSON: ([^\s\"<]+?)[.\s]*[\s\"<]", html))
+    assert not named.get("Lean") and named["Consistency"]
+    whole = summaries.get("")
+    assert {key for keys in named.values() for key in keys if not is_path(whole, key)} == set()
+
+
+def is_path(value: Any, path: str) -> bool:
+    """Whether the value has this path; its names may contain dots."""
+    inside = value.items() if isinstance(value, Mapping) else ()
+    return any(
+        path == name or (path.startswith(f"{name}.") and is_path(inner, path[len(name) + 1 :]))
+        for name, inner in inside
+    )
