@@ -338,7 +338,11 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     if frame.empty or filtered.has_only_people:
         return None
     found = records.estimate_position_measures(frame, ["judge", "prompt"])
-    shown = records.records_listed_by("paper")
+    shown = [
+        one
+        for one in records.records_listed_by("paper")
+        if any(cell[one.key].value is not None for cell in found.values())
+    ]  # a column without values is left out, and so is its definition
     columns = [
         TypedColumn(
             "",
