@@ -133,6 +133,13 @@ def test_every_panel_with_numbers_names_their_keys():
     assert headed == set(VIEWS)
 
 
+def test_explanations_show_no_asterisks():
+    """They turn **bold** and `code` into tags, and nothing else."""
+    texts = {panel.name: panel.how for _, panel in panels()}
+    texts |= {record.key: record.how for record in DECLARED.values()}
+    assert [name for name, how in texts.items() if "*" in re.sub(r"`[^`]*`|\*\*", "", how)] == []
+
+
 def summarise(store: Store, name: str, by: str = "") -> Any:
     """The object that `python -m metrics --json --quick` prints."""
     names = by.split(",") if by else []
@@ -275,13 +282,13 @@ OTHER_DATA = {
     "self_preference.against_outsiders.*.excess", "self_preference.term", "verification",
     "without_suspects.*",
     "remedies.rules.*.*.*.dollars", "position.*.*.entropy_noise", "position.*.*.entropy_order",
-    "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*", "length.controlled.*",
+    "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*",
     "style.*.minus_people.*", "pass_by_order.*.*.shift", "pass_by_order.*.*.by_category.*.shift",
     "alignment.judges.*.*.candidates.*.difference", "alignment.judges.*.*.candidates.*.agreement",
     "alignment.judges.*.*.mistakes.all",
 }  # fmt: skip
 """Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
-missing verdicts, injections, a baseline, pass and fail in both orders, candidates for a prompt.
+missing verdicts, injections, pass and fail in both orders, candidates for a prompt.
 Their sections have tests of their own in tests/metrics/summary, tests/metrics/labels and
 tests/library."""
 STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged")
