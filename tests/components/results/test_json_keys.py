@@ -133,6 +133,13 @@ def test_every_panel_with_numbers_names_their_keys():
     assert headed == set(VIEWS)
 
 
+def test_intervals_adjusted_for_other_rules_have_no_key():
+    """The page adjusts gains for all rules and juries, the JSON for the rules of one judge."""
+    named = {key for panel in VIEWS["Remedies"].panels for key in panel.json_keys}
+    assert "remedies.rules.*.*.*.agreement" in named
+    assert not any(key.startswith("remedies.rules") and "adjusted" in key for key in named)
+
+
 def test_explanations_show_no_asterisks():
     """They turn **bold** and `code` into tags, and nothing else."""
     texts = {panel.name: panel.how for _, panel in panels()}
