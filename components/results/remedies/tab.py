@@ -351,7 +351,6 @@ IMPROVE: Final = Panel(
     json_keys=(
         "alignment.judges.*.*.candidates.*.difference",
         "alignment.judges.*.*.candidates.*.agreement",
-        "alignment.judges.*.*.mistakes.all",
     ),
 )
 POINTS: Final = Panel(

@@ -140,6 +140,12 @@ def test_intervals_adjusted_for_other_rules_have_no_key():
     assert not any(key.startswith("remedies.rules") and "adjusted" in key for key in named)
 
 
+def test_mistakes_before_a_comparison_of_candidates_have_no_key():
+    """The page shows mistakes from the first label on, the JSON only beside candidates."""
+    improve = next(one for one in VIEWS["Remedies"].panels if one.name == "improve")
+    assert improve.json_keys and not any("mistakes" in key for key in improve.json_keys)
+
+
 def test_explanations_show_no_asterisks():
     """They turn **bold** and `code` into tags, and nothing else."""
     texts = {panel.name: panel.how for _, panel in panels()}
@@ -292,7 +298,6 @@ OTHER_DATA = {
     "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*",
     "style.*.minus_people.*", "pass_by_order.*.*.shift", "pass_by_order.*.*.by_category.*.shift",
     "alignment.judges.*.*.candidates.*.difference", "alignment.judges.*.*.candidates.*.agreement",
-    "alignment.judges.*.*.mistakes.all",
 }  # fmt: skip
 """Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
 missing verdicts, injections, pass and fail in both orders, candidates for a prompt.
